@@ -1,0 +1,12 @@
+// Type-checks every workspace, all of them even if one fails.
+import { spawnSync } from "node:child_process";
+
+const projects = ["server", "sdk", "dashboard-ui", "test"];
+let failed = false;
+for (const project of projects) {
+  const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", project, "--noEmit"], {
+    stdio: "inherit",
+  });
+  failed ||= status !== 0;
+}
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,21 @@
+// Bundles the server's own modules into one file (dependencies stay in node_modules), with its migrations beside it.
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${here}/package.json`, "utf8"));
+
+rmSync(`${here}/dist`, { recursive: true, force: true });
+await build({
+  entryPoints: [`${here}/src/main.ts`],
+  outfile: `${here}/dist/main.js`,
+  bundle: true,
+  platform: "node",
+  target: "node20",
+  format: "esm",
+  sourcemap: true,
+  external: Object.keys({ ...dependencies, ...optionalDependencies }).flatMap((name) => [name, `${name}/*`]),
+  logLevel: "warning",
+});
+cpSync(`${here}/src/store/migrations`, `${here}/dist/migrations`, { recursive: true });
