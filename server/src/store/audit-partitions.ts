@@ -1,0 +1,34 @@
+import type { Database } from "./database.ts";
+
+/** Any number that nothing else in the database locks on. */
+const PARTITION_LOCK = 7_305_113_002n;
+const MONTHS_AHEAD = 2;
+
+/**
+ * Makes the monthly partitions of `audit_entries` from last month (journals may be replayed late) to two months
+ * ahead. Harmless when they are there; to be called at start and every day.
+ */
+export async function makeAuditPartitions(database: Database, now: Date): Promise<void> {
+  await database.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(${PARTITION_LOCK})`;
+    for (let offset = -1; offset <= MONTHS_AHEAD; offset++) {
+      const from = monthStart(now, offset);
+      const to = monthStart(now, offset + 1);
+      const name = `audit_entries_${from.getUTCFullYear()}_${String(from.getUTCMonth() + 1).padStart(2, "0")}`;
+      await transaction.unsafe(
+        `create table if not exists ${name} partition of audit_entries
+           for values from ('${firstUuidAt(from)}') to ('${firstUuidAt(to)}')`,
+      );
+    }
+  });
+}
+
+function monthStart(now: Date, offset: number): Date {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1));
+}
+
+/** The lowest UUID whose first 48 bits are that time: UUIDv7 puts milliseconds there (RFC 9562, section 5.7). */
+function firstUuidAt(time: Date): string {
+  const hex = time.getTime().toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
+}

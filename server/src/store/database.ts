@@ -1,0 +1,43 @@
+import postgres from "postgres";
+
+/** A pool of connections, or a transaction on one of them. Written to as tagged templates. */
+export type Database = postgres.Sql<{ bigint: bigint }>;
+export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;
+
+/** Where the database is: a URL, or the socket folder and credentials of the embedded one. */
+export type DatabaseAddress =
+  | { readonly url: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly user: string;
+      readonly password: string;
+      readonly database: string;
+    };
+
+export interface DatabaseOptions {
+  readonly maxConnections: number;
+  readonly connectTimeoutS: number;
+}
+
+/** Opens a pool. Nothing is connected until the first query. */
+export function openDatabase(address: DatabaseAddress, options: DatabaseOptions): Database {
+  const settings = {
+    max: options.maxConnections,
+    connect_timeout: options.connectTimeoutS,
+    idle_timeout: 60,
+    // Arrays are never sent as parameters (batches go as jsonb), so the look-up of their types can be saved.
+    fetch_types: false,
+    types: { bigint: postgres.BigInt },
+    onnotice: () => {},
+    connection: { application_name: "ostiary" },
+  };
+  return "url" in address ? postgres(address.url, settings) : postgres({ ...address, ...settings });
+}
+
+/** True when the error says that a row with the same value is there already; names the constraint. */
+export function violatesUnique(error: unknown, constraint: string): boolean {
+  return (
+    error instanceof postgres.PostgresError && error.code === "23505" && error.constraint_name === constraint
+  );
+}
