@@ -1,0 +1,36 @@
+import { Failure } from "../errors/failure.ts";
+import { isKeyString } from "../keys/key-string.ts";
+
+const BEARER = /^Bearer (sk-.*)$/;
+
+/**
+ * The key string of an `Authorization` header: exactly `Bearer sk-…`, one header, one space (specification,
+ * sections 5 and 7).
+ *
+ * @throws {Failure} `invalid_api_key` for everything else. The message never repeats what was sent.
+ */
+export function readBearer(authorization: readonly string[]): string {
+  const [value, ...others] = authorization;
+  if (value === undefined) {
+    throw invalidApiKey("No API key was sent. Send the header `Authorization: Bearer <API_KEY>`.");
+  }
+  if (others.length > 0) {
+    throw invalidApiKey("Several Authorization headers were sent. Send one.");
+  }
+  const keyString = BEARER.exec(value)?.[1];
+  if (keyString === undefined) {
+    throw invalidApiKey(
+      "The Authorization header is malformed. It must be exactly `Bearer <API_KEY>`, with one space, and the key begins with `sk-`.",
+    );
+  }
+  if (!isKeyString(keyString)) {
+    throw invalidApiKey(
+      "The API key is mistyped or cut short. Copy it again, or create a new one in the dashboard.",
+    );
+  }
+  return keyString;
+}
+
+function invalidApiKey(message: string): Failure {
+  return new Failure("invalid_api_key", message);
+}

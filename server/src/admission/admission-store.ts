@@ -1,0 +1,36 @@
+import type { AccountId } from "../accounts/account.ts";
+
+/**
+ * What all nodes agree on about an account without asking the database: its version.
+ *
+ * A node decides by a cached snapshot of a key and its account, read at some version. `admit` refuses the snapshot
+ * as stale when a newer version was published, or when the store knows none: then the node reads the database again
+ * and vouches for what it read.
+ *
+ * The store may forget everything at any time. It must then not believe a node that read the database before the
+ * forgetting, for a change may have been published and forgotten since. That is what the epoch is for: taken before
+ * the read, told with `vouch`, and different once the store has forgotten.
+ *
+ * Every method throws a {@link AdmissionStoreUnavailable} when the store can't be asked.
+ */
+export interface AdmissionStore {
+  /** May a request pass on a snapshot of this version? */
+  admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale">;
+  /** To be called after a change was committed and before it is answered. Never lowers the version. */
+  publish(accountId: AccountId, version: bigint): Promise<void>;
+  /** To be called before the database is read. */
+  epoch(accountId: AccountId): Promise<Epoch>;
+  /** Says which version was read since the epoch. @returns `false` when the store has forgotten since. */
+  vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
+  /** Calls back when what was learnt from this store can't be relied on any more. */
+  onDoubt(listener: () => void): void;
+  /** Resolves when the store answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Epoch = string & { readonly __brand: "epoch" };
+
+export class AdmissionStoreUnavailable extends Error {
+  override readonly name = "AdmissionStoreUnavailable";
+}

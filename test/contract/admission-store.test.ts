@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import {
+  type AdmissionStore,
+  AdmissionStoreUnavailable,
+} from "../../server/src/admission/admission-store.ts";
+import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
+import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
+
+const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
+
+/** An implementation, and how it comes to forget what it was told about an account. */
+interface Subject {
+  readonly store: AdmissionStore;
+  forget(account: AccountId): Promise<void>;
+}
+
+const implementations: Record<string, () => Promise<Subject>> = {
+  memory: async () => {
+    const store = new MemoryAdmissionStore(2);
+    return {
+      store,
+      forget: async () => {
+        for (const other of [crypto.randomUUID(), crypto.randomUUID()]) {
+          await store.publish(other as AccountId, 1n);
+        }
+      },
+    };
+  },
+  ...(REDIS_URL === undefined
+    ? {}
+    : {
+        Redis: async () => {
+          const store = await redisStore(REDIS_URL);
+          const { Redis } = await import("ioredis");
+          return {
+            store,
+            forget: async (account) => {
+              const redis = new Redis(REDIS_URL);
+              await redis.del(`ostiary:{${account}}`);
+              redis.disconnect();
+            },
+          };
+        },
+      }),
+};
+
+async function redisStore(url: string): Promise<RedisAdmissionStore> {
+  const store = new RedisAdmissionStore({ url, commandTimeoutMs: 2_000, onError: () => {} });
+  await store.connect();
+  return store;
+}
+
+describe.each(Object.entries(implementations))("the admission store in %s", (_, open) => {
+  let subject: Subject;
+  let store: AdmissionStore;
+  let account: AccountId;
+
+  beforeAll(async () => {
+    subject = await open();
+    store = subject.store;
+  });
+
+  beforeEach(() => {
+    account = crypto.randomUUID() as AccountId;
+  });
+
+  afterAll(async () => {
+    await store.close();
+  });
+
+  it("admits nobody to an account that it does not know", async () => {
+    expect(await store.admit(account, 1n)).toBe("stale");
+  });
+
+  it("admits a snapshot of the published version and of a newer one, and none that is older", async () => {
+    await store.publish(account, 7n);
+    expect(await store.admit(account, 7n)).toBe("admitted");
+    expect(await store.admit(account, 8n)).toBe("admitted");
+    expect(await store.admit(account, 6n)).toBe("stale");
+  });
+
+  it("compares versions as numbers", async () => {
+    await store.publish(account, 10n);
+    expect(await store.admit(account, 9n)).toBe("stale");
+    await store.publish(account, 9n);
+    expect(await store.admit(account, 9n)).toBe("stale");
+  });
+
+  it("believes a node that vouches for what it read", async () => {
+    const epoch = await store.epoch(account);
+    expect(await store.vouch(account, 3n, epoch)).toBe(true);
+    expect(await store.admit(account, 3n)).toBe("admitted");
+  });
+
+  it("does not let a node that read an old version undo what was published since", async () => {
+    const epoch = await store.epoch(account);
+    await store.publish(account, 4n);
+    await store.vouch(account, 3n, epoch);
+    expect(await store.admit(account, 3n)).toBe("stale");
+    expect(await store.admit(account, 4n)).toBe("admitted");
+  });
+
+  it("does not believe a node that read before it forgot", async () => {
+    const epoch = await store.epoch(account);
+    await store.publish(account, 4n);
+    await subject.forget(account);
+    expect(await store.vouch(account, 3n, epoch)).toBe(false);
+    expect(await store.admit(account, 3n)).toBe("stale");
+  });
+});
+
+describe("the admission store in Redis", () => {
+  it("says so when Redis does not answer, and neither admits nor refuses", async () => {
+    const store = new RedisAdmissionStore({
+      // The discard port: nothing listens there.
+      url: "redis://127.0.0.1:9",
+      commandTimeoutMs: 500,
+      onError: () => {},
+    });
+    await expect(store.connect()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
+    await expect(store.admit(crypto.randomUUID() as AccountId, 1n)).rejects.toBeInstanceOf(
+      AdmissionStoreUnavailable,
+    );
+    await store.close();
+  });
+});
