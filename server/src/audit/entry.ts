@@ -1,0 +1,70 @@
+import type { AccountId } from "../accounts/account.ts";
+import type { ErrorCode } from "../errors/failure.ts";
+import type { KeyUuid } from "../keys/key.ts";
+
+/** How a request ended. */
+export type EndReason = "stop" | "client_gone" | "upstream_error" | "timeout" | "shutdown" | "refused";
+/** Where an entry's token counts come from. */
+export type UsageSource = "upstream" | "estimated" | "none";
+
+/** A UUIDv7: the request's, so that an entry and a request id name each other. */
+export type EntryId = string & { readonly __id: "entry" };
+
+/** The record of one request. Written once, never changed. */
+export interface AuditEntry {
+  readonly id: EntryId;
+  readonly accountId: AccountId;
+  readonly key: KeyUuid;
+  /** Last 4 characters of the key string. */
+  readonly keyId: string;
+  readonly at: Date;
+  /** Method and path pattern: `POST /v1/chat/completions`. */
+  readonly endpoint: string;
+  /** The catalog's id of the model, or what was asked for when the catalog has no such model. */
+  readonly model: string | null;
+  readonly upstream: string | null;
+  /** HTTP status answered. */
+  readonly status: number;
+  readonly errorCode: ErrorCode | null;
+  readonly endReason: EndReason;
+  readonly usageSource: UsageSource;
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly costNanoUsd: bigint;
+  readonly latencyMs: number;
+  readonly timeToFirstTokenMs: number | null;
+  /** `null` when a trusted proxy sent an address that can't be parsed. */
+  readonly sourceIp: string | null;
+}
+
+/** An entry as it is read back, with what is known by then. */
+export interface ListedEntry extends AuditEntry {
+  readonly keyName: string;
+}
+
+/** The request id that clients see for an entry. */
+export function requestIdOf(id: EntryId): string {
+  return `req_${id.replaceAll("-", "")}`;
+}
+
+/** Prompt and completion tokens together, or `null` when neither is known. */
+export function tokenCountOf(entry: AuditEntry): number | null {
+  if (entry.promptTokens === null && entry.completionTokens === null) return null;
+  return (entry.promptTokens ?? 0) + (entry.completionTokens ?? 0);
+}
+
+/** One line of the journal. Money travels as a decimal string: JSON has no integers of that size. */
+export function encodeEntry(entry: AuditEntry): string {
+  return JSON.stringify({ ...entry, at: entry.at.toISOString(), costNanoUsd: entry.costNanoUsd.toString() });
+}
+
+/** Reads what {@link encodeEntry} wrote. @throws {Error} when the line was torn. */
+export function decodeEntry(line: string): AuditEntry {
+  // Our own writing, read back: a line is either whole or not JSON at all.
+  const raw = JSON.parse(line) as Omit<AuditEntry, "at" | "costNanoUsd"> & {
+    at: string;
+    costNanoUsd: string;
+  };
+  return { ...raw, at: new Date(raw.at), costNanoUsd: BigInt(raw.costNanoUsd) };
+}

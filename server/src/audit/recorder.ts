@@ -1,0 +1,156 @@
+import type { Logger } from "pino";
+import { Failure } from "../errors/failure.ts";
+import type { AuditEntry } from "./entry.ts";
+import type { Journal, Segment } from "./journal.ts";
+
+/** Where entries end up. */
+export interface EntrySink {
+  /** Inserts the entries in one transaction; those that are there already are passed over. */
+  insertEntries(entries: readonly AuditEntry[]): Promise<void>;
+}
+
+/** What a recorded entry has to survive before its request may end. */
+export type Durability = "journal" | "disk" | "database";
+
+const BATCH_ENTRIES = 2_000;
+const RETRY_FIRST_MS = 100;
+const RETRY_LAST_MS = 5_000;
+
+interface Pending {
+  readonly entry: AuditEntry;
+  readonly segment: Segment;
+}
+
+/**
+ * Takes entries from ended requests to the journal at once, and from there to the database in batches. While the
+ * database is away entries wait in the journal; a segment is dropped when all of its entries are committed.
+ */
+export class Recorder {
+  readonly #journal: Journal;
+  readonly #sink: EntrySink;
+  readonly #durability: Durability;
+  readonly #log: Logger;
+  #pending: Pending[] = [];
+  /** How many entries of a segment are not in the database yet. */
+  readonly #uncommitted = new Map<Segment, number>();
+  #draining: Promise<void> | null = null;
+  #retryTimer: { cancel(): void } | null = null;
+  #stopped = false;
+
+  constructor(journal: Journal, sink: EntrySink, durability: Durability, log: Logger) {
+    this.#journal = journal;
+    this.#sink = sink;
+    this.#durability = durability;
+    this.#log = log;
+  }
+
+  /** Sends what a former process left in the journal. Harmless when the database has some of it already. */
+  async replay(leftover: readonly Segment[]): Promise<void> {
+    for (const segment of leftover) {
+      const entries = await this.#journal.read(segment);
+      for (let start = 0; start < entries.length; start += BATCH_ENTRIES) {
+        await this.#sink.insertEntries(entries.slice(start, start + BATCH_ENTRIES));
+      }
+      await this.#journal.drop(segment);
+      this.#log.info({ segment, entries: entries.length }, "replayed a journal segment");
+    }
+  }
+
+  /**
+   * Resolves when the entry is as durable as configured: only then may the request's last bytes go out.
+   *
+   * @throws {Failure} `server_is_overloaded` when the entry can't be kept.
+   */
+  async record(entry: AuditEntry): Promise<void> {
+    let segment: Segment;
+    try {
+      segment = await this.#journal.append(entry);
+    } catch (cause) {
+      throw new Failure(
+        "server_is_overloaded",
+        "The service can't record requests just now. Try again shortly.",
+        {
+          retryAfterMs: 1_000,
+          cause,
+        },
+      );
+    }
+    this.#uncommitted.set(segment, (this.#uncommitted.get(segment) ?? 0) + 1);
+    this.#pending.push({ entry, segment });
+    this.#drain();
+    if (this.#durability === "database") await this.flushed();
+  }
+
+  /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
+  async flushed(): Promise<void> {
+    while (this.#pending.length > 0 && this.#retryTimer === null) await this.#drain();
+  }
+
+  /** Writes what is left, as far as the database lets it; the journal keeps the rest for the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#retryTimer?.cancel();
+    this.#retryTimer = null;
+    await this.#draining;
+    await this.#drain();
+    await this.#journal.close();
+    for (const [segment, count] of this.#uncommitted) if (count === 0) await this.#dropSegment(segment);
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#sendBatches().finally(() => {
+      this.#draining = null;
+    });
+    return this.#draining;
+  }
+
+  async #sendBatches(): Promise<void> {
+    for (let failures = 0; this.#pending.length > 0; ) {
+      const batch = this.#pending.slice(0, BATCH_ENTRIES);
+      try {
+        await this.#sink.insertEntries(batch.map(({ entry }) => entry));
+      } catch (error) {
+        this.#log.error(
+          { err: error, waiting: this.#pending.length },
+          "the database did not take audit entries",
+        );
+        if (this.#stopped) return;
+        await this.#waitBeforeRetry(failures++);
+        continue;
+      }
+      failures = 0;
+      this.#pending = this.#pending.slice(batch.length);
+      for (const { segment } of batch) {
+        this.#uncommitted.set(segment, (this.#uncommitted.get(segment) ?? 1) - 1);
+      }
+      await this.#dropCommitted();
+    }
+  }
+
+  async #dropCommitted(): Promise<void> {
+    for (const [segment, count] of this.#uncommitted) {
+      if (count === 0 && !this.#journal.isOpen(segment)) await this.#dropSegment(segment);
+    }
+  }
+
+  async #dropSegment(segment: Segment): Promise<void> {
+    this.#uncommitted.delete(segment);
+    await this.#journal.drop(segment);
+  }
+
+  #waitBeforeRetry(failures: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#retryTimer = null;
+        resolve();
+      };
+      const timer = setTimeout(done, Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_LAST_MS));
+      this.#retryTimer = {
+        cancel: () => {
+          clearTimeout(timer);
+          done();
+        },
+      };
+    });
+  }
+}
