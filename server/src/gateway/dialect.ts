@@ -1,0 +1,49 @@
+import type { Upstream } from "../catalog/catalog.ts";
+import type { JsonObject } from "./json.ts";
+
+/** How one kind of upstream is spoken to. The gateway's side of it is always OpenAI's wire format. */
+export interface Dialect {
+  /**
+   * Sends a chat request and resolves once the upstream has accepted it.
+   *
+   * @throws {Failure} the upstream refused or failed, in our codes.
+   * @throws {TransportError} no answer came.
+   */
+  chat(call: ChatCall): Promise<ChatAnswer>;
+}
+
+export interface ChatCall {
+  readonly upstream: Upstream;
+  /** The model's name at the upstream. */
+  readonly upstreamModel: string;
+  /** The model's id in the catalog: what the answer calls it. */
+  readonly publicModel: string;
+  /** The client's body, unknown fields included. */
+  readonly body: JsonObject;
+  readonly stream: boolean;
+  /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
+  readonly includeUsage: boolean;
+  /** Aborting it ends the request at the upstream at once. */
+  readonly signal: AbortSignal;
+}
+
+export type ChatAnswer =
+  | { readonly kind: "whole"; readonly body: string; readonly usage: Usage | null }
+  | {
+      readonly kind: "stream";
+      /**
+       * Server-sent events for the client, without the closing `[DONE]`. Throws a failure or {@link TransportError}
+       * when the upstream stops without a finish.
+       */
+      readonly events: AsyncIterable<string>;
+      /** What the upstream has told so far. */
+      readonly usage: () => Usage | null;
+    };
+
+/** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Of the prompt's tokens, those read from the upstream's cache. */
+  readonly cachedTokens: number;
+}

@@ -1,0 +1,81 @@
+import { Failure } from "../../errors/failure.ts";
+import { isJsonObject } from "../../gateway/json.ts";
+
+const RETRY_AFTER_DEFAULT_MS = 1_000;
+const RETRY_AFTER_MOST_MS = 60_000;
+const MESSAGE_LENGTH = 1_000;
+
+/**
+ * What an upstream's error answer means for our client. Only what the client can mend (400, 413, 422) is told in
+ * the upstream's words; its 401 or 403 is a matter between the operator and the upstream.
+ */
+export function refusalOf(status: number, headers: Readonly<Record<string, string>>, body: string): Failure {
+  const error = readError(body);
+  if (error.code === "context_length_exceeded") {
+    return new Failure(
+      "context_length_exceeded",
+      error.message ?? "The messages exceed the model's context.",
+    );
+  }
+  switch (status) {
+    case 400:
+    case 422:
+      return new Failure(
+        "invalid_request",
+        error.message ?? "The model's server refused the request as invalid.",
+        {
+          ...(error.param === null ? {} : { param: error.param }),
+        },
+      );
+    case 413:
+      return new Failure(
+        "request_too_large",
+        "The request is larger than the model's server takes. Send less.",
+      );
+    case 429:
+    case 503:
+      return new Failure("server_is_overloaded", "The model's server is busy. Try again shortly.", {
+        retryAfterMs: retryAfterMs(headers),
+        cause: statusError(status),
+      });
+    case 408:
+    case 504:
+      return new Failure(
+        "upstream_timeout",
+        "The model's server took too long. Try again, or ask for less.",
+        {
+          cause: statusError(status),
+        },
+      );
+    default:
+      return new Failure("upstream_error", "The model's server failed. Try again, or choose another model.", {
+        cause: statusError(status),
+      });
+  }
+}
+
+function statusError(status: number): Error {
+  return new Error(`the upstream answered ${status}`);
+}
+
+function readError(body: string): { message: string | null; code: string | null; param: string | null } {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    // Not JSON: a proxy's page, whose words are not for our client.
+    parsed = null;
+  }
+  // Google's compatible endpoint wraps its error in an array.
+  const outer = Array.isArray(parsed) ? parsed[0] : parsed;
+  const error = isJsonObject(outer) && isJsonObject(outer.error) ? outer.error : {};
+  const text = (value: unknown) =>
+    typeof value === "string" && value !== "" ? value.slice(0, MESSAGE_LENGTH) : null;
+  return { message: text(error.message), code: text(error.code), param: text(error.param) };
+}
+
+function retryAfterMs(headers: Readonly<Record<string, string>>): number {
+  const seconds = Number(headers["retry-after"]);
+  if (!Number.isFinite(seconds) || seconds <= 0) return RETRY_AFTER_DEFAULT_MS;
+  return Math.min(seconds * 1_000, RETRY_AFTER_MOST_MS);
+}
