@@ -1,0 +1,31 @@
+import { Hono } from "hono";
+import { v7 as uuidv7 } from "uuid";
+import { type EntryId, requestIdOf } from "./audit/entry.ts";
+import type { Dashboard } from "./dashboard/dashboard.ts";
+
+export interface AppParts {
+  readonly rpc: (request: Request) => Promise<Response>;
+  readonly dashboard: Dashboard;
+  /** What keeps the node from doing its work; `null` when nothing does. */
+  readonly notReady: () => Promise<string | null>;
+}
+
+/** Everything that is not the request plane: procedures, health, the dashboard. */
+export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
+  const app = new Hono();
+  app.use(async (context, next) => {
+    await next();
+    if (!context.res.headers.has("x-request-id")) {
+      context.res.headers.set("x-request-id", requestIdOf(uuidv7() as EntryId));
+    }
+  });
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.get("/readyz", async (context) => {
+    const reason = await parts.notReady();
+    if (reason === null) return context.json({ status: "ready" });
+    return context.json({ status: "not ready", reason }, 503);
+  });
+  app.all("/trpc/*", (context) => parts.rpc(context.req.raw));
+  app.all("*", (context) => parts.dashboard.answer(context.req.raw));
+  return async (request) => app.fetch(request);
+}

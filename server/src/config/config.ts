@@ -1,0 +1,133 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { parseNetworks } from "../access/networks.ts";
+
+/** What the service was told by its environment, checked. Times and sizes carry their unit in the name. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly redisUrl: string | null;
+  /** Absolute path of the catalog file. */
+  readonly catalogFile: string | null;
+  /** Whether to look for model servers on this machine when there is no catalog file. */
+  readonly localModels: boolean;
+  readonly demo: boolean;
+  readonly signUp: "open" | "closed";
+  /** CIDR blocks whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Scheme, host and port, without a trailing slash. `null`: from where the service listens. */
+  readonly publicUrl: string | null;
+  readonly auditDurability: "journal" | "disk" | "database";
+  readonly maxBodyBytes: number;
+  readonly drainS: number;
+  readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
+  readonly serviceName: string;
+  /** Variables that look like ours and are not: most likely misspelt. */
+  readonly unknownVariables: readonly string[];
+}
+
+/** Everything that is wrong with the environment, a line for each variable. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
+
+const url = (...protocols: string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
+  });
+
+const wholeNumber = (from: number, to: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, `must be a whole number from ${from} to ${to}`)
+    .transform(Number)
+    .refine((value) => value >= from && value <= to, `must be a whole number from ${from} to ${to}`);
+
+const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, { error: `must be one of ${values.join(", ")}` });
+
+const networks = z
+  .string()
+  .transform((value) => value.split(",").map((part) => part.trim()))
+  .transform((parts) => parts.filter((part) => part !== ""))
+  .superRefine((parts, context) => {
+    for (const problem of parseNetworks(parts).problems)
+      context.addIssue({ code: "custom", message: problem });
+  });
+
+const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
+
+const variables = z.object({
+  HOST: z.string().default("127.0.0.1"),
+  PORT: wholeNumber(0, 65_535).default(8080),
+  OSTIARY_DATA_DIR: z.string().default("./data"),
+  DATABASE_URL: url("postgres:", "postgresql:").optional(),
+  REDIS_URL: url("redis:", "rediss:").optional(),
+  OSTIARY_CATALOG: z.string().optional(),
+  OSTIARY_LOCAL_MODELS: oneOf(["0", "1"]).default("1"),
+  OSTIARY_DEMO: oneOf(["0", "1"]).optional(),
+  OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
+  TRUSTED_PROXIES: networks.default([]),
+  OSTIARY_PUBLIC_URL: url("http:", "https:").optional(),
+  AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
+  OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
+  OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
+  OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
+  OSTIARY_SERVICE_NAME: z
+    .string()
+    .regex(SERVICE_NAME, "must begin with a letter and hold at most 40 letters, digits, spaces, - or _")
+    .default("Ostiary"),
+  NODE_ENV: z.string().optional(),
+});
+
+/** Read by the SDK, and so likely to stand in the same environment. */
+const SDK_VARIABLES = new Set(["OSTIARY_API_KEY", "OSTIARY_BASE_URL", "OSTIARY_MANAGEMENT_TOKEN"]);
+
+/**
+ * Checks the environment. An empty variable counts as absent, as in most `.env` files.
+ *
+ * @throws {ConfigError} naming every variable that is wrong, not only the first.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const present = Object.fromEntries(
+    Object.entries(environment)
+      .map(([name, value]) => [name, value?.trim()] as const)
+      .filter(([, value]) => value !== undefined && value !== ""),
+  );
+  const parsed = variables.safeParse(present);
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
+  }
+  const values = parsed.data;
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    dataDir: resolve(values.OSTIARY_DATA_DIR),
+    databaseUrl: values.DATABASE_URL ?? null,
+    redisUrl: values.REDIS_URL ?? null,
+    catalogFile: values.OSTIARY_CATALOG === undefined ? null : resolve(values.OSTIARY_CATALOG),
+    localModels: values.OSTIARY_LOCAL_MODELS === "1",
+    // A production database must never get an account whose password was printed on a terminal.
+    demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO !== "0",
+    signUp: values.OSTIARY_SIGNUP,
+    trustedProxies: values.TRUSTED_PROXIES,
+    publicUrl: values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin,
+    auditDurability: values.AUDIT_DURABILITY,
+    maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
+    drainS: values.OSTIARY_DRAIN_S,
+    logLevel: values.OSTIARY_LOG,
+    serviceName: values.OSTIARY_SERVICE_NAME,
+    unknownVariables: Object.keys(present).filter(
+      (name) => name.startsWith("OSTIARY_") && !(name in variables.shape) && !SDK_VARIABLES.has(name),
+    ),
+  };
+}

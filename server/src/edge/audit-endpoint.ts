@@ -1,0 +1,70 @@
+import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
+import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
+import { Failure } from "../errors/failure.ts";
+import { type Endpoint, type EndpointRequest, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
+import { exactPath } from "./routing.ts";
+
+const DEFAULT_LIMIT = 100;
+
+/** `GET /v1/audit`: a page of the account's audit entries, newest first. */
+export class AuditEndpoint implements Endpoint {
+  readonly method = "GET";
+  readonly name = "GET /v1/audit";
+  readonly match = exactPath("/v1/audit");
+  readonly #auditLog: AuditLog;
+
+  constructor(auditLog: AuditLog) {
+    this.#auditLog = auditLog;
+  }
+
+  async answer(request: EndpointRequest): Promise<Reply> {
+    const { query } = request.exchange;
+    const limit = readLimit(query.get("limit"));
+    const { account } = await request.confirm();
+    const page = await this.#auditLog.list(account.id, query.get("cursor"), limit);
+    const body = JSON.stringify({
+      object: "list",
+      data: page.entries.map(publicView),
+      has_more: page.nextCursor !== null,
+      next_cursor: page.nextCursor,
+    });
+    return { kind: "whole", headers: JSON_HEADERS, body, facts: NO_FACTS };
+  }
+}
+
+function readLimit(text: string | null): number {
+  if (text === null) return DEFAULT_LIMIT;
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > AUDIT_PAGE_LIMIT) {
+    throw new Failure("invalid_request", `limit: must be a whole number from 1 to ${AUDIT_PAGE_LIMIT}`, {
+      param: "limit",
+    });
+  }
+  return limit;
+}
+
+function publicView(entry: ListedEntry) {
+  return {
+    id: entry.id,
+    request_id: requestIdOf(entry.id),
+    timestamp: entry.at.toISOString(),
+    key_id: entry.keyId,
+    key_name: entry.keyName,
+    endpoint: entry.endpoint,
+    model: entry.model,
+    upstream: entry.upstream,
+    status: entry.status,
+    error_code: entry.errorCode,
+    end_reason: entry.endReason,
+    usage_source: entry.usageSource,
+    prompt_tokens: entry.promptTokens,
+    completion_tokens: entry.completionTokens,
+    cached_tokens: entry.cachedTokens,
+    token_count: tokenCountOf(entry),
+    // One request's cost is far below 2^53 nano-USD (9 million USD), which is what a JSON number holds.
+    cost_nano_usd: Number(entry.costNanoUsd),
+    latency_ms: entry.latencyMs,
+    time_to_first_token_ms: entry.timeToFirstTokenMs,
+    source_ip: entry.sourceIp,
+  };
+}

@@ -1,0 +1,147 @@
+import { z } from "zod";
+import type { EndReason } from "../audit/entry.ts";
+import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
+import { costOf } from "../catalog/prices.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
+import type { Usage } from "../gateway/dialect.ts";
+import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
+import { isJsonObject, type JsonObject } from "../gateway/json.ts";
+import { TransportError } from "../upstream/transport.ts";
+import {
+  type Endpoint,
+  type EndpointRequest,
+  type EntryFacts,
+  EVENT_STREAM_HEADERS,
+  JSON_HEADERS,
+  NO_FACTS,
+  type Reply,
+} from "./endpoint.ts";
+import { readJsonObject } from "./json-body.ts";
+import { exactPath } from "./routing.ts";
+
+/** What the gateway itself relies on; everything else is the upstream's to judge. */
+const chatBody = z.looseObject({
+  model: z.string({ error: "must be a string: the id of a model of `GET /v1/models`" }).min(1).max(256),
+  messages: z
+    .array(z.looseObject({ role: z.string() }), { error: "must be an array of messages" })
+    .min(1, "must hold at least one message")
+    .max(10_000),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+});
+
+export interface ChatParts {
+  readonly catalog: Catalog;
+  readonly gateway: Gateway;
+  readonly maxBodyBytes: number;
+}
+
+/** `POST /v1/chat/completions`. */
+export class ChatEndpoint implements Endpoint {
+  readonly method = "POST";
+  readonly name = "POST /v1/chat/completions";
+  readonly match = exactPath("/v1/chat/completions");
+  readonly #parts: ChatParts;
+
+  constructor(parts: ChatParts) {
+    this.#parts = parts;
+  }
+
+  async answer(request: EndpointRequest): Promise<Reply> {
+    const body = await readJsonObject(request.exchange, this.#parts.maxBodyBytes);
+    const asked = parseChat(body);
+    const model = this.#parts.catalog.find(asked.model);
+    await request.confirm();
+    if (model === null) return unknownModel(asked.model);
+    return this.#forward(request, body, model, asked.stream);
+  }
+
+  async #forward(
+    request: EndpointRequest,
+    body: JsonObject,
+    model: CatalogModel,
+    stream: boolean,
+  ): Promise<Reply> {
+    const facts = (usage: Usage | null, upstream: string, firstTokenMs: number | null): EntryFacts => ({
+      model: model.id,
+      upstream,
+      usage,
+      usageSource: usage === null ? "none" : "upstream",
+      costNanoUsd: usage === null || model.prices === null ? 0n : costOf(usage, model.prices),
+      timeToFirstTokenMs: firstTokenMs,
+    });
+    try {
+      const answer = await this.#parts.gateway.chat({
+        model,
+        body,
+        stream,
+        includeUsage: isJsonObject(body.stream_options) && body.stream_options.include_usage === true,
+        signal: request.exchange.clientGone,
+      });
+      const firstTokenMs = request.elapsedMs();
+      if (answer.kind === "whole") {
+        const whole = facts(answer.usage, answer.upstream, firstTokenMs);
+        return { kind: "whole", headers: JSON_HEADERS, body: answer.body, facts: whole };
+      }
+      return {
+        kind: "stream",
+        headers: EVENT_STREAM_HEADERS,
+        chunks: answer.events,
+        lastChunk: "data: [DONE]\n\n",
+        facts: () => facts(answer.usage(), answer.upstream, firstTokenMs),
+        failureOf: upstreamFailure,
+      };
+    } catch (thrown) {
+      if (!(thrown instanceof RoutesFailed)) throw thrown;
+      const failure = upstreamFailure(thrown.reason);
+      return {
+        kind: "failed",
+        failure,
+        endReason: endReasonOf(failure),
+        facts: facts(null, thrown.upstream, null),
+      };
+    }
+  }
+}
+
+function parseChat(body: JsonObject): { readonly model: string; readonly stream: boolean } {
+  const parsed = chatBody.safeParse(body);
+  if (parsed.success) return { model: parsed.data.model, stream: parsed.data.stream === true };
+  const [issue] = parsed.error.issues;
+  const param = issue?.path.join(".") ?? "body";
+  throw new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
+}
+
+function unknownModel(asked: string): Reply {
+  return {
+    kind: "failed",
+    failure: new Failure(
+      "model_not_found",
+      "The catalog has no such model. `GET /v1/models` lists those it has.",
+      { param: "model" },
+    ),
+    endReason: "refused",
+    // What a client sends goes into the log as text: without characters that text can't hold.
+    facts: { ...NO_FACTS, model: asked.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}") },
+  };
+}
+
+/** What an upstream's failure means for the client. */
+function upstreamFailure(thrown: unknown): Failure {
+  if (!(thrown instanceof TransportError)) return toFailure(thrown);
+  if (thrown.fault === "timeout") {
+    return new Failure("upstream_timeout", "The model's server took too long. Try again, or ask for less.", {
+      cause: thrown,
+    });
+  }
+  const message =
+    thrown.fault === "connect"
+      ? "The model's server can't be reached. Try again, or choose another model."
+      : "The model's server broke off its answer. Try again, or choose another model.";
+  return new Failure("upstream_error", message, { cause: thrown });
+}
+
+function endReasonOf(failure: Failure): EndReason {
+  if (failure.status < 500) return "refused";
+  return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
+}

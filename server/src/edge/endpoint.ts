@@ -1,0 +1,87 @@
+import type { EndReason, UsageSource } from "../audit/entry.ts";
+import type { Failure } from "../errors/failure.ts";
+import type { Usage } from "../gateway/dialect.ts";
+import type { KeySnapshot } from "../keys/key.ts";
+import type { Exchange, ResponseHeaders } from "./exchange.ts";
+
+/** One operation of the request plane. */
+export interface Endpoint {
+  readonly method: "GET" | "POST";
+  /** As audit entries name it: `POST /v1/chat/completions`. */
+  readonly name: string;
+  /** The path, matched; `null` when it is not this endpoint's. The groups are the path's parameters. */
+  match(path: string): PathParameters | null;
+  /**
+   * Answers a request whose caller is known.
+   *
+   * @throws {Failure} to be answered as such, with no facts beyond the caller.
+   */
+  answer(request: EndpointRequest): Promise<Reply>;
+}
+
+export type PathParameters = Readonly<Record<string, string>>;
+
+export interface EndpointRequest {
+  readonly exchange: Exchange;
+  readonly parameters: PathParameters;
+  /**
+   * Decides whether the caller may pass, by the account's present state. To be called exactly once, when the
+   * request is read and before anything is done for it.
+   */
+  readonly confirm: () => Promise<KeySnapshot>;
+  /** Milliseconds since the request came in. */
+  readonly elapsedMs: () => number;
+}
+
+/** What there is to say about a request beyond who made it and how it was answered. */
+export interface EntryFacts {
+  readonly model: string | null;
+  readonly upstream: string | null;
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource;
+  readonly costNanoUsd: bigint;
+  readonly timeToFirstTokenMs: number | null;
+}
+
+export const NO_FACTS: EntryFacts = {
+  model: null,
+  upstream: null,
+  usage: null,
+  usageSource: "none",
+  costNanoUsd: 0n,
+  timeToFirstTokenMs: null,
+};
+
+/** An endpoint's answer. Its entry is recorded before the last of it goes out. */
+export type Reply =
+  | {
+      readonly kind: "whole";
+      readonly headers: ResponseHeaders;
+      readonly body: string;
+      readonly facts: EntryFacts;
+    }
+  | {
+      readonly kind: "stream";
+      readonly headers: ResponseHeaders;
+      readonly chunks: AsyncIterable<string>;
+      /** Tells the client that the stream is whole. */
+      readonly lastChunk: string;
+      /** What is known by now: asked for when the stream has ended, however it did. */
+      readonly facts: () => EntryFacts;
+      /** What a failure of `chunks` means for the client. */
+      readonly failureOf: (thrown: unknown) => Failure;
+    }
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      readonly endReason: EndReason;
+      readonly facts: EntryFacts;
+    };
+
+export const JSON_HEADERS: ResponseHeaders = { "content-type": "application/json" };
+export const EVENT_STREAM_HEADERS: ResponseHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  // nginx would hold the stream back until its buffer is full.
+  "x-accel-buffering": "no",
+};

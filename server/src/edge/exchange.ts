@@ -1,0 +1,34 @@
+/**
+ * One request and its answer, as the request plane sees them: implemented on `node:http` and on web-standard
+ * `Request`/`Response`. Exactly one of `respond` and `stream` is called, once.
+ */
+export interface Exchange {
+  readonly method: string;
+  /** Without the query, as sent (percent-encoding kept). */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Every value of a header, in order; none when absent. `name` in lower case. */
+  header(name: string): readonly string[];
+  /** Address of the socket's other end. */
+  readonly peer: string;
+  /** Aborted when the client is gone before the answer was complete. */
+  readonly clientGone: AbortSignal;
+  /**
+   * The whole body.
+   *
+   * @throws {Failure} `request_too_large` beyond `maxBytes`, `request_timeout` when it never ends.
+   */
+  readBody(maxBytes: number): Promise<Uint8Array>;
+  respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void>;
+  /** Sends the head now; the body follows through the sink. */
+  stream(status: number, headers: ResponseHeaders): BodySink;
+}
+
+export type ResponseHeaders = Readonly<Record<string, string>>;
+
+/** Where a streamed body goes. After the client has gone, writes are dropped silently. */
+export interface BodySink {
+  /** Resolves when the client may be sent more: awaiting it is the back-pressure. */
+  write(chunk: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+}

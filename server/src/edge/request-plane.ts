@@ -1,0 +1,225 @@
+import type { Logger } from "pino";
+import { v7 as uuidv7 } from "uuid";
+import { type Access, type Caller, RefusedCaller } from "../access/access.ts";
+import type { Networks } from "../access/networks.ts";
+import { type AuditEntry, type EndReason, type EntryId, requestIdOf } from "../audit/entry.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import { envelopeOf, type Failure, headersOf, toFailure } from "../errors/failure.ts";
+import type { KeySnapshot } from "../keys/key.ts";
+import { clientAddress } from "./client-address.ts";
+import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
+import type { Exchange, ResponseHeaders } from "./exchange.ts";
+import { findEndpoint } from "./routing.ts";
+
+export interface RequestPlaneParts {
+  readonly endpoints: readonly Endpoint[];
+  readonly access: Access;
+  readonly recorder: Recorder;
+  readonly trustedProxies: Networks;
+  readonly log: Logger;
+  readonly now: () => Date;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+}
+
+/** Everything under `/v1`: identify the caller, answer, record, and only then end the answer. */
+export class RequestPlane {
+  readonly #parts: RequestPlaneParts;
+
+  constructor(parts: RequestPlaneParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers one request, whatever comes. Never rejects. */
+  async handle(exchange: Exchange): Promise<void> {
+    const passage = new Passage(this.#parts, exchange);
+    try {
+      await passage.answer();
+    } catch (thrown) {
+      await passage.fail(thrown);
+    }
+  }
+}
+
+/** What an entry holds where nobody was left to be answered: nginx's code for it. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** One request on its way through the plane. */
+class Passage {
+  readonly #parts: RequestPlaneParts;
+  readonly #exchange: Exchange;
+  readonly #id = uuidv7() as EntryId;
+  readonly #at: Date;
+  readonly #startedMs: number;
+  #endpoint: Endpoint | null = null;
+  #caller: Caller | null = null;
+  #recorded = false;
+  #headSent = false;
+
+  constructor(parts: RequestPlaneParts, exchange: Exchange) {
+    this.#parts = parts;
+    this.#exchange = exchange;
+    this.#at = parts.now();
+    this.#startedMs = parts.monotonicMs();
+  }
+
+  async answer(): Promise<void> {
+    const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
+    this.#endpoint = endpoint;
+    const caller = await this.#parts.access.identify(this.#exchange.header("authorization"));
+    this.#caller = caller;
+    let confirmed: Promise<KeySnapshot> | null = null;
+    const confirm = () => {
+      confirmed ??= this.#parts.access.confirm(caller);
+      return confirmed;
+    };
+    let reply: Reply;
+    try {
+      reply = await endpoint.answer({
+        exchange: this.#exchange,
+        parameters,
+        confirm,
+        elapsedMs: () => this.#elapsedMs(),
+      });
+    } catch (thrown) {
+      // A request that was wrong in itself is still refused first for a key that may not pass.
+      await confirm();
+      throw thrown;
+    }
+    await this.#send(reply);
+  }
+
+  /** Answers with an error; what was refused to somebody's key is recorded too. */
+  async fail(thrown: unknown): Promise<void> {
+    const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
+    this.#logFault(failure);
+    if (this.#headSent) return;
+    try {
+      await this.#recordFailure(failure, failure.status < 500 ? "refused" : "upstream_error", NO_FACTS);
+      await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+    } catch (error) {
+      await this.#lastWords(toFailure(error));
+    }
+  }
+
+  async #send(reply: Reply): Promise<void> {
+    switch (reply.kind) {
+      case "whole":
+        await this.#record({ status: 200, errorCode: null, endReason: "stop" }, reply.facts);
+        return this.#respond(200, reply.headers, reply.body);
+      case "stream":
+        return this.#sendStream(reply);
+      case "failed": {
+        const { failure, endReason, facts } = reply;
+        this.#logFault(failure);
+        await this.#recordFailure(failure, endReason, facts);
+        return this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+      }
+    }
+  }
+
+  async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
+    const { clientGone } = this.#exchange;
+    this.#headSent = true;
+    const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
+    const encoder = new TextEncoder();
+    let last = reply.lastChunk;
+    let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
+    try {
+      for await (const chunk of reply.chunks) {
+        await sink.write(encoder.encode(chunk));
+        if (clientGone.aborted) break;
+      }
+      if (clientGone.aborted) ending = { ...ending, endReason: "client_gone" };
+    } catch (thrown) {
+      if (clientGone.aborted) {
+        ending = { ...ending, endReason: "client_gone" };
+      } else {
+        // A stream that merely ended would be taken for success: the error must be an event of its own.
+        const failure = reply.failureOf(thrown);
+        this.#logFault(failure);
+        last = `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
+        ending = { ...ending, errorCode: failure.code, endReason: endReasonOf(failure) };
+      }
+    }
+    try {
+      await this.#record(ending, reply.facts());
+    } catch (thrown) {
+      // The client must not take for whole what could not be recorded.
+      last = `data: ${JSON.stringify(envelopeOf(toFailure(thrown)))}\n\n`;
+      this.#logFault(toFailure(thrown));
+    }
+    await sink.write(encoder.encode(last));
+    await sink.end();
+  }
+
+  async #recordFailure(failure: Failure, endReason: EndReason, facts: EntryFacts): Promise<void> {
+    const ending: Ending = this.#exchange.clientGone.aborted
+      ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
+      : { status: failure.status, errorCode: failure.code, endReason };
+    await this.#record(ending, facts);
+  }
+
+  async #record(ending: Ending, facts: EntryFacts): Promise<void> {
+    if (this.#caller === null || this.#endpoint === null || this.#recorded) return;
+    this.#recorded = true;
+    const { key, account } = this.#caller.snapshot;
+    await this.#parts.recorder.record({
+      id: this.#id,
+      accountId: account.id,
+      key: key.id,
+      keyId: key.keyId,
+      at: this.#at,
+      endpoint: this.#endpoint.name,
+      model: facts.model,
+      upstream: facts.upstream,
+      usageSource: facts.usageSource,
+      promptTokens: facts.usage?.promptTokens ?? null,
+      completionTokens: facts.usage?.completionTokens ?? null,
+      cachedTokens: facts.usage?.cachedTokens ?? null,
+      costNanoUsd: facts.costNanoUsd,
+      latencyMs: this.#elapsedMs(),
+      timeToFirstTokenMs: facts.timeToFirstTokenMs,
+      sourceIp: clientAddress(
+        this.#exchange.peer,
+        this.#exchange.header("x-forwarded-for"),
+        this.#parts.trustedProxies,
+      ),
+      ...ending,
+    });
+  }
+
+  /** The entry could not be kept, so the answer can't be the one that was meant. */
+  async #lastWords(failure: Failure): Promise<void> {
+    this.#logFault(failure);
+    await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+  }
+
+  async #respond(status: number, headers: ResponseHeaders, body: string): Promise<void> {
+    this.#headSent = true;
+    await this.#exchange.respond(status, { ...JSON_HEADERS, ...headers, ...this.#identity() }, body);
+  }
+
+  #identity(): ResponseHeaders {
+    return { "x-request-id": requestIdOf(this.#id) };
+  }
+
+  #elapsedMs(): number {
+    return Math.round(this.#parts.monotonicMs() - this.#startedMs);
+  }
+
+  #logFault(failure: Failure): void {
+    if (failure.status < 500 || this.#exchange.clientGone.aborted) return;
+    const level = failure.code === "internal_error" ? "error" : "warn";
+    this.#parts.log[level](
+      { requestId: requestIdOf(this.#id), code: failure.code, err: failure.cause },
+      "a request failed",
+    );
+  }
+}
+
+type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
+
+function endReasonOf(failure: Failure): EndReason {
+  return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
+}

@@ -1,0 +1,27 @@
+import type { RequestPlane } from "../edge/request-plane.ts";
+
+/** What is served, told to a runtime's listener. */
+export interface Served {
+  /** Everything under `/v1/`. */
+  readonly requestPlane: RequestPlane;
+  /** Everything else, as a web-standard handler. */
+  readonly web: (request: Request, peer: string) => Promise<Response>;
+}
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+/** A socket that is being served. */
+export interface Listener {
+  readonly port: number;
+  /** Takes no more requests; resolves when those under way have ended, or when time is up and they were cut. */
+  close(drainMs: number): Promise<void>;
+}
+
+/** True for paths of the request plane. */
+export function isRequestPlane(path: string): boolean {
+  return path.startsWith("/v1/") || path === "/v1";
+}

@@ -1,0 +1,45 @@
+import { createServer, type Server } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { isRequestPlane, type Listener, type ListenerOptions, type Served } from "./listener.ts";
+import { NodeExchange } from "./node-exchange.ts";
+
+/** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
+export async function serveOnNode(served: Served, options: ListenerOptions): Promise<Listener> {
+  const web = getRequestListener(
+    (request, env) => {
+      const incoming = "incoming" in env ? env.incoming : null;
+      return served.web(request, incoming?.socket?.remoteAddress ?? "");
+    },
+    { overrideGlobalObjects: false },
+  );
+  const server = createServer({ noDelay: true, keepAliveTimeout: 65_000 }, (request, response) => {
+    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
+    else void web(request, response);
+  });
+  await listening(server, options);
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+  return { port: address.port, close: (drainMs) => close(server, drainMs) };
+}
+
+function listening(server: Server, { host, port }: ListenerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server, drainMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
