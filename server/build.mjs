@@ -18,4 +18,4 @@ await build({
   external: Object.keys({ ...dependencies, ...optionalDependencies }).flatMap((name) => [name, `${name}/*`]),
   logLevel: "warning",
 });
-cpSync(`${here}/src/store/migrations`, `${here}/dist/migrations`, { recursive: true });
+cpSync(`${here}/src/store/migrations`, `${here}/dist/store/migrations`, { recursive: true });

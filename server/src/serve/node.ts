@@ -12,7 +12,10 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     },
     { overrideGlobalObjects: false },
   );
+  let closing = false;
   const server = createServer({ noDelay: true, keepAliveTimeout: 65_000 }, (request, response) => {
+    // A connection that becomes idle after the listener was closed is one that `close` did not find.
+    response.once("close", () => closing && setImmediate(() => server.closeIdleConnections()));
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
     else void web(request, response);
@@ -20,7 +23,13 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   await listening(server, options);
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the server listens on no port");
-  return { port: address.port, close: (drainMs) => close(server, drainMs) };
+  return {
+    port: address.port,
+    close: (drainMs) => {
+      closing = true;
+      return close(server, drainMs);
+    },
+  };
 }
 
 function listening(server: Server, { host, port }: ListenerOptions): Promise<void> {
