@@ -1,0 +1,34 @@
+import {
+  type CatalogModel,
+  DEFAULT_MAX_CONCURRENCY,
+  DEFAULT_TIMEOUTS,
+  TEXT_ONLY,
+  type Upstream,
+} from "./catalog.ts";
+
+const SANDBOX_MODELS = ["echo", "lorem"];
+
+export const SANDBOX_UPSTREAM: Upstream = {
+  name: "sandbox",
+  dialect: "sandbox",
+  baseUrl: "sandbox:",
+  credential: null,
+  timeouts: DEFAULT_TIMEOUTS,
+  maxConcurrency: DEFAULT_MAX_CONCURRENCY,
+};
+
+/** The models that a service has when it was told of none. */
+export function sandboxModels(now: Date): readonly CatalogModel[] {
+  return SANDBOX_MODELS.map((name) => ({
+    id: `sandbox/${name}`,
+    aliases: [],
+    ownedBy: "sandbox",
+    created: Math.floor(now.getTime() / 1000),
+    sandbox: true,
+    contextTokens: null,
+    maxOutputTokens: null,
+    modalities: TEXT_ONLY,
+    prices: null,
+    routes: [{ upstream: SANDBOX_UPSTREAM.name, model: name, weight: 1 }],
+  }));
+}

@@ -1,0 +1,79 @@
+import type { TransportTimeouts } from "../upstream/transport.ts";
+import type { Credential } from "./credential.ts";
+import type { ModelPrices } from "./prices.ts";
+
+/** The models that keys open, and where they are served. */
+export interface Catalog {
+  readonly models: readonly CatalogModel[];
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** By id or alias. */
+  find(name: string): CatalogModel | null;
+}
+
+export interface CatalogModel {
+  readonly id: string;
+  readonly aliases: readonly string[];
+  readonly ownedBy: string;
+  /** Unix seconds: when the catalog began to have it. */
+  readonly created: number;
+  /** True when its answers are made up in process. */
+  readonly sandbox: boolean;
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly modalities: Modalities;
+  /** `null`: not charged for. */
+  readonly prices: ModelPrices | null;
+  /** At least one. */
+  readonly routes: readonly Route[];
+}
+
+export interface Modalities {
+  readonly input: readonly Modality[];
+  readonly output: readonly Modality[];
+}
+
+export const MODALITIES = ["text", "image", "audio", "video", "file", "embedding"] as const;
+export type Modality = (typeof MODALITIES)[number];
+export const TEXT_ONLY: Modalities = { input: ["text"], output: ["text"] };
+
+export interface Route {
+  /** Name of an upstream. */
+  readonly upstream: string;
+  /** What the upstream calls the model. */
+  readonly model: string;
+  /** Share of the requests that try this route first, relative to the model's other routes. */
+  readonly weight: number;
+}
+
+export type DialectName = "openai" | "sandbox";
+
+export interface Upstream {
+  readonly name: string;
+  readonly dialect: DialectName;
+  /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** `null`: requests carry no `Authorization`. */
+  readonly credential: Credential | null;
+  readonly timeouts: TransportTimeouts;
+  /** Requests under way at once. */
+  readonly maxConcurrency: number;
+}
+
+export const DEFAULT_TIMEOUTS: TransportTimeouts = {
+  connectMs: 5_000,
+  firstByteMs: 120_000,
+  idleMs: 120_000,
+};
+export const DEFAULT_MAX_CONCURRENCY = 256;
+
+/** A catalog of checked models and upstreams: names are unique, routes lead somewhere. */
+export function catalogOf(models: readonly CatalogModel[], upstreams: readonly Upstream[]): Catalog {
+  const byName = new Map(
+    models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model])),
+  );
+  return {
+    models,
+    upstreams: new Map(upstreams.map((upstream) => [upstream.name, upstream])),
+    find: (name) => byName.get(name) ?? null,
+  };
+}

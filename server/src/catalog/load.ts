@@ -1,0 +1,173 @@
+import { parseDocument } from "yaml";
+import { type Catalog, type CatalogModel, catalogOf, type Upstream } from "./catalog.ts";
+import { type CatalogFile, catalogFile } from "./catalog-file.ts";
+import { Credential } from "./credential.ts";
+import type { ModelPrices } from "./prices.ts";
+
+/** Everything that is wrong with a catalog file, a line for each problem, each with its place. */
+export class CatalogError extends Error {
+  override readonly name = "CatalogError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
+
+export interface CatalogSource {
+  readonly path: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly readFile: (path: string) => Promise<string>;
+  readonly now: () => Date;
+}
+
+/**
+ * Reads a catalog file, YAML or JSON (which is YAML), and the credentials that it names.
+ *
+ * @throws {CatalogError} with all that is wrong with it.
+ */
+export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
+  let text: string;
+  try {
+    text = await source.readFile(source.path);
+  } catch (error) {
+    const reason =
+      error instanceof Error && "code" in error && error.code === "ENOENT"
+        ? "there is no such file"
+        : "it can't be read";
+    throw new CatalogError([`OSTIARY_CATALOG: ${source.path}: ${reason}`]);
+  }
+  const file = parseFile(source.path, text);
+  const problems = [...nameProblems(file), ...routeProblems(file)];
+  const upstreams: Upstream[] = [];
+  for (const [name, upstream] of Object.entries(file.upstreams)) {
+    const credential = await readCredential(upstream, source);
+    if (typeof credential === "string") problems.push(`upstreams.${name}.${credential}`);
+    else upstreams.push(upstreamOf(name, upstream, credential));
+  }
+  if (problems.length > 0) throw new CatalogError(problems.map((problem) => `${source.path}: ${problem}`));
+  const created = Math.floor(source.now().getTime() / 1000);
+  return catalogOf(
+    file.models.map((model) => modelOf(model, file, created)),
+    upstreams,
+  );
+}
+
+function parseFile(path: string, text: string): CatalogFile {
+  const document = parseDocument(text, { prettyErrors: true });
+  if (document.errors.length > 0) {
+    throw new CatalogError(document.errors.map((error) => `${path}: ${error.message.split("\n", 1)[0]}`));
+  }
+  const parsed = catalogFile.safeParse(document.toJS());
+  if (parsed.success) return parsed.data;
+  throw new CatalogError(
+    parsed.error.issues.map((issue) => `${path}: ${placeOf(issue.path)}${issue.message}`),
+  );
+}
+
+/** `models[2].routes[0].upstream: ` */
+function placeOf(path: readonly PropertyKey[]): string {
+  const place = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+  return place === "" ? "" : `${place.replace(/^\./, "")}: `;
+}
+
+function nameProblems(file: CatalogFile): string[] {
+  const problems: string[] = [];
+  const taken = new Set<string>();
+  const take = (name: string, place: string) => {
+    if (taken.has(name)) problems.push(`${place}: "${name}" names another model, too`);
+    taken.add(name);
+  };
+  for (const [index, model] of file.models.entries()) {
+    take(model.id, `models[${index}].id`);
+    for (const [at, alias] of model.aliases.entries()) take(alias, `models[${index}].aliases[${at}]`);
+  }
+  return problems;
+}
+
+function routeProblems(file: CatalogFile): string[] {
+  return file.models.flatMap((model, index) =>
+    model.routes.flatMap((route, at) =>
+      Object.hasOwn(file.upstreams, route.upstream)
+        ? []
+        : [`models[${index}].routes[${at}].upstream: there is no upstream "${route.upstream}"`],
+    ),
+  );
+}
+
+/** @returns the credential, `null` for none, or what is wrong with it. Never repeats a value. */
+async function readCredential(
+  upstream: CatalogFile["upstreams"][string],
+  source: CatalogSource,
+): Promise<Credential | null | string> {
+  if (upstream.dialect === "sandbox") return null;
+  const { credentialEnv, credentialFile } = upstream;
+  if (credentialEnv !== undefined && credentialFile !== undefined) {
+    return "credentialFile: give credentialEnv or credentialFile, not both";
+  }
+  if (credentialEnv !== undefined) {
+    const value = source.environment[credentialEnv]?.trim() ?? "";
+    return value === ""
+      ? `credentialEnv: the variable ${credentialEnv} is not set`
+      : checked(value, "credentialEnv");
+  }
+  if (credentialFile !== undefined) {
+    try {
+      const value = (await source.readFile(credentialFile)).trim();
+      return value === "" ? `credentialFile: ${credentialFile} is empty` : checked(value, "credentialFile");
+    } catch {
+      return `credentialFile: ${credentialFile} can't be read`;
+    }
+  }
+  return null;
+}
+
+/** What can't stand in a header would fail every request, with a message that might quote it. */
+function checked(value: string, field: string): Credential | string {
+  return /^[\x21-\x7e]+$/.test(value)
+    ? new Credential(value)
+    : `${field}: its value can't stand in an HTTP header`;
+}
+
+function upstreamOf(
+  name: string,
+  upstream: CatalogFile["upstreams"][string],
+  credential: Credential | null,
+): Upstream {
+  return {
+    name,
+    dialect: upstream.dialect,
+    baseUrl: upstream.dialect === "sandbox" ? "sandbox:" : upstream.baseUrl,
+    credential,
+    timeouts: upstream.timeouts,
+    maxConcurrency: upstream.maxConcurrency,
+  };
+}
+
+function modelOf(model: CatalogFile["models"][number], file: CatalogFile, created: number): CatalogModel {
+  return {
+    id: model.id,
+    aliases: model.aliases,
+    ownedBy: model.ownedBy,
+    created,
+    sandbox: model.routes.every((route) => file.upstreams[route.upstream]?.dialect === "sandbox"),
+    contextTokens: model.contextTokens ?? null,
+    maxOutputTokens: model.maxOutputTokens ?? null,
+    modalities: model.modalities,
+    prices: model.prices === undefined ? null : pricesOf(model.prices),
+    routes: model.routes.map((route) => ({
+      upstream: route.upstream,
+      model: route.model ?? model.id,
+      weight: route.weight,
+    })),
+  };
+}
+
+function pricesOf(prices: NonNullable<CatalogFile["models"][number]["prices"]>): ModelPrices {
+  return {
+    inputNanoUsdPerMTok: prices.inputUsdPerMTok,
+    cachedInputNanoUsdPerMTok: prices.cachedInputUsdPerMTok ?? prices.inputUsdPerMTok,
+    outputNanoUsdPerMTok: prices.outputUsdPerMTok,
+  };
+}

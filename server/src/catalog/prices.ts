@@ -1,0 +1,34 @@
+/** Nano-USD per million tokens. */
+export interface ModelPrices {
+  readonly inputNanoUsdPerMTok: bigint;
+  /** For prompt tokens read from the upstream's cache. */
+  readonly cachedInputNanoUsdPerMTok: bigint;
+  readonly outputNanoUsdPerMTok: bigint;
+}
+
+export interface PricedTokens {
+  readonly promptTokens: number;
+  /** Of the prompt's. */
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+const MTOK = 1_000_000n;
+const NANO_DIGITS = 9;
+const DECIMAL = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
+
+/** What tokens cost, in nano-USD, rounded up to a whole one. */
+export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
+  const fresh = BigInt(tokens.promptTokens - tokens.cachedTokens) * prices.inputNanoUsdPerMTok;
+  const cached = BigInt(tokens.cachedTokens) * prices.cachedInputNanoUsdPerMTok;
+  const output = BigInt(tokens.completionTokens) * prices.outputNanoUsdPerMTok;
+  return (fresh + cached + output + MTOK - 1n) / MTOK;
+}
+
+/** Reads a decimal number of USD, exactly: `2.50` is 2,500,000,000. @returns `null` for anything else. */
+export function nanoUsdOf(decimal: string): bigint | null {
+  const match = DECIMAL.exec(decimal);
+  if (match === null) return null;
+  const [, whole = "0", fraction = ""] = match;
+  return BigInt(whole + fraction.padEnd(NANO_DIGITS, "0"));
+}
