@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { type ChatRequest, SandboxRefusal, type SandboxTool } from "./chat-request.ts";
+import { instanceOf } from "./schema-instance.ts";
+import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
+
+/** What one choice of an answer consists of. */
+export type Answer =
+  | { readonly kind: "text"; readonly pieces: TextPieces }
+  | { readonly kind: "calls"; readonly calls: readonly ToolCall[] };
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON. */
+  readonly arguments: string;
+}
+
+const LOREM_TOKENS = 64;
+/** A stream may be as long as it was asked for; an answer that is made at once may not. */
+const WHOLE_TOKENS_AT_MOST = 16_384;
+
+/**
+ * Decides on a choice's answer, by the request alone.
+ *
+ * @throws {SandboxRefusal} the sandbox has no such model.
+ */
+export function answerTo(request: ChatRequest, choice: number): Answer {
+  if (request.model !== "echo" && request.model !== "lorem") {
+    throw new SandboxRefusal(404, "model_not_found", "The sandbox has the models echo and lorem.", "model");
+  }
+  const called = toolsCalled(request);
+  if (called.length > 0) return { kind: "calls", calls: called.map((tool, at) => callOf(tool, request, at)) };
+  const limit = request.stream
+    ? request.maxTokens
+    : Math.min(request.maxTokens ?? WHOLE_TOKENS_AT_MOST, WHOLE_TOKENS_AT_MOST);
+  const text = untilStop(request.stops, upTo(limit, textOf(request, choice)));
+  return { kind: "text", pieces: text };
+}
+
+function textOf(request: ChatRequest, choice: number): TextPieces {
+  const last = request.messages.at(-1);
+  if (request.format.kind === "json") {
+    return echo(JSON.stringify(instanceOf(request.format.schema, lastUserText(request))));
+  }
+  if (last?.role === "tool") return echo(`The tool answered: ${last.text}`);
+  if (request.model === "echo") return echo(lastUserText(request));
+  const seed = createHash("sha256")
+    .update(JSON.stringify([request.messages, request.seed, choice]))
+    .digest()
+    .readUInt32LE();
+  return request.maxTokens === null ? upTo(LOREM_TOKENS, lorem(seed)) : lorem(seed);
+}
+
+/** What the last user said; of a conversation without one, what was said last. */
+export function lastUserText(request: ChatRequest): string {
+  return (
+    (request.messages.findLast((message) => message.role === "user") ?? request.messages.at(-1))?.text ?? ""
+  );
+}
+
+/** A tool is called when the choice demands it, or when the user has just named it. */
+function toolsCalled(request: ChatRequest): readonly SandboxTool[] {
+  const { toolChoice, tools } = request;
+  const last = request.messages.at(-1);
+  if (toolChoice === "none" || last?.role === "tool") return [];
+  if (typeof toolChoice === "object") return tools.filter((tool) => tool.name === toolChoice.name);
+  const named = last?.role === "user" ? tools.filter((tool) => last.text.includes(tool.name)) : [];
+  const called = named.length === 0 && toolChoice === "required" ? tools.slice(0, 1) : named;
+  return request.parallelToolCalls ? called : called.slice(0, 1);
+}
+
+function callOf(tool: SandboxTool, request: ChatRequest, at: number): ToolCall {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([tool, request.messages, at]))
+    .digest("hex");
+  const parameters = Object.keys(tool.parameters).length === 0 ? { type: "object" } : tool.parameters;
+  return {
+    id: `call_${digest.slice(0, 24)}`,
+    name: tool.name,
+    arguments: JSON.stringify(instanceOf(parameters, lastUserText(request))),
+  };
+}

@@ -1,0 +1,144 @@
+import { z } from "zod";
+import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+
+/** A request that the sandbox can't answer as asked: OpenAI's envelope, status 400 or 404. */
+export class SandboxRefusal extends Error {
+  override readonly name = "SandboxRefusal";
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | null;
+
+  constructor(status: number, code: string, message: string, param: string | null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = param;
+  }
+}
+
+const tokenLimit = z.number().int().min(1).max(100_000_000).nullish();
+const schema = z.custom<JsonObject>(isJsonObject, "must be a JSON schema object");
+
+const tool = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({ name: z.string().min(1).max(64), parameters: schema.optional() }),
+});
+
+const chat = z.looseObject({
+  model: z.string(),
+  messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  n: z.number().int().min(1).max(16).nullish(),
+  max_tokens: tokenLimit,
+  max_completion_tokens: tokenLimit,
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  seed: z.number().int().nullish(),
+  tools: z.array(tool).max(128).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(["none", "auto", "required"]),
+      z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) }),
+    ])
+    .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: z
+    .union([
+      z.looseObject({ type: z.enum(["text", "json_object"]) }),
+      z.looseObject({ type: z.literal("json_schema"), json_schema: z.looseObject({ schema }) }),
+    ])
+    .nullish(),
+  logprobs: z.literal(false, "is not supported by sandbox models").nullish(),
+  audio: z.null("is not supported by sandbox models").optional(),
+});
+
+export interface SandboxTool {
+  readonly name: string;
+  readonly parameters: JsonObject;
+}
+
+/** What the sandbox makes of a request. */
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly { readonly role: string; readonly text: string }[];
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly choices: number;
+  readonly maxTokens: number | null;
+  readonly stops: readonly string[];
+  readonly seed: number;
+  readonly tools: readonly SandboxTool[];
+  readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
+  readonly parallelToolCalls: boolean;
+  readonly format: { readonly kind: "text" } | { readonly kind: "json"; readonly schema: JsonObject };
+}
+
+/** @throws {SandboxRefusal} naming the field that is wrong. */
+export function readChatRequest(body: unknown): ChatRequest {
+  const parsed = chat.safeParse(body);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const param = issue?.path.join(".") ?? null;
+    throw new SandboxRefusal(
+      400,
+      "invalid_request",
+      `${param ?? "body"}: ${issue?.message ?? "invalid"}`,
+      param,
+    );
+  }
+  const raw = parsed.data;
+  const tools = (raw.tools ?? []).map(({ function: { name, parameters } }) => ({
+    name,
+    parameters: parameters ?? {},
+  }));
+  return {
+    model: raw.model,
+    messages: raw.messages.map(({ role, content }) => ({ role, text: textOf(content) })),
+    stream: raw.stream === true,
+    includeUsage: raw.stream_options?.include_usage === true,
+    choices: raw.n ?? 1,
+    maxTokens: raw.max_completion_tokens ?? raw.max_tokens ?? null,
+    stops: (typeof raw.stop === "string" ? [raw.stop] : (raw.stop ?? [])).filter((stop) => stop !== ""),
+    seed: raw.seed ?? 0,
+    tools,
+    toolChoice: toolChoiceOf(raw.tool_choice, tools),
+    parallelToolCalls: raw.parallel_tool_calls !== false,
+    format: formatOf(raw.response_format),
+  };
+}
+
+function toolChoiceOf(
+  choice: z.output<typeof chat>["tool_choice"],
+  tools: readonly SandboxTool[],
+): ChatRequest["toolChoice"] {
+  if (choice === "required" && tools.length === 0) {
+    throw new SandboxRefusal(400, "invalid_request", "tool_choice: needs tools", "tool_choice");
+  }
+  if (typeof choice !== "object" || choice === null) return choice ?? "auto";
+  const { name } = choice.function;
+  if (!tools.some((candidate) => candidate.name === name)) {
+    throw new SandboxRefusal(400, "invalid_request", "tool_choice: names none of the tools", "tool_choice");
+  }
+  return { name };
+}
+
+function formatOf(format: z.output<typeof chat>["response_format"]): ChatRequest["format"] {
+  if (format?.type === "json_schema" && isJsonObject(format.json_schema)) {
+    const { schema: wanted } = format.json_schema;
+    return { kind: "json", schema: isJsonObject(wanted) ? wanted : {} };
+  }
+  return format?.type === "json_object" ? { kind: "json", schema: { type: "object" } } : { kind: "text" };
+}
+
+/** The words of a message: content parts joined, what is no text named in brackets. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map(partText).join(" ");
+}
+
+function partText(part: Json): string {
+  if (!isJsonObject(part)) return "";
+  if (typeof part.text === "string") return part.text;
+  return typeof part.type === "string" ? `[${part.type.replace(/^input_|_url$/g, "")}]` : "";
+}

@@ -1,0 +1,121 @@
+import { setImmediate } from "node:timers/promises";
+import type { JsonObject } from "../../gateway/json.ts";
+import { TransportError } from "../transport.ts";
+import type { Answer, ToolCall } from "./answer.ts";
+import type { FinishReason } from "./text.ts";
+import { countTokens, tokensOf } from "./tokens.ts";
+
+/** What stands at the head of a completion and of each of its chunks. */
+export interface CompletionHead {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly model: string;
+}
+
+export interface CompletionOptions {
+  readonly head: CompletionHead;
+  readonly promptTokens: number;
+  readonly withUsage: boolean;
+  /** Break off after a few words. */
+  readonly cut: boolean;
+}
+
+const WORDS_BEFORE_CUT = 3;
+/** Other requests get their turn after this many chunks. */
+const CHUNKS_AT_ONCE = 64;
+
+/** A whole completion, in OpenAI's shape. */
+export function wholeCompletion(answers: readonly Answer[], options: CompletionOptions): JsonObject {
+  let completionTokens = 0;
+  const choices = answers.map((answer, index) => {
+    if (answer.kind === "calls") {
+      completionTokens += tokensOfCalls(answer.calls);
+      const tool_calls = answer.calls.map((call) => ({
+        id: call.id,
+        type: "function",
+        function: { name: call.name, arguments: call.arguments },
+      }));
+      return choiceOf(index, { role: "assistant", content: null, tool_calls, refusal: null }, "tool_calls");
+    }
+    let content = "";
+    for (;;) {
+      const next = answer.pieces.next();
+      if (next.done) return choiceOf(index, { role: "assistant", content, refusal: null }, next.value);
+      completionTokens++;
+      content += next.value;
+    }
+  });
+  const usage = options.withUsage ? { usage: usageOf(options.promptTokens, completionTokens) } : {};
+  return { ...options.head, object: "chat.completion", choices, ...usage };
+}
+
+/** The data of a completion's stream, chunk by chunk, without the closing `[DONE]`. */
+export async function* chunksOfCompletion(
+  answers: readonly Answer[],
+  options: CompletionOptions,
+): AsyncGenerator<JsonObject> {
+  let completionTokens = 0;
+  let chunks = 0;
+  const chunk = (index: number, delta: JsonObject, finish: FinishReason | null) => ({
+    ...options.head,
+    object: "chat.completion.chunk",
+    choices: [{ index, delta, logprobs: null, finish_reason: finish }],
+  });
+  for (const [index, answer] of answers.entries()) {
+    yield chunk(index, { role: "assistant", content: answer.kind === "text" ? "" : null }, null);
+    for (const deltas = deltasOf(answer); ; ) {
+      const next = deltas.next();
+      if (next.done) {
+        yield chunk(index, {}, next.value);
+        break;
+      }
+      completionTokens += next.value.tokens;
+      yield chunk(index, next.value.delta, null);
+      chunks++;
+      if (options.cut && chunks === WORDS_BEFORE_CUT) break;
+      if (chunks % CHUNKS_AT_ONCE === 0) await setImmediate();
+    }
+    if (options.cut) throw new TransportError("cut", "the sandbox was told to break off");
+  }
+  if (options.withUsage) {
+    const usage = usageOf(options.promptTokens, completionTokens);
+    yield { ...options.head, object: "chat.completion.chunk", choices: [], usage };
+  }
+}
+
+function* deltasOf(answer: Answer): Generator<{ delta: JsonObject; tokens: number }, FinishReason> {
+  if (answer.kind === "text") {
+    for (;;) {
+      const next = answer.pieces.next();
+      if (next.done) return next.value;
+      yield { delta: { content: next.value }, tokens: 1 };
+    }
+  }
+  for (const [index, call] of answer.calls.entries()) {
+    const head = { index, id: call.id, type: "function", function: { name: call.name, arguments: "" } };
+    yield { delta: { tool_calls: [head] }, tokens: countTokens(call.name) };
+    for (const piece of tokensOf(call.arguments)) {
+      yield { delta: { tool_calls: [{ index, function: { arguments: piece } }] }, tokens: 1 };
+    }
+  }
+  return "tool_calls";
+}
+
+function choiceOf(index: number, message: JsonObject, finish: FinishReason): JsonObject {
+  return { index, message, logprobs: null, finish_reason: finish };
+}
+
+function tokensOfCalls(calls: readonly ToolCall[]): number {
+  return calls.reduce((sum, call) => sum + countTokens(call.name) + countTokens(call.arguments), 0);
+}
+
+function usageOf(promptTokens: number, completionTokens: number): JsonObject {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  };
+}
