@@ -1,0 +1,224 @@
+import { mkdir } from "node:fs/promises";
+import process from "node:process";
+import { destination, type Logger, pino } from "pino";
+import { Access } from "./access/access.ts";
+import { parseNetworks } from "./access/networks.ts";
+import { SignIn } from "./accounts/sign-in.ts";
+import { createApp } from "./app.ts";
+import { AuditLog } from "./audit/audit-log.ts";
+import { Journal } from "./audit/journal.ts";
+import { Recorder } from "./audit/recorder.ts";
+import { type Config, readConfig } from "./config/config.ts";
+import { Dashboard } from "./dashboard/dashboard.ts";
+import { AuditEndpoint } from "./edge/audit-endpoint.ts";
+import { ChatEndpoint } from "./edge/chat-endpoint.ts";
+import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
+import { RequestPlane } from "./edge/request-plane.ts";
+import { Gateway } from "./gateway/gateway.ts";
+import { Keys } from "./keys/keys.ts";
+import { createRpcHandler } from "./rpc/handler.ts";
+import { createAppRouter } from "./rpc/router.ts";
+import type { Listener, ListenerOptions, Served } from "./serve/listener.ts";
+import { createDemoAccount } from "./start/demo.ts";
+import { greeting } from "./start/greeting.ts";
+import { openCatalog } from "./start/open-catalog.ts";
+import { openAdmissionStore, openConfiguredDatabase } from "./start/open-stores.ts";
+import { explainStartup, listenFailure } from "./start/startup-failure.ts";
+import { PostgresAccounts } from "./store/accounts-store.ts";
+import { makeAuditPartitions } from "./store/audit-partitions.ts";
+import { PostgresAudit } from "./store/audit-store.ts";
+import { lockDataDir } from "./store/data-dir-lock.ts";
+import { PostgresKeys } from "./store/keys-store.ts";
+import { migrate } from "./store/migrate.ts";
+import { OpenAiDialect } from "./upstream/openai/dialect.ts";
+import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
+import type { Transport } from "./upstream/transport.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const isDeno = "Deno" in globalThis;
+
+/** Things to undo, in reverse order of their making. */
+class Teardown {
+  readonly #steps: (() => Promise<void>)[] = [];
+
+  add(step: () => Promise<void>): void {
+    this.#steps.push(step);
+  }
+
+  async run(log: Logger): Promise<void> {
+    for (const step of this.#steps.splice(0).reverse()) {
+      // One part that can't be stopped must not keep the others from it.
+      await step().catch((error: unknown) => log.error({ err: error }, "a part did not stop cleanly"));
+    }
+  }
+}
+
+async function start(config: Config, log: Logger, teardown: Teardown): Promise<void> {
+  const now = () => new Date();
+  await mkdir(config.dataDir, { recursive: true });
+  const lock = await lockDataDir(config.dataDir);
+  teardown.add(() => lock.release());
+
+  const transport = await openTransport();
+  teardown.add(() => transport.close());
+  const catalog = await openCatalog(config, { environment: process.env, transport, now });
+  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
+
+  const { database, label, close } = await openConfiguredDatabase(config, log);
+  teardown.add(close);
+  await migrate(database, new URL("./store/migrations/", import.meta.url));
+  await makeAuditPartitions(database, now());
+  const partitionTimer = setInterval(() => {
+    makeAuditPartitions(database, now()).catch((error: unknown) =>
+      log.error({ err: error }, "the audit log's partitions could not be made"),
+    );
+  }, DAY_MS);
+  teardown.add(async () => clearInterval(partitionTimer));
+
+  const admission = await openAdmissionStore(config, log);
+  teardown.add(() => admission.close());
+
+  const keysStore = new PostgresKeys(database);
+  const accounts = new PostgresAccounts(database);
+  const auditStore = new PostgresAudit(database);
+  const { journal, leftover } = await Journal.open({
+    folder: `${config.dataDir}/journal`,
+    sync: config.auditDurability === "disk",
+  });
+  const recorder = new Recorder(journal, auditStore, config.auditDurability, log);
+  await recorder.replay(leftover);
+  teardown.add(() => recorder.stop());
+
+  const access = new Access(keysStore, admission);
+  const keys = new Keys(keysStore, admission, now);
+  const signIn = new SignIn(accounts, now);
+  const auditLog = new AuditLog(auditStore, recorder);
+  const gateway = new Gateway(
+    catalog.upstreams,
+    {
+      openai: new OpenAiDialect(transport),
+      sandbox: new OpenAiDialect(createSandboxTransport({ now })),
+    },
+    Math.random,
+  );
+  const requestPlane = new RequestPlane({
+    endpoints: [
+      new ChatEndpoint({ catalog, gateway, maxBodyBytes: config.maxBodyBytes }),
+      new ModelsEndpoint(catalog),
+      new ModelEndpoint(catalog),
+      new AuditEndpoint(auditLog),
+    ],
+    access,
+    recorder,
+    trustedProxies: parseNetworks(config.trustedProxies).networks,
+    log,
+    now,
+    monotonicMs: () => performance.now(),
+  });
+
+  // What is served needs the public address, which with PORT=0 is known only once the socket is there.
+  let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
+  const listener = await listen({ requestPlane, web: (request, peer) => web(request, peer) }, config);
+  let stopping = false;
+  teardown.add(async () => {
+    stopping = true;
+    await listener.close(config.drainS * 1_000);
+  });
+  const publicUrl = config.publicUrl ?? `http://${hostForUrl(config.host)}:${listener.port}`;
+  const router = createAppRouter({
+    signIn,
+    signUpIsOpen: config.signUp === "open",
+    accounts,
+    keys,
+    auditLog,
+    catalog,
+    service: { serviceName: config.serviceName, publicUrl },
+  });
+  web = createApp({
+    rpc: createRpcHandler({ router, signIn, access, log, publicOrigin: config.publicUrl }),
+    dashboard,
+    notReady: async () => {
+      if (stopping) return "stopping";
+      return (
+        (await failureOf(database`select 1`, "database")) ?? failureOf(admission.ping(), "admission store")
+      );
+    },
+  });
+
+  const demo =
+    config.demo && (await accounts.isEmpty()) ? await createDemoAccount(signIn, keys, config.dataDir) : null;
+  process.stdout.write(
+    greeting({
+      serviceName: config.serviceName,
+      url: publicUrl,
+      database: label,
+      models: catalog.models.map((model) => model.id),
+      demo,
+    }),
+  );
+}
+
+async function openTransport(): Promise<Transport> {
+  if (isDeno) return new (await import("./upstream/http/fetch-transport.ts")).FetchTransport();
+  return new (await import("./upstream/http/undici-transport.ts")).UndiciTransport();
+}
+
+async function listen(served: Served, { host, port }: ListenerOptions): Promise<Listener> {
+  try {
+    if (isDeno) return await (await import("./serve/deno.ts")).serveOnDeno(served, { host, port });
+    return await (await import("./serve/node.ts")).serveOnNode(served, { host, port });
+  } catch (error) {
+    throw listenFailure(error, host, port);
+  }
+}
+
+async function failureOf(check: PromiseLike<unknown>, part: string): Promise<string | null> {
+  try {
+    await check;
+    return null;
+  } catch {
+    return `the ${part} does not answer`;
+  }
+}
+
+/** Listening on every address is reached by the loopback one; IPv6 addresses stand in brackets. */
+function hostForUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function readEnvironmentFile(): void {
+  if (process.env.NODE_ENV === "production") return;
+  try {
+    process.loadEnvFile(".env");
+  } catch {
+    // Most folders have none.
+  }
+}
+
+async function main(): Promise<void> {
+  let log = pino({ level: "info" }, destination({ fd: 2, sync: true }));
+  const teardown = new Teardown();
+  try {
+    readEnvironmentFile();
+    const config = readConfig(process.env);
+    log = pino({ level: config.logLevel }, destination({ fd: 2, sync: true }));
+    for (const name of config.unknownVariables)
+      log.warn(`${name} is not a setting of this service; is it misspelt?`);
+    const stop = () => {
+      process.off("SIGTERM", stop);
+      process.off("SIGINT", stop);
+      void teardown.run(log).then(() => process.exit(0));
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    await start(config, log, teardown);
+  } catch (error) {
+    log.debug({ err: error }, "start failed");
+    process.stderr.write(`${explainStartup(error)}\n`);
+    await teardown.run(log);
+    process.exit(1);
+  }
+}
+
+await main();

@@ -1,0 +1,30 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SignIn } from "../accounts/sign-in.ts";
+import type { Keys } from "../keys/keys.ts";
+import { randomBase62 } from "../secrets/oslo.ts";
+
+export const DEMO_EMAIL = "demo@ostiary.example";
+const NOTE_FILE = "demo-sign-in.txt";
+
+/** What the first start of an empty database tells the person who started it. */
+export interface DemoAccount {
+  readonly email: string;
+  readonly password: string;
+  /** The whole key string: shown here once, like every key. */
+  readonly key: string;
+}
+
+/**
+ * Makes the demo account with a key. How to sign in is also left in the data folder, readable by its owner only;
+ * the key is not.
+ */
+export async function createDemoAccount(signIn: SignIn, keys: Keys, dataDir: string): Promise<DemoAccount> {
+  const password = randomBase62(16);
+  const { account } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" });
+  const { key } = await keys.create(account.id, "demo");
+  await writeFile(join(dataDir, NOTE_FILE), `e-mail: ${DEMO_EMAIL}\npassword: ${password}\n`, {
+    mode: 0o600,
+  });
+  return { email: DEMO_EMAIL, password, key };
+}

@@ -1,0 +1,43 @@
+import type { DemoAccount } from "./demo.ts";
+
+export interface GreetingFacts {
+  readonly serviceName: string;
+  /** Scheme, host and port. */
+  readonly url: string;
+  readonly database: string;
+  readonly models: readonly string[];
+  /** Set on the start that made it. */
+  readonly demo: DemoAccount | null;
+}
+
+const MODELS_NAMED = 6;
+
+/** What is printed when the service has started. */
+export function greeting(facts: GreetingFacts): string {
+  const more = facts.models.length - MODELS_NAMED;
+  const models = facts.models.slice(0, MODELS_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  const lines = [
+    `${facts.serviceName} is ready at ${facts.url}`,
+    "",
+    `  dashboard   ${facts.url}/`,
+    `  API         ${facts.url}/v1`,
+    `  database    ${facts.database}`,
+    `  models      ${models}`,
+  ];
+  if (facts.demo !== null) lines.push("", ...demoLines(facts.url, facts.models[0] ?? "", facts.demo));
+  return `${lines.join("\n")}\n`;
+}
+
+function demoLines(url: string, model: string, demo: DemoAccount): string[] {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
+  return [
+    "A demo account was made, as the database was empty (OSTIARY_DEMO=0 turns this off).",
+    `Sign in to the dashboard as ${demo.email} with password ${demo.password}`,
+    "Its API key is shown only now. Try it:",
+    "",
+    `curl ${url}/v1/chat/completions \\`,
+    `  -H "Authorization: Bearer ${demo.key}" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${body}'`,
+  ];
+}

@@ -1,0 +1,86 @@
+import type { Logger } from "pino";
+import type { AdmissionStore } from "../admission/admission-store.ts";
+import { MemoryAdmissionStore } from "../admission/memory-store.ts";
+import { RedisAdmissionStore } from "../admission/redis-store.ts";
+import type { Config } from "../config/config.ts";
+import { type Database, openDatabase } from "../store/database.ts";
+import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
+import { StartupFailure } from "./startup-failure.ts";
+
+const POOL_CONNECTIONS = 10;
+const CONNECT_TIMEOUT_S = 5;
+const REDIS_COMMAND_TIMEOUT_MS = 2_000;
+/** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
+const OLDEST_POSTGRES = 15;
+
+export interface OpenDatabase {
+  readonly database: Database;
+  /** For people: which one it is. */
+  readonly label: string;
+  close(): Promise<void>;
+}
+
+/** The configured database, or the embedded one. @throws {StartupFailure} when it can't be used. */
+export async function openConfiguredDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
+  const options = { maxConnections: POOL_CONNECTIONS, connectTimeoutS: CONNECT_TIMEOUT_S };
+  if (config.databaseUrl === null) {
+    const embedded = await startEmbeddedPostgres({
+      dataDir: config.dataDir,
+      log: (message) => log.info({ part: "postgres" }, message),
+    });
+    const database = openDatabase(embedded.connection, options);
+    return {
+      database,
+      label: `embedded PostgreSQL in ${config.dataDir}`,
+      close: async () => {
+        await database.end({ timeout: 5 });
+        await embedded.stop();
+      },
+    };
+  }
+  const database = openDatabase({ url: config.databaseUrl }, options);
+  // Host and name only: the URL holds a password.
+  const { hostname, pathname } = new URL(config.databaseUrl);
+  const label = `PostgreSQL at ${hostname}${pathname}`;
+  try {
+    await requireVersion(database);
+  } catch (error) {
+    await database.end({ timeout: 0 });
+    if (error instanceof StartupFailure) throw error;
+    const reason =
+      error instanceof Error ? error.message || ("code" in error ? String(error.code) : error.name) : "";
+    throw new StartupFailure(`Can't use the database of DATABASE_URL (${label}): ${reason}`);
+  }
+  return { database, label, close: () => database.end({ timeout: 5 }) };
+}
+
+async function requireVersion(database: Database): Promise<void> {
+  const [row] = await database<
+    { version: string }[]
+  >`select current_setting('server_version_num') as version`;
+  const major = Math.floor(Number(row?.version ?? 0) / 10_000);
+  if (major < OLDEST_POSTGRES) {
+    throw new StartupFailure(`DATABASE_URL is PostgreSQL ${major}. Use version ${OLDEST_POSTGRES} or newer.`);
+  }
+}
+
+/** The configured admission store. @throws {StartupFailure} when Redis can't be reached. */
+export async function openAdmissionStore(config: Config, log: Logger): Promise<AdmissionStore> {
+  if (config.redisUrl === null) return new MemoryAdmissionStore();
+  const store = new RedisAdmissionStore({
+    url: config.redisUrl,
+    commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
+    onError: (message) => log.warn({ part: "redis" }, message),
+  });
+  try {
+    await store.connect();
+    await store.ping();
+  } catch (error) {
+    await store.close();
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
+    throw new StartupFailure(
+      `Can't use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
+    );
+  }
+  return store;
+}

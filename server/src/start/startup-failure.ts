@@ -1,0 +1,30 @@
+/** A reason not to start, in one line that tells the operator what to do. */
+export class StartupFailure extends Error {
+  override readonly name = "StartupFailure";
+}
+
+/** What is printed when the service can't start: a line for each problem, no stack trace. */
+export function explainStartup(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ("problems" in error && Array.isArray(error.problems)) return error.problems.join("\n");
+  return error.message.trim().split("\n", 1)[0] ?? "unknown error";
+}
+
+/** Why a socket could not be listened on. */
+export function listenFailure(error: unknown, host: string, port: number): StartupFailure {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  const name = error instanceof Error ? error.name : "";
+  if (code === "EADDRINUSE" || name === "AddrInUse") {
+    return new StartupFailure(
+      `Port ${port} of ${host} is taken. Stop what listens there, or set PORT to another.`,
+    );
+  }
+  if (code === "EACCES" || name === "PermissionDenied") {
+    return new StartupFailure(`Listening on port ${port} is not permitted. Set PORT to one from 1024 up.`);
+  }
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || name === "AddrNotAvailable") {
+    return new StartupFailure(`This machine has no address ${host}. Set HOST to one that it has.`);
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StartupFailure(`Can't listen on ${host}:${port}: ${reason}`);
+}
