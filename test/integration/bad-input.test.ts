@@ -1,0 +1,297 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const MAX_BODY_BYTES = 65_536;
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({ env: { OSTIARY_MAX_BODY_BYTES: String(MAX_BODY_BYTES) } });
+  key = (await signUpWithKey(service.baseUrl)).key;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+const messages = [{ role: "user", content: "hi" }];
+
+interface BadRequest {
+  readonly name: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly type?: string | null;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly code: string;
+  readonly param?: string;
+}
+
+const json = (value: unknown) => JSON.stringify(value);
+
+const badRequests: readonly BadRequest[] = [
+  { name: "malformed JSON", body: "{", status: 400, code: "invalid_json" },
+  { name: "an empty body", body: "", status: 400, code: "invalid_json" },
+  { name: "broken UTF-8", body: new Uint8Array([0x22, 0xff, 0x22]), status: 400, code: "invalid_json" },
+  { name: "JSON that is no object", body: "[]", status: 400, code: "invalid_request" },
+  {
+    name: "a body nested too deep",
+    body: `{"a":${"[".repeat(20_000)}`,
+    status: 400,
+    code: "invalid_request",
+  },
+  { name: "no model", body: json({ messages }), status: 400, code: "invalid_request", param: "model" },
+  {
+    name: "a model that is no string",
+    body: json({ model: 7, messages }),
+    status: 400,
+    code: "invalid_request",
+    param: "model",
+  },
+  {
+    name: "no messages",
+    body: json({ model: "sandbox/echo" }),
+    status: 400,
+    code: "invalid_request",
+    param: "messages",
+  },
+  {
+    name: "empty messages",
+    body: json({ model: "sandbox/echo", messages: [] }),
+    status: 400,
+    code: "invalid_request",
+    param: "messages",
+  },
+  {
+    name: "a message without a role",
+    body: json({ model: "sandbox/echo", messages: [{ content: "hi" }] }),
+    status: 400,
+    code: "invalid_request",
+    param: "messages.0.role",
+  },
+  {
+    name: "a stream that is no boolean",
+    body: json({ model: "sandbox/echo", messages, stream: "yes" }),
+    status: 400,
+    code: "invalid_request",
+    param: "stream",
+  },
+  {
+    name: "an unknown model",
+    body: json({ model: "gpt-9", messages }),
+    status: 404,
+    code: "model_not_found",
+    param: "model",
+  },
+  {
+    name: "a model's name that no log could hold",
+    body: json({ model: "a\u0000b\ud800", messages }),
+    status: 404,
+    code: "model_not_found",
+    param: "model",
+  },
+  {
+    name: "another content type",
+    type: "text/plain",
+    body: "hi",
+    status: 415,
+    code: "unsupported_media_type",
+  },
+  {
+    name: "no content type",
+    type: null,
+    body: json({ model: "sandbox/echo", messages }),
+    status: 415,
+    code: "unsupported_media_type",
+  },
+  {
+    name: "a compressed body",
+    headers: { "content-encoding": "gzip" },
+    body: json({ model: "sandbox/echo", messages }),
+    status: 415,
+    code: "unsupported_media_type",
+  },
+  {
+    name: "a body that is too large",
+    body: "x".repeat(MAX_BODY_BYTES + 1),
+    status: 413,
+    code: "request_too_large",
+  },
+  {
+    name: "a body that is far too large",
+    body: "x".repeat(4_000_000),
+    status: 413,
+    code: "request_too_large",
+  },
+  { name: "an unknown path", path: "/v1/nothing", body: "{}", status: 404, code: "not_found" },
+  { name: "the bare prefix", path: "/v1", method: "GET", status: 404, code: "not_found" },
+  { name: "broken percent-encoding", path: "/v1/models/%zz", method: "GET", status: 404, code: "not_found" },
+  {
+    name: "an unknown model's id",
+    path: "/v1/models/no/such",
+    method: "GET",
+    status: 404,
+    code: "model_not_found",
+  },
+  { name: "a wrong method", method: "DELETE", status: 405, code: "method_not_allowed" },
+  {
+    name: "a wrong method for models",
+    method: "POST",
+    path: "/v1/models",
+    body: "{}",
+    status: 405,
+    code: "method_not_allowed",
+  },
+  {
+    name: "a broken cursor",
+    path: "/v1/audit?cursor=x",
+    method: "GET",
+    status: 400,
+    code: "invalid_request",
+    param: "cursor",
+  },
+  {
+    name: "a limit that is too high",
+    path: "/v1/audit?limit=9999",
+    method: "GET",
+    status: 400,
+    code: "invalid_request",
+    param: "limit",
+  },
+];
+
+describe("a bad request", () => {
+  it.each(badRequests)("with $name is answered $status $code", async (bad) => {
+    const method = bad.method ?? "POST";
+    const type = bad.type === undefined ? "application/json" : bad.type;
+    // Bytes have no type of their own: what fetch would add for a string must not get in the way.
+    const body = typeof bad.body === "string" ? new TextEncoder().encode(bad.body) : bad.body;
+    const response = await fetch(`${service.baseUrl}${bad.path ?? "/v1/chat/completions"}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(type === null ? {} : { "content-type": type }),
+        ...bad.headers,
+      },
+      ...(body === undefined || method === "GET" ? {} : { body }),
+    });
+    expect(response.status).toBe(bad.status);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+    const { error } = await response.json();
+    expect(error).toEqual({
+      code: bad.code,
+      type: "invalid_request_error",
+      param: bad.param ?? null,
+      message: expect.stringMatching(/\S.{10,}/),
+    });
+    if (bad.status === 405) expect(response.headers.get("allow")).toMatch(/GET|POST/);
+  });
+
+  it("never leaves the service unable to record what comes after it", async () => {
+    const response = await fetch(`${service.baseUrl}/v1/audit?limit=1000`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const { data } = await response.json();
+    expect(data.length).toBeGreaterThan(10);
+    expect(data.every((entry: { status: number }) => entry.status < 500)).toBe(true);
+  });
+});
+
+describe("the connection", () => {
+  it.skipIf(RUNTIME === "deno")(
+    "is still usable after every refusal, the oversized body included",
+    async () => {
+      const { port } = new URL(service.baseUrl);
+      const socket = connect(Number(port), "127.0.0.1");
+      let received = "";
+      socket.setEncoding("utf8").on("data", (text) => {
+        received += text;
+      });
+      const answers = async (count: number) => {
+        while ((received.match(/HTTP\/1\.1 \d{3}/g) ?? []).length < count) {
+          await new Promise((resolve, reject) =>
+            socket.once("data", resolve).once("close", () => reject(new Error("closed"))),
+          );
+        }
+      };
+      const post = (body: string, type = "application/json") =>
+        socket.write(
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        );
+      post("{");
+      await answers(1);
+      post("x".repeat(MAX_BODY_BYTES * 4));
+      await answers(2);
+      post("hi", "text/plain");
+      await answers(3);
+      post(json({ model: "sandbox/echo", messages }));
+      await answers(4);
+      socket.destroy();
+      expect(received.match(/HTTP\/1\.1 \d{3}/g)).toEqual([
+        "HTTP/1.1 400",
+        "HTTP/1.1 413",
+        "HTTP/1.1 415",
+        "HTTP/1.1 200",
+      ]);
+    },
+  );
+});
+
+const key49 = "A".repeat(49);
+const malformed: readonly (readonly [string, string | null])[] = [
+  ["nothing", null],
+  ["an empty value", ""],
+  ["the scheme alone", "Bearer"],
+  ["the key alone", `sk-${key49}`],
+  ["another scheme", `Basic sk-${key49}`],
+  ["a scheme in lower case", `bearer sk-${key49}`],
+  ["a scheme in upper case", `BEARER sk-${key49}`],
+  ["two spaces", `Bearer  sk-${key49}`],
+  ["a tab", `Bearer\tsk-${key49}`],
+  ["another prefix", `Bearer pk-${key49}`],
+  ["a prefix in upper case", `Bearer SK-${key49}`],
+  ["no suffix", "Bearer sk-"],
+  ["a short suffix", "Bearer sk-abc"],
+  ["a long suffix", `Bearer sk-${key49}A`],
+  ["a wrong checksum", `Bearer sk-${key49}`],
+  ["quotes", `Bearer "sk-${key49}"`],
+  ["a list", `Bearer sk-${key49}, Bearer sk-${key49}`],
+  ["something behind it", `Bearer sk-${key49} x`],
+  ["a management token", `Bearer mt-${key49}`],
+  ["Latin-1 characters", `Bearer sk-${"é".repeat(49)}`],
+];
+
+describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
+  it.each(malformed)("is refused with 401: %s", async (_, value) => {
+    const response = await fetch(`${service.baseUrl}/v1/models`, {
+      headers: value === null ? {} : { authorization: value },
+    });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+    const { error } = await response.json();
+    expect(error).toMatchObject({ code: "invalid_api_key", type: "invalid_request_error" });
+    if (value?.includes("sk-A")) expect(error.message).not.toContain(key49);
+  });
+
+  it("is refused with 401 when a mistyped key differs in one character only", async () => {
+    const last = key.endsWith("a") ? "b" : "a";
+    const response = await fetch(`${service.baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${key.slice(0, -1)}${last}` },
+    });
+    expect(response.status).toBe(401);
+  });
+
+  it("is refused with 401 when it comes twice, the right one included", async () => {
+    const { port } = new URL(service.baseUrl);
+    const socket = connect(Number(port), "127.0.0.1");
+    const line = `authorization: Bearer ${key}\r\n`;
+    socket.end(`GET /v1/models HTTP/1.1\r\nhost: x\r\n${line}${line}connection: close\r\n\r\n`);
+    let received = "";
+    for await (const text of socket.setEncoding("utf8")) received += text;
+    expect(received).toMatch(/^HTTP\/1\.1 401/);
+  });
+});

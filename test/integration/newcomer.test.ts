@@ -1,0 +1,71 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { startService } from "../fixtures/service.ts";
+import { visit } from "../fixtures/user.ts";
+
+const run = promisify(execFile);
+
+describe("the first start on an empty data folder", () => {
+  it("prints a curl that works as pasted, and how to sign in", async () => {
+    await using service = await startService({ env: { OSTIARY_DEMO: undefined } });
+    await expect.poll(service.stdout).toContain("-d '");
+    const printed = service.stdout();
+    const command = printed.slice(printed.indexOf("curl "));
+    const { stdout } = await run("sh", ["-c", command.replace("curl ", "curl -sS ")]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      object: "chat.completion",
+      choices: [{ message: { content: expect.stringContaining("Hello!") } }],
+    });
+
+    const [, email = "", password = ""] =
+      /Sign in to the dashboard as (\S+) with password (\S+)/.exec(printed) ?? [];
+    const visitor = visit(service.baseUrl);
+    await visitor.trpc.auth.signIn.mutate({ email, password });
+    expect((await visitor.trpc.audit.list.query()).entries).toMatchObject([{ keyName: "demo", status: 200 }]);
+
+    const key = /sk-[0-9A-Za-z]+/.exec(printed)?.[0] ?? "";
+    const note = await readFile(join(service.dataDir, "demo-sign-in.txt"), "utf8");
+    expect(note).toContain(password);
+    expect(note).not.toContain(key);
+  });
+
+  it("makes no demo account with OSTIARY_DEMO=0, nor in production whatever is set", async () => {
+    for (const env of [{ OSTIARY_DEMO: "0" }, { OSTIARY_DEMO: "1", NODE_ENV: "production" }]) {
+      await using service = await startService({ env });
+      expect(service.stdout()).not.toContain("sk-");
+      expect(service.stdout()).not.toContain("password");
+    }
+  });
+});
+
+describe("the second start", () => {
+  it("makes no other demo account", async () => {
+    await using first = await startService({ env: { OSTIARY_DEMO: undefined } });
+    await first.stop();
+    const second = await startService({
+      env: { OSTIARY_DEMO: undefined },
+      dataDir: first.dataDir,
+      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+    });
+    await second.stop();
+    expect(second.stdout()).toContain("is ready at");
+    expect(second.stdout()).not.toContain("sk-");
+  });
+});
+
+describe("a closed service", () => {
+  it("signs nobody up", async () => {
+    await using service = await startService({ env: { OSTIARY_SIGNUP: "closed" } });
+    const { trpc } = visit(service.baseUrl);
+    expect(await trpc.service.info.query()).toMatchObject({ signUp: "closed" });
+    const attempt = trpc.auth.signUp.mutate({
+      email: "a@example.com",
+      password: "long enough to be one",
+      accountName: "A",
+    });
+    await expect(attempt).rejects.toMatchObject({ data: { ostiary: { code: "permission_denied" } } });
+  });
+});

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runToExit, type ServiceExit, startService } from "../fixtures/service.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ostiary-startup-"));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What a person sees: no stack trace, no secrets, a non-zero exit code. */
+function lines(exit: ServiceExit): string[] {
+  expect(exit.code).toBe(1);
+  expect(exit.stdout).toBe("");
+  expect(exit.stderr).not.toMatch(/^\s+at /m);
+  return exit.stderr.trim().split("\n");
+}
+
+describe("a service that can't start", () => {
+  it("names every variable that is wrong, all at once", async () => {
+    const exit = await runToExit({
+      env: {
+        PORT: "eighty",
+        DATABASE_URL: "mysql://root:hunter2@localhost/x",
+        REDIS_URL: "nonsense",
+        OSTIARY_SIGNUP: "maybe",
+        TRUSTED_PROXIES: "10.0.0.0/8, 10.0.0.0/99",
+        AUDIT_DURABILITY: "never",
+        OSTIARY_LOG: "loud",
+      },
+    });
+    const problems = lines(exit);
+    expect(problems.map((line) => line.split(":", 1)[0])).toEqual([
+      "PORT",
+      "DATABASE_URL",
+      "REDIS_URL",
+      "OSTIARY_SIGNUP",
+      "TRUSTED_PROXIES",
+      "AUDIT_DURABILITY",
+      "OSTIARY_LOG",
+    ]);
+    expect(exit.stderr).toContain("10.0.0.0/99");
+    expect(exit.stderr).not.toContain("hunter2");
+  });
+
+  it("says that the catalog file is missing", async () => {
+    const path = join(folder, "absent.yaml");
+    const [line, ...others] = lines(await runToExit({ env: { OSTIARY_CATALOG: path } }));
+    expect(line).toContain(path);
+    expect(others).toEqual([]);
+  });
+
+  it("says where the catalog file is wrong", async () => {
+    const path = join(folder, "broken.yaml");
+    await writeFile(path, "upstreams: {}\nmodels:\n  - id: a\n    routes: [{ upstream: nowhere }]\n");
+    const exit = await runToExit({ env: { OSTIARY_CATALOG: path } });
+    expect(lines(exit).join("\n")).toContain("models[0].routes[0].upstream");
+  });
+
+  it("says that the database can't be reached, and not its password", async () => {
+    const exit = await runToExit({ env: { DATABASE_URL: "postgres://me:hunter2@127.0.0.1:9/x" } });
+    const [line, ...others] = lines(exit);
+    expect(line).toContain("DATABASE_URL");
+    expect(line).toContain("127.0.0.1");
+    expect(exit.stderr).not.toContain("hunter2");
+    expect(others).toEqual([]);
+  });
+
+  it("says that Redis can't be reached", async () => {
+    const exit = await runToExit({ env: { REDIS_URL: "redis://:hunter2@127.0.0.1:9" } });
+    expect(lines(exit).at(-1)).toContain("REDIS_URL");
+    expect(exit.stderr).not.toContain("hunter2");
+  });
+
+  it("says that the port is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const address = other.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const [line, ...others] = lines(await runToExit({ env: { PORT: String(port) } }));
+    other.close();
+    expect(line).toContain(`Port ${port}`);
+    expect(others).toEqual([]);
+  });
+
+  it("says that another service uses the data folder", async () => {
+    await using first = await startService();
+    const [line, ...others] = lines(
+      await runToExit({
+        dataDir: first.dataDir,
+        ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+      }),
+    );
+    expect(line).toContain(first.dataDir);
+    expect(others).toEqual([]);
+  });
+});
+
+describe("a setting that is misspelt", () => {
+  it("is pointed out", async () => {
+    await using service = await startService({ env: { OSTIARY_CATALOGUE: "x" } });
+    expect(service.stderr()).toContain("OSTIARY_CATALOGUE");
+  });
+});

@@ -1,0 +1,124 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
+import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
+
+function chat(service: Service, key: string, content: string): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content }] }),
+  });
+}
+
+/** What a successor needs to go on where a service left off. */
+function inheritance(service: Service) {
+  return {
+    dataDir: service.dataDir,
+    ...(service.databaseUrl === undefined ? {} : { databaseUrl: service.databaseUrl }),
+  };
+}
+
+describe("a service that is killed at a random moment", () => {
+  it("has exactly one entry for every request whose answer a client saw complete", async () => {
+    await using first = await startService();
+    const owner = await signUpWithKey(first.baseUrl);
+    const seen = new Set<string>();
+    let current: Service = first;
+    for (let round = 0; round < 3; round++) {
+      const victim = current;
+      let alive = true;
+      const client = async () => {
+        while (alive) {
+          try {
+            const response = await chat(victim, owner.key, "hi");
+            await response.json();
+            const id = response.headers.get("x-request-id");
+            if (id !== null) seen.add(id);
+          } catch {
+            // Cut by the kill: what this client did not see whole it need not find.
+            return;
+          }
+        }
+      };
+      const clients = Array.from({ length: 8 }, client);
+      await expect.poll(() => seen.size, { interval: 5, timeout: 30_000 }).toBeGreaterThan(50 * (round + 1));
+      await victim.kill();
+      alive = false;
+      await Promise.all(clients);
+      current = await startService(inheritance(first));
+    }
+    const found: string[] = [];
+    const { trpc } = visit(current.baseUrl, { authorization: `Bearer ${owner.key}` });
+    for (let cursor: string | undefined; ; ) {
+      const page = await trpc.audit.list.query({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+      found.push(...page.entries.map((entry) => entry.requestId));
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    await current.stop();
+    expect(new Set(found).size).toBe(found.length);
+    expect([...seen].filter((id) => !found.includes(id))).toEqual([]);
+  });
+});
+
+describe("a service that is stopped and started again", () => {
+  it("knows its users, keys and entries, and what was revoked", async () => {
+    await using first = await startService();
+    const owner = await signUpWithKey(first.baseUrl);
+    const lost = await owner.trpc.keys.create.mutate({ name: "lost" });
+    await owner.trpc.keys.revoke.mutate({ id: lost.id });
+    await (await chat(first, owner.key, "before")).json();
+    expect(await first.stop()).toBe(0);
+
+    const second = await startService(inheritance(first));
+    expect((await chat(second, owner.key, "after")).status).toBe(200);
+    expect((await chat(second, lost.key, "after")).status).toBe(401);
+    const visitor = visit(second.baseUrl);
+    await visitor.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+    expect((await visitor.trpc.audit.list.query()).entries.map((entry) => entry.status)).toEqual([
+      401, 200, 200,
+    ]);
+    expect(await second.stop()).toBe(0);
+    expect(await readdir(join(first.dataDir, "journal"))).toEqual([]);
+  });
+
+  it("lets a stream finish first, and records it", async () => {
+    await using service = await startService();
+    const owner = await signUpWithKey(service.baseUrl);
+    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "sandbox/lorem",
+        messages: [{ role: "user", content: "tell" }],
+        max_tokens: 20_000,
+        stream: true,
+      }),
+    });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = (await reader?.read())?.value ?? "";
+    const exited = service.stop();
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read())
+      text += part.value;
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+    expect(await exited).toBe(0);
+  });
+});
+
+describe("the data folder", () => {
+  it("holds no key string and no password", async () => {
+    await using service = await startService({ env: { OSTIARY_LOG: "debug" } });
+    const owner = await signUpWithKey(service.baseUrl);
+    await (await chat(service, owner.key, "hi")).json();
+    await service.kill();
+    const files = await readdir(service.dataDir, { recursive: true, withFileTypes: true });
+    for (const file of files.filter((entry) => entry.isFile())) {
+      const bytes = await readFile(join(file.parentPath, file.name));
+      expect(bytes.includes(owner.key), file.name).toBe(false);
+      expect(bytes.includes(PASSWORD), file.name).toBe(false);
+    }
+    expect(service.stdout() + service.stderr()).not.toContain(owner.key);
+  });
+});

@@ -1,0 +1,228 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  answerWhole,
+  chunkOf,
+  type ModelServer,
+  type ReceivedRequest,
+  startModelServer,
+} from "../fixtures/model-server.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const CREDENTIAL = "upstream-credential-of-the-operator";
+let answer: (request: ReceivedRequest) => void = answerWhole;
+let upstream: ModelServer;
+let spare: ModelServer;
+let service: Service;
+let folder: string;
+let owner: Awaited<ReturnType<typeof signUpWithKey>>;
+
+beforeAll(async () => {
+  upstream = await startModelServer((request) => answer(request));
+  spare = await startModelServer((request) => answerWhole(request, "from the spare"));
+  folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
+  const catalog = join(folder, "catalog.yaml");
+  await writeFile(
+    catalog,
+    `
+upstreams:
+  main: { dialect: openai, baseUrl: "${upstream.baseUrl}", credentialEnv: MAIN_CREDENTIAL, timeouts: { firstByteMs: 1000, idleMs: 1000 } }
+  spare: { dialect: openai, baseUrl: "${spare.baseUrl}" }
+  gone: { dialect: openai, baseUrl: "http://127.0.0.1:9/v1" }
+models:
+  - id: acme/chat
+    aliases: [chat]
+    ownedBy: acme
+    contextTokens: 8192
+    prices: { inputUsdPerMTok: "2.50", outputUsdPerMTok: 10 }
+    routes: [{ upstream: main, model: inner }]
+  - id: acme/unreachable
+    routes: [{ upstream: gone, model: inner }]
+  - id: acme/two-routes
+    routes: [{ upstream: gone, model: inner, weight: 1000 }, { upstream: spare, model: inner }]
+`,
+  );
+  service = await startService({ env: { OSTIARY_CATALOG: catalog, MAIN_CREDENTIAL: ` ${CREDENTIAL}\n` } });
+  owner = await signUpWithKey(service.baseUrl);
+});
+
+afterEach(() => {
+  answer = answerWhole;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+  await spare?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function chat(fields: object, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${owner.key}`,
+      "content-type": "application/json",
+      "x-secret-of-the-client": "not for upstreams",
+      cookie: "a=b",
+    },
+    body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], ...fields }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+async function lastEntry() {
+  return (await owner.trpc.audit.list.query({ limit: 1 })).entries[0];
+}
+
+describe("an OpenAI-compatible upstream of the catalog", () => {
+  it("gets the request with its own model name and credential, and nothing of the client's headers", async () => {
+    const response = await chat({ vendor_option: { a: [1] }, temperature: 0.5 });
+    expect(response.status).toBe(200);
+    const received = upstream.received.at(-1);
+    expect(received?.path).toBe("/v1/chat/completions");
+    expect(received?.body).toEqual({
+      model: "inner",
+      messages: [{ role: "user", content: "hi" }],
+      vendor_option: { a: [1] },
+      temperature: 0.5,
+    });
+    expect(received?.headers.authorization).toBe(`Bearer ${CREDENTIAL}`);
+    expect(received?.headers.cookie).toBeUndefined();
+    expect(JSON.stringify(received?.headers)).not.toContain("not for upstreams");
+  });
+
+  it("answers under the catalog's name, its own fields kept, and is charged by the catalog's prices", async () => {
+    const answered = await (await chat({ model: "chat" })).json();
+    expect(answered).toMatchObject({ model: "acme/chat", vendor_extra: { kept: true } });
+    // 1,000 tokens at 2.50 USD and 200 at 10 USD a million.
+    expect(await lastEntry()).toMatchObject({
+      model: "acme/chat",
+      upstream: "main",
+      promptTokens: 1_000,
+      completionTokens: 200,
+      costNanoUsd: 4_500_000n,
+    });
+  });
+
+  it("is asked for usage on every stream, which a client that did not ask does not see", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(`: a comment\r\n\r\n${chunkOf({ role: "assistant", content: "höl" })}`);
+      response.write(`${chunkOf({ content: "a" })}${chunkOf({}, "stop")}`);
+      response.write(`data: {"id":"1","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n`);
+      response.end("data: [DONE]\n\n");
+    };
+    const text = await (await chat({ stream: true })).text();
+    expect(upstream.received.at(-1)?.body.stream_options).toEqual({ include_usage: true });
+    expect(text).not.toContain("usage");
+    expect(text).toContain('"model":"acme/chat"');
+    expect(text).toContain("höl");
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+    expect(await lastEntry()).toMatchObject({ tokenCount: 5, usageSource: "upstream", endReason: "stop" });
+  });
+
+  it("has its numbers checked: what can't be believed is not charged", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "application/json");
+      response.end(`{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e300}}`);
+    };
+    expect((await chat({})).status).toBe(200);
+    expect(await lastEntry()).toMatchObject({ usageSource: "none", promptTokens: null, costNanoUsd: 0n });
+  });
+
+  const refusals: readonly (readonly [number, object, number, string])[] = [
+    [400, { error: { message: "temperature is too hot", param: "temperature" } }, 400, "invalid_request"],
+    [
+      400,
+      { error: { message: "too long", code: "context_length_exceeded" } },
+      400,
+      "context_length_exceeded",
+    ],
+    [401, { error: { message: `bad key ${CREDENTIAL}` } }, 502, "upstream_error"],
+    [403, { error: { message: `no access for ${CREDENTIAL}` } }, 502, "upstream_error"],
+    [404, { error: { message: "no model inner" } }, 502, "upstream_error"],
+    [429, { error: { message: "slow down" } }, 503, "server_is_overloaded"],
+    [500, { error: { message: "stack trace" } }, 502, "upstream_error"],
+    [302, {}, 502, "upstream_error"],
+  ];
+
+  it.each(refusals)(
+    "that answers %i %j makes the service answer %i %s",
+    async (status, body, expected, code) => {
+      answer = ({ response }) => {
+        response.writeHead(status, {
+          "content-type": "application/json",
+          location: "http://127.0.0.1:9/",
+          "retry-after": "7",
+        });
+        response.end(JSON.stringify(body));
+      };
+      const response = await chat({});
+      expect(response.status).toBe(expected);
+      const text = await response.text();
+      expect(JSON.parse(text).error.code).toBe(code);
+      expect(text).not.toContain(CREDENTIAL);
+      if (expected === 503) expect(response.headers.get("retry-after")).toBe("7");
+      expect(await lastEntry()).toMatchObject({ status: expected, errorCode: code, upstream: "main" });
+    },
+  );
+
+  it("that hangs is given up", async () => {
+    answer = () => {};
+    const response = await chat({});
+    expect(response.status).toBe(504);
+    expect(await response.json()).toMatchObject({ error: { code: "upstream_timeout" } });
+    expect(await lastEntry()).toMatchObject({ endReason: "timeout" });
+  });
+
+  it("that answers nonsense is a 502", async () => {
+    answer = ({ response }) => response.end("<html>");
+    expect((await chat({})).status).toBe(502);
+  });
+
+  it("that breaks off mid-stream ends the stream with an error event", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ content: "so far" }), () => response.destroy());
+    };
+    const text = await (await chat({ stream: true })).text();
+    expect(text).toContain("so far");
+    expect(text).not.toContain("[DONE]");
+    const last = text.trim().split("\n\n").at(-1) ?? "";
+    expect(JSON.parse(last.slice("data: ".length))).toMatchObject({ error: { code: "upstream_error" } });
+    expect(await lastEntry()).toMatchObject({ status: 200, endReason: "upstream_error" });
+  });
+
+  it("is dropped at once when the client leaves", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ content: "first" }));
+    };
+    const abort = new AbortController();
+    const response = await chat({ stream: true }, abort.signal);
+    await response.body?.getReader().read();
+    abort.abort();
+    await upstream.received.at(-1)?.dropped;
+    await expect.poll(lastEntry).toMatchObject({ endReason: "client_gone" });
+  });
+
+  it("that can't be reached is a 502", async () => {
+    const response = await chat({ model: "acme/unreachable" });
+    expect(response.status).toBe(502);
+  });
+
+  it("gives way to the next route while nothing has reached the client", async () => {
+    const answered = await (await chat({ model: "acme/two-routes" })).json();
+    expect(answered.choices[0].message.content).toBe("from the spare");
+    expect(await lastEntry()).toMatchObject({ upstream: "spare", status: 200 });
+  });
+
+  it("keeps its credential out of everything that the service prints", () => {
+    expect(service.stdout() + service.stderr()).not.toContain(CREDENTIAL);
+    expect(service.stdout() + service.stderr()).not.toContain(owner.key);
+  });
+});

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUp, visit } from "../fixtures/user.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+describe("the dashboard", () => {
+  it("is served at / and at its own paths, with a policy that lets nothing foreign in", async () => {
+    for (const path of ["/", "/settings/keys", "/audit", "/sign-in"]) {
+      const response = await fetch(service.baseUrl + path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toContain("text/html");
+      expect(response.headers.get("content-security-policy")).toContain("default-src 'self'");
+      expect(response.headers.get("content-security-policy")).not.toContain("unsafe");
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+    }
+  });
+
+  it("has assets that may be kept for ever, and a page that may not", async () => {
+    const page = await fetch(service.baseUrl);
+    expect(page.headers.get("cache-control")).toBe("no-cache");
+    const asset = /\/assets\/[^"]+\.js/.exec(await page.text())?.[0] ?? "";
+    const script = await fetch(service.baseUrl + asset);
+    expect(script.status).toBe(200);
+    expect(script.headers.get("cache-control")).toContain("immutable");
+    expect(script.headers.get("content-type")).toContain("javascript");
+  });
+
+  it("gives no file that is not its own", async () => {
+    for (const path of ["/assets/none.js", "/%2e%2e/package.json", "/..%2fpackage.json", "/.env"]) {
+      const response = await fetch(service.baseUrl + path);
+      expect(await response.text()).not.toContain("workspaces");
+      if (path.endsWith(".js") || path.endsWith(".json")) expect(response.status).toBe(404);
+    }
+  });
+});
+
+describe("health", () => {
+  it("says that it lives, and that it is ready", async () => {
+    expect((await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
+    expect(await (await fetch(`${service.baseUrl}/readyz`)).json()).toEqual({ status: "ready" });
+  });
+});
+
+describe("a mutation", () => {
+  const signOut = (headers: Record<string, string>, body: BodyInit = "{}") =>
+    fetch(`${service.baseUrl}/trpc/auth.signOut`, { method: "POST", headers, body });
+  const json = { "content-type": "application/json" };
+
+  it("that another site's page has sent is refused", async () => {
+    const foreign: Record<string, string>[] = [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: service.baseUrl.replace("http:", "https:") },
+    ];
+    for (const headers of foreign) {
+      const response = await signOut({ ...json, ...headers });
+      expect(response.status, JSON.stringify(headers)).toBe(403);
+      expect(await response.json()).toMatchObject({ error: { code: "permission_denied" } });
+    }
+    expect(
+      (await signOut({ ...json, origin: service.baseUrl, "sec-fetch-site": "same-origin" })).status,
+    ).toBe(200);
+  });
+
+  it("with a body that needs no preflight is refused", async () => {
+    const form = new FormData();
+    form.set("a", "b");
+    expect((await signOut({}, form)).status).toBe(415);
+    expect((await signOut({ "content-type": "text/plain" })).status).toBe(415);
+    expect((await signOut({ "content-type": "application/octet-stream" })).status).toBe(415);
+  });
+});
+
+describe("a procedure", () => {
+  it("tells what is wrong with its input, and never how it is built", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const failed = trpc.keys.create.mutate({ name: " " });
+    const error = await failed.catch((thrown) => thrown);
+    expect(error.data).toMatchObject({
+      httpStatus: 400,
+      ostiary: { code: "invalid_request", param: "name" },
+    });
+    expect(error.data.stack).toBeUndefined();
+    expect(error.message).toContain("name");
+  });
+
+  it("that does not exist is a 404", async () => {
+    const response = await fetch(`${service.baseUrl}/trpc/keys.destroyAll`);
+    expect(response.status).toBe(404);
+  });
+
+  it("takes no endless batch", async () => {
+    const names = Array.from({ length: 500 }, () => "auth.me").join(",");
+    const response = await fetch(`${service.baseUrl}/trpc/${names}?batch=1`);
+    expect(response.status).toBe(400);
+  });
+
+  it("answers a wrong password and an unknown user alike", async () => {
+    const owner = await signUp(service.baseUrl);
+    const attempt = (email: string) =>
+      visit(service.baseUrl)
+        .trpc.auth.signIn.mutate({ email, password: "wrong password" })
+        .catch((error) => ({ message: error.message, code: error.data.ostiary.code }));
+    expect(await attempt(owner.email)).toEqual(await attempt("nobody@example.com"));
+  });
+
+  it("keeps the session in a cookie that scripts can't read and other sites don't send", async () => {
+    const response = await fetch(`${service.baseUrl}/trpc/auth.signUp`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        json: {
+          email: `${crypto.randomUUID()}@example.com`,
+          password: "long enough to be one",
+          accountName: "A",
+        },
+      }),
+    });
+    const [cookie = ""] = response.headers.getSetCookie();
+    expect(cookie).toMatch(/HttpOnly/i);
+    expect(cookie).toMatch(/SameSite=Lax/i);
+    expect(JSON.stringify(await response.json())).not.toContain(cookie.split(/[=;]/)[1]);
+  });
+});
