@@ -1,0 +1,236 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rename, rm, stat, symlink } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join, parse } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+
+const LOCKS_FOLDER = "lock";
+const CONTENDER_NAME = /^(\d+)-[0-9a-f]{16}$/;
+/** A live process whose event loop is busy answers late; one that never answers is alive all the same. */
+const ANSWER_TIMEOUT_MS = 5_000;
+/** Between `listen` and `rename` a socket has its temporary name for microseconds. */
+const ABANDONED_AFTER_MS = 60_000;
+/** `sun_path` holds 104 bytes on macOS and 108 on Linux, with a terminating zero. */
+const LONGEST_SOCKET_PATH_BYTES = 103;
+
+/** Another service works in the data folder. The message is for the operator. */
+export class DataDirLockedError extends Error {
+  override readonly name = "DataDirLockedError";
+  readonly dataDir: string;
+  /** As its owner sees it: in another container the same number means nothing. */
+  readonly pid: number;
+
+  constructor(dataDir: string, pid: number) {
+    super(
+      `The data folder ${dataDir} is in use by another Ostiary (process ${pid}). ` +
+        "Stop that one, or give this one a folder of its own in OSTIARY_DATA_DIR.",
+    );
+    this.dataDir = dataDir;
+    this.pid = pid;
+  }
+}
+
+/** The data folder is this process's until it is released or the process ends, however it ends. */
+export interface DataDirLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the data folder, which must exist, for this process.
+ *
+ * Each contender listens on a unix socket of its own in `<dataDir>/lock` and asks every other one that it finds there.
+ * A socket stops answering with its process, so what a killed process left is known to be stale whatever its pid is
+ * now, in this container or another that shares the folder. Names are never used twice, so removing a stale one can't
+ * hit a live one.
+ *
+ * On Deno a socket answers too long: what the service starts inherits it, and PostgreSQL outlives a killed service. So
+ * each contender also keeps a named pipe open, which nothing inherits. Where that can't be made (an image
+ * without `mkfifo`) the socket alone decides.
+ *
+ * @throws {DataDirLockedError} when another process has it, or takes it at this moment.
+ */
+export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
+  try {
+    const folder = join(dataDir, LOCKS_FOLDER);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const alias = await shortAlias(folder);
+    try {
+      const contender = await Contender.enter(dataDir, alias.folder);
+      return { release: () => contender.withdraw(folder) };
+    } finally {
+      await alias.remove();
+    }
+  } catch (cause) {
+    if (cause instanceof DataDirLockedError) throw cause;
+    const reason = codeOf(cause) ?? String(cause);
+    const message = `Can't lock the data folder ${dataDir} (${reason}). Set OSTIARY_DATA_DIR to a writable folder on a local file system.`;
+    throw new Error(message, { cause });
+  }
+}
+
+class Contender {
+  readonly #name = `${process.pid}-${randomBytes(8).toString("hex")}`;
+  readonly #server: Server = createServer();
+  #pipe: FileHandle | null = null;
+  #state: "contending" | "holding" | "out" = "contending";
+  #yieldedTo: string | null = null;
+
+  /** A contender that has become the holder. Any other has left by the time that this rejects. */
+  static async enter(dataDir: string, folder: string): Promise<Contender> {
+    const contender = new Contender();
+    try {
+      await contender.#listen(folder);
+      await contender.#contend(dataDir, folder);
+      return contender;
+    } catch (error) {
+      await contender.withdraw(folder);
+      throw error;
+    }
+  }
+
+  async #listen(folder: string): Promise<void> {
+    const path = join(folder, this.#name);
+    this.#pipe = await openPipe(`${path}.pipe`);
+    this.#server.on("connection", (socket) => this.#answer(socket));
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(`${path}.new`, resolve);
+    });
+    this.#server.unref();
+    // A socket that is bound but does not listen yet refuses like a stale one, so it gets its name afterwards.
+    await rename(`${path}.new`, `${path}.sock`);
+  }
+
+  /**
+   * Asks everyone who was there first. Of two that ask each other, one at least sees the other's socket; the lower
+   * name stays. An answer and the change of state that goes with it happen in one turn of the event loop, so nobody
+   * becomes the holder after having yielded.
+   */
+  async #contend(dataDir: string, folder: string): Promise<void> {
+    for (const entry of await readdir(folder)) {
+      const { name, ext } = parse(entry);
+      if (name === this.#name) continue;
+      const path = join(folder, name);
+      if (ext !== ".sock") {
+        await removeAbandoned(path, ext);
+        continue;
+      }
+      const answer = await ask(path, this.#name);
+      if (answer === "taken") throw new DataDirLockedError(dataDir, pidIn(name));
+      if (answer === "stale") await removeFiles(path);
+    }
+    if (this.#yieldedTo !== null) throw new DataDirLockedError(dataDir, pidIn(this.#yieldedTo));
+    this.#state = "holding";
+  }
+
+  async withdraw(folder: string): Promise<void> {
+    if (this.#state === "out") return;
+    this.#state = "out";
+    await removeFiles(join(folder, this.#name));
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await this.#pipe?.close();
+  }
+
+  #answer(socket: Socket): void {
+    socket.unref();
+    // The asker may have given up, which is its own affair.
+    socket.on("error", () => socket.destroy());
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
+    socket.once("data", (question) => socket.end(this.#judge(question.toString().trim())));
+  }
+
+  #judge(asker: string): "taken" | "yours" {
+    if (this.#state === "holding") return "taken";
+    if (this.#state === "out") return "yours";
+    if (asker > this.#name) return "taken";
+    this.#yieldedTo = asker;
+    return "yours";
+  }
+}
+
+type Answer = "taken" | "yours" | "stale";
+
+async function ask(path: string, name: string): Promise<Answer> {
+  if (await isClosedPipe(`${path}.pipe`)) return "stale";
+  return new Promise((resolve) => {
+    const socket = connect({ path: `${path}.sock` });
+    const settle = (answer: Answer) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => settle("taken"));
+    socket.once("connect", () => socket.write(`${name}\n`));
+    socket.once("data", (answer) => settle(answer.toString() === "yours" ? "yours" : "taken"));
+    // It ended, or withdrew, while it was asked.
+    socket.once("close", () => settle("yours"));
+    socket.once("error", (error) => {
+      const code = codeOf(error);
+      if (code === "ECONNREFUSED") settle("stale");
+      else if (code === "ENOENT" || code === "ECONNRESET" || code === "EPIPE") settle("yours");
+      // Not allowed to ask: whoever it is may well be alive.
+      else settle("taken");
+    });
+  });
+}
+
+async function openPipe(path: string): Promise<FileHandle | null> {
+  try {
+    await execute("mkfifo", ["-m", "666", path]);
+    // Anyone who comes this far may ask, so that a user can tell that what root's run left is stale.
+    // For both directions, since opening it for one would wait for the other.
+    return await open(path, "r+");
+  } catch {
+    // Without the program, or on a file system without pipes.
+    await rm(path, { force: true });
+    return null;
+  }
+}
+
+/** Whether the pipe is there and no process has it open. */
+async function isClosedPipe(path: string): Promise<boolean> {
+  try {
+    const pipe = await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.close();
+    return false;
+  } catch (error) {
+    // That there is none, or that it is not ours to open, says nothing.
+    return codeOf(error) === "ENXIO";
+  }
+}
+
+/** Files of a contender that ended before it had its name. */
+async function removeAbandoned(path: string, ext: string): Promise<void> {
+  const found = await stat(path + ext).catch(() => null);
+  const named = await stat(`${path}.sock`).catch(() => null);
+  if (found === null || named !== null || Date.now() - found.mtimeMs < ABANDONED_AFTER_MS) return;
+  await removeFiles(path);
+}
+
+async function removeFiles(path: string): Promise<void> {
+  for (const ext of [".sock", ".pipe", ".new"]) await rm(path + ext, { force: true });
+}
+
+function pidIn(name: string): number {
+  return Number(CONTENDER_NAME.exec(name)?.[1] ?? 0);
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : null;
+}
+
+/** A path to the folder that leaves room for a socket's name. */
+async function shortAlias(folder: string): Promise<{ folder: string; remove(): Promise<void> }> {
+  const longestName = `/${"9".repeat(10)}-${"f".repeat(16)}.sock`;
+  if (Buffer.byteLength(folder + longestName) <= LONGEST_SOCKET_PATH_BYTES) {
+    return { folder, remove: async () => {} };
+  }
+  const parent = await mkdtemp(join(tmpdir(), "ostiary-"));
+  await symlink(folder, join(parent, "l"));
+  return { folder: join(parent, "l"), remove: () => rm(parent, { recursive: true, force: true }) };
+}

@@ -1,0 +1,154 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmod,
+  chown,
+  lchown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { run } from "./command.ts";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import type { Folders } from "./folders.ts";
+import type { User } from "./reach.ts";
+import type { Runner } from "./runner.ts";
+import { ACCESS_FILE, configurationFile, DATABASE_USER } from "./settings.ts";
+
+/** Makes the cluster if there is none, or checks that the one there can be used. Returns the user's password. */
+export async function openCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<string> {
+  await requireOwnCluster(folders);
+  const version = await readFile(join(folders.cluster, "PG_VERSION"), "utf8").catch(missing);
+  const password =
+    version === null ? await makeCluster(folders, runner, socketFolder) : await readPassword(folders);
+  if (version !== null) requireVersion(folders, runner, Number(version.trim()));
+  return password;
+}
+
+/**
+ * Makes the cluster ready for a start, which must come after its last server's end. Settings are written each time, so
+ * that a new version's hold for an old cluster.
+ */
+export async function prepareCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<void> {
+  await giveTo(folders, runner.owner);
+  const files = { "postgresql.conf": configurationFile(socketFolder), "pg_hba.conf": ACCESS_FILE };
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(folders.cluster, name);
+    await writeFile(`${path}.new`, content, { mode: 0o600 });
+    await setOwner(`${path}.new`, runner.owner);
+    await rename(`${path}.new`, path);
+  }
+}
+
+async function makeCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<string> {
+  await removeUnfinished(folders);
+  const password = randomBytes(24).toString("base64url");
+  await writePassword(folders, password);
+
+  const unfinished = `${folders.cluster}.new-${randomBytes(4).toString("hex")}`;
+  await mkdir(unfinished, { mode: 0o700 });
+  await setOwner(unfinished, runner.owner);
+  // In the socket's folder, since the server's user can come to that one always.
+  const initialPassword = join(socketFolder, "initial-password");
+  await rm(initialPassword, { force: true });
+  await writeFile(initialPassword, password, { mode: 0o600, flag: "wx" });
+  await setOwner(initialPassword, runner.owner);
+
+  const args = [
+    `--pgdata=${runner.clusterArgument(unfinished)}`,
+    `--username=${DATABASE_USER}`,
+    `--pwfile=${initialPassword}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    // The same order of text on every system, whatever its C library.
+    "--locale-provider=builtin",
+    "--locale=C.UTF-8",
+    "--lc-messages=C",
+    "--no-instructions",
+    // One call for the whole cluster; a call for each of its thousand files is what makes initdb slow.
+    ...(process.platform === "linux" ? ["--sync-method=syncfs"] : []),
+  ];
+  const outcome = await run(runner.command("initdb", args, unfinished));
+  await rm(initialPassword, { force: true });
+  if (outcome.code !== 0) {
+    await rm(unfinished, { recursive: true, force: true });
+    const line = /^.*(?:error|FATAL|PANIC|fatal):.*$/m.exec(outcome.output)?.[0] ?? outcome.output.trim();
+    throw new EmbeddedPostgresError(
+      `The embedded database could not be made in ${folders.dataDir}: ${line.split("\n", 1)[0]}`,
+    );
+  }
+  // From here on it counts as made: a start that was interrupted before begins again.
+  await rename(unfinished, folders.cluster);
+  return password;
+}
+
+/** What an interrupted first start left. */
+async function removeUnfinished(folders: Folders): Promise<void> {
+  for (const entry of await readdir(folders.dataDir)) {
+    if (!entry.startsWith("postgres.new-")) continue;
+    // Its initdb may still be writing. It fails soon, and the next start removes the rest.
+    await rm(join(folders.dataDir, entry), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+async function writePassword(folders: Folders, password: string): Promise<void> {
+  await writeFile(`${folders.passwordFile}.new`, `${password}\n`, { mode: 0o600, flush: true });
+  await rename(`${folders.passwordFile}.new`, folders.passwordFile);
+}
+
+async function readPassword(folders: Folders): Promise<string> {
+  try {
+    const password = (await readFile(folders.passwordFile, "utf8")).trim();
+    if (password !== "") return password;
+    throw new Error("it is empty");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `Can't read the embedded database's password (${reason}); restore ${folders.passwordFile} from a copy of the data folder.`;
+    throw new EmbeddedPostgresError(message, { cause });
+  }
+}
+
+function requireVersion(folders: Folders, runner: Runner, version: number): void {
+  if (version === runner.majorVersion) return;
+  throw new EmbeddedPostgresError(
+    `The database in ${folders.cluster} was made by PostgreSQL ${version}, and this Ostiary brings ${runner.majorVersion}; ` +
+      "use the Ostiary that made it, or move the data to a new folder with pg_dump.",
+  );
+}
+
+/** Hands the cluster to the user that will run the server, when another one did before. */
+async function giveTo(folders: Folders, owner: User): Promise<void> {
+  const { uid } = await stat(folders.cluster);
+  if (uid !== owner.uid) {
+    for (const entry of await readdir(folders.cluster, { recursive: true })) {
+      await lchown(join(folders.cluster, entry), owner.uid, owner.gid);
+    }
+    // Last, so that an interrupted change is begun again.
+    await chown(folders.cluster, owner.uid, owner.gid);
+  }
+  await chmod(folders.cluster, 0o700);
+}
+
+/** Only root can hand a cluster over. */
+async function requireOwnCluster(folders: Folders): Promise<void> {
+  const ownUid = process.getuid?.() ?? 0;
+  const found = await stat(folders.cluster).catch(missing);
+  if (ownUid === 0 || found === null || found.uid === ownUid) return;
+  throw new EmbeddedPostgresError(
+    `${folders.cluster} belongs to user ${found.uid} and this is user ${ownUid}; run: sudo chown -R ${ownUid} ${folders.dataDir}`,
+  );
+}
+
+async function setOwner(path: string, owner: User): Promise<void> {
+  if (process.getuid?.() === 0) await chown(path, owner.uid, owner.gid);
+}
+
+function missing(error: unknown): null {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+  throw error;
+}

@@ -1,0 +1,88 @@
+import { findBinaries } from "./binaries.ts";
+import { openCluster, prepareCluster } from "./cluster.ts";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import { makeSocketFolder, openFolders, PORT } from "./folders.ts";
+import { clearLeftovers, clusterMarker } from "./leftovers.ts";
+import { LogFile } from "./log-file.ts";
+import { Postmaster } from "./postmaster.ts";
+import { findRunner } from "./runner.ts";
+import { DATABASE_NAME, DATABASE_USER } from "./settings.ts";
+import { Supervisor } from "./supervisor.ts";
+
+export { EmbeddedPostgresError };
+
+export interface EmbeddedPostgresOptions {
+  /** `OSTIARY_DATA_DIR`, absolute. Made if absent. The caller holds its lock (`lockDataDir`). */
+  readonly dataDir: string;
+  /** Told of what happens to the server, in a line each. Never a secret. */
+  readonly log: (message: string) => void;
+  /** The folder with `bin`, `lib` and `share`, instead of the npm package's. */
+  readonly binariesDir?: string;
+}
+
+export interface EmbeddedPostgres {
+  /**
+   * For porsager `postgres({ host, port, user, password, database })`; `host` is the socket's folder. The same for
+   * as long as this object lives, also when the server had to be started again.
+   */
+  readonly connection: {
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly password: string;
+    readonly database: string;
+  };
+  /** Ends open connections, has the server write everything out, and resolves when its process is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a PostgreSQL that belongs to this service: made at the first start in `<dataDir>/postgres`, on a unix socket
+ * only, started again when it dies.
+ *
+ * @throws {EmbeddedPostgresError} when it can't be run here.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  try {
+    return await start(options);
+  } catch (cause) {
+    if (cause instanceof EmbeddedPostgresError) throw cause;
+    // The system's own: no permission, a full disk, a folder where a file should be.
+    const reason = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
+    const message = `The embedded PostgreSQL can't use ${options.dataDir} (${reason}); make it writable, or set OSTIARY_DATA_DIR.`;
+    throw new EmbeddedPostgresError(message, { cause });
+  }
+}
+
+async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log } = options;
+  const native = options.binariesDir ?? findBinaries();
+  const folders = await openFolders(options.dataDir);
+  const runner = await findRunner(folders, native);
+  const socketFolder = await makeSocketFolder(folders.dataDir, runner.owner, runner.reachesDataDir);
+  const password = await openCluster(folders, runner, socketFolder);
+  const logFile = await LogFile.begin(folders.logFile);
+  const marker = await clusterMarker(folders.cluster);
+
+  const args = ["-D", runner.clusterArgument(folders.cluster), "-c", `cluster_name=${marker}`];
+  const command = runner.command("postgres", args, folders.cluster);
+  const launch = async (abort: AbortSignal) => {
+    await clearLeftovers({ cluster: folders.cluster, socketFolder, marker, log });
+    await prepareCluster(folders, runner, socketFolder);
+    return Postmaster.start(command, folders.cluster, logFile, abort);
+  };
+
+  try {
+    const supervisor = await Supervisor.start(launch, log);
+    return {
+      connection: { host: socketFolder, port: PORT, user: DATABASE_USER, password, database: DATABASE_NAME },
+      stop: async () => {
+        await supervisor.stop();
+        logFile.end();
+      },
+    };
+  } catch (error) {
+    logFile.end();
+    throw error;
+  }
+}

@@ -1,0 +1,103 @@
+import { readFile, rm, stat } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import { SOCKET_NAME } from "./folders.ts";
+import { pollUntil } from "./poll.ts";
+import { processesMarked } from "./process-table.ts";
+
+const FAST_SHUTDOWN_MS = 60_000;
+const ORPHANS_END_MS = 2_000;
+const KILL_MS = 5_000;
+
+export interface Remains {
+  readonly cluster: string;
+  readonly socketFolder: string;
+  /** See {@link clusterMarker}. */
+  readonly marker: string;
+  readonly log: (message: string) => void;
+}
+
+/**
+ * Ends what an earlier server of this cluster left behind, so that a new one can start.
+ *
+ * A server that outlived its service is stopped and not adopted: a new one has this version's programs and settings
+ * and is our child, whose end we are told of, and the stop costs some milliseconds. What counts is who runs, not the
+ * pid that was written down: that may be a zombie's, or belong to another program by now, and Postgres would refuse to
+ * start because of either.
+ *
+ * @throws {EmbeddedPostgresError} when something runs that can't be stopped.
+ */
+export async function clearLeftovers(remains: Remains): Promise<void> {
+  const { cluster, socketFolder, marker, log } = remains;
+  const noneRuns = async () => (await processesMarked(marker)).length === 0;
+  const pidFile = join(cluster, "postmaster.pid");
+
+  if (!(await noneRuns())) {
+    const running = await processesMarked(marker);
+    const postmaster = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
+    if (running.includes(postmaster)) {
+      log("an embedded PostgreSQL of an earlier run is still there: stopping it");
+      signal([postmaster], "SIGINT", cluster);
+      await pollUntil(noneRuns, FAST_SHUTDOWN_MS);
+    }
+    // Without their postmaster they end by themselves, once idle.
+    await pollUntil(noneRuns, ORPHANS_END_MS);
+    for (const last of ["SIGQUIT", "SIGKILL"] as const) {
+      signal(await processesMarked(marker), last, cluster);
+      if (await pollUntil(noneRuns, KILL_MS)) break;
+    }
+    const [survivor] = await processesMarked(marker);
+    if (survivor !== undefined) {
+      throw new EmbeddedPostgresError(
+        `Process ${survivor} still works on ${cluster} and can't be stopped; restart the machine.`,
+      );
+    }
+  }
+  if (await answers(join(socketFolder, SOCKET_NAME))) {
+    // Not in our process table, so in another container.
+    throw new EmbeddedPostgresError(
+      `Another container runs PostgreSQL on ${cluster}; stop that container first.`,
+    );
+  }
+  await rm(pidFile, { force: true });
+  await rm(join(socketFolder, SOCKET_NAME), { force: true });
+  await rm(join(socketFolder, `${SOCKET_NAME}.lock`), { force: true });
+}
+
+/**
+ * What the command line of every process of a cluster holds (Postgres puts its `cluster_name` there). The folder's
+ * inode rather than its path: it stays the same when the folder is moved, and a copy has another.
+ */
+export async function clusterMarker(cluster: string): Promise<string> {
+  const { dev, ino } = await stat(cluster, { bigint: true });
+  return `ostiary.${dev}.${ino}.`;
+}
+
+function signal(pids: readonly number[], name: NodeJS.Signals, cluster: string): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : null;
+      if (code === "ESRCH") continue;
+      throw new EmbeddedPostgresError(
+        `PostgreSQL (process ${pid}) of another user works on ${cluster}; stop it first: sudo kill -INT ${pid}`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path: socketPath });
+    const settle = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => settle(true));
+    socket.once("error", () => settle(false));
+  });
+}

@@ -1,0 +1,52 @@
+import { open, rename, stat, truncate } from "node:fs/promises";
+
+const LARGEST_BYTES = 4 * 1024 * 1024;
+const LOOK_EVERY_MS = 60_000;
+
+/** The server's own log. The last run's is kept beside it; neither grows beyond a few megabytes. */
+export class LogFile {
+  readonly path: string;
+  readonly #timer: NodeJS.Timeout;
+
+  private constructor(path: string) {
+    this.path = path;
+    this.#timer = setInterval(() => {
+      // It is appended to, so the server goes on at the new end. If it can't be done now, then in a minute.
+      this.#bound().catch(() => {});
+    }, LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  static async begin(path: string): Promise<LogFile> {
+    // Renaming works also when another user's run left it.
+    await rename(path, `${path}.1`).catch(() => {});
+    const file = await open(path, "a", 0o600);
+    await file.close();
+    return new LogFile(path);
+  }
+
+  async bytes(): Promise<number> {
+    return (await stat(this.path)).size;
+  }
+
+  /** The reason for a failed start: the last error after an offset, or the last line. */
+  async lastComplaint(fromBytes: number): Promise<string> {
+    const file = await open(this.path, "r");
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(64 * 1024), 0, 64 * 1024, fromBytes);
+      const lines = buffer.toString("utf8", 0, bytesRead).trim().split("\n");
+      const complaints = lines.filter((line) => /(?:FATAL|PANIC|ERROR|error): /.test(line));
+      return (complaints.at(-1) ?? lines.at(-1) ?? "").replace(/^\S+ \S+ \S+ \[\d+\] /, "");
+    } finally {
+      await file.close();
+    }
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #bound(): Promise<void> {
+    if ((await this.bytes()) > LARGEST_BYTES) await truncate(this.path);
+  }
+}

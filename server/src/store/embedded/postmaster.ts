@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Command, spawnOptions } from "./command.ts";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import type { LogFile } from "./log-file.ts";
+import { pollUntil } from "./poll.ts";
+
+const READY_MS = 10 * 60_000;
+const FAST_SHUTDOWN_MS = 60_000;
+const IMMEDIATE_SHUTDOWN_MS = 10_000;
+
+/** One run of the server's main process. */
+export class Postmaster {
+  readonly pid: number;
+  /** How it ended, for people. Never rejects. */
+  readonly exited: Promise<string>;
+  readonly #child: ChildProcess;
+  #ended = false;
+
+  private constructor(child: ChildProcess, pid: number) {
+    this.pid = pid;
+    this.#child = child;
+    this.exited = new Promise((resolve) => {
+      child.once("exit", (code, signal) => {
+        this.#ended = true;
+        resolve(signal === null ? `exit code ${code}` : signal);
+      });
+    });
+    // Whether the service has something left to do is for its own parts to say.
+    child.unref();
+  }
+
+  /**
+   * Starts the server and waits until it takes connections, which after a crash includes its recovery.
+   *
+   * @throws {EmbeddedPostgresError} with the reason from its log.
+   */
+  static async start(
+    command: Command,
+    cluster: string,
+    log: LogFile,
+    abort: AbortSignal,
+  ): Promise<Postmaster> {
+    const offset = await log.bytes();
+    const postmaster = await Postmaster.#spawn(command, log);
+    const isReady = async () =>
+      postmaster.#ended || abort.aborted || (await saysReady(cluster, postmaster.pid));
+    const inTime = await pollUntil(isReady, READY_MS);
+    if (!postmaster.#ended && !abort.aborted && inTime) return postmaster;
+    await postmaster.stop();
+    const reason = inTime ? await log.lastComplaint(offset) : "it did not become ready in ten minutes";
+    throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start: ${reason} (more in ${log.path})`);
+  }
+
+  /** Ends connections and writes everything out; by force when that takes too long. */
+  async stop(): Promise<void> {
+    this.#child.ref();
+    const hasEnded = async () => this.#ended;
+    for (const [signal, patienceMs] of [
+      ["SIGINT", FAST_SHUTDOWN_MS],
+      ["SIGQUIT", IMMEDIATE_SHUTDOWN_MS],
+      ["SIGKILL", IMMEDIATE_SHUTDOWN_MS],
+    ] as const) {
+      if (this.#ended) return;
+      this.#child.kill(signal);
+      await pollUntil(hasEnded, patienceMs);
+    }
+  }
+
+  static async #spawn(command: Command, log: LogFile): Promise<Postmaster> {
+    // A file and not a pipe: the server must be able to write when the service has been killed.
+    const output = await open(log.path, "a");
+    try {
+      return await new Promise<Postmaster>((resolve, reject) => {
+        const stdio = ["ignore", output.fd, output.fd] as const;
+        const child = spawn(command.file, [...command.args], { ...spawnOptions(command), stdio: [...stdio] });
+        child.once("error", reject);
+        if (child.pid !== undefined) resolve(new Postmaster(child, child.pid));
+      });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new EmbeddedPostgresError(`The embedded PostgreSQL could not be started: ${reason}`, { cause });
+    } finally {
+      await output.close();
+    }
+  }
+}
+
+/** The server writes its state on the eighth line of its pid file; `pg_ctl` reads it there too. */
+async function saysReady(cluster: string, pid: number): Promise<boolean> {
+  const lines = (await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
+  return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
+}

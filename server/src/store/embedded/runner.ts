@@ -1,0 +1,133 @@
+import { readFile, stat } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { type Command, PLAIN_ENVIRONMENT, run } from "./command.ts";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import { type Folders, lastingBase, makeOutsideFolder } from "./folders.ts";
+import { libraryPathVariable, provideLibraryLinks } from "./library-links.ts";
+import { canPass, canRead, type User } from "./reach.ts";
+import { relocateBinaries } from "./relocated-binaries.ts";
+
+/** How Postgres's programs are run here, and as whom. */
+export interface Runner {
+  /** Whose the cluster's files must be. */
+  readonly owner: User;
+  /** False: the server can't come to the data folder by its path, see {@link clusterArgument}. */
+  readonly reachesDataDir: boolean;
+  readonly majorVersion: number;
+  /** How the cluster's folder is called for a program that is started in it. */
+  clusterArgument(cluster: string): string;
+  command(program: "postgres" | "initdb", args: readonly string[], cwd: string): Command;
+}
+
+/** One way to run the programs, before it is known whether it works here. */
+interface Way {
+  readonly owner: User;
+  readonly native: string;
+  readonly libraryLinks: string | null;
+  readonly reachesDataDir: boolean;
+  /** What starts the program in its stead: it ends up with the same pid. */
+  readonly prefix: readonly string[];
+  readonly user?: User;
+}
+
+/** What `unshare -U` makes of every user, on every Linux. */
+const OVERFLOW_ID = 65_534;
+
+/**
+ * Finds a way to run Postgres, which refuses root.
+ *
+ * - As an ordinary user: as that user. If it has no name (containers run as any uid), which initdb wants: in a user
+ *   namespace, where everyone's name is nobody.
+ * - As root: as the user whose the cluster is already, or as nobody.
+ * - As root where those can't come to the programs or the data (a checkout in /root): in a user namespace. The process
+ *   keeps root's files but has no privilege.
+ * - Where user namespaces are forbidden too (some containers): as nobody, with a copy of the programs outside. The data
+ *   stay where they are: the server is started inside their folder and knows it as `/proc/self/cwd`, which needs
+ *   no permission on the folders above.
+ *
+ * @throws {EmbeddedPostgresError} when none of them works.
+ */
+export async function findRunner(folders: Folders, native: string): Promise<Runner> {
+  let complaint = "";
+  for await (const way of waysToTry(folders, native)) {
+    const outcome = await run(commandOf(way, "postgres", ["--version"], "/"));
+    const major = /\(PostgreSQL\) (\d+)/.exec(outcome.output)?.[1];
+    if (outcome.code === 0 && major !== undefined) return runnerOf(way, Number(major));
+    complaint ||= outcome.output.trim().split("\n", 1)[0] ?? "";
+  }
+  const advice =
+    process.getuid?.() === 0
+      ? "start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL 15+ server"
+      : "set DATABASE_URL to a PostgreSQL 15+ server";
+  throw new EmbeddedPostgresError(
+    `The embedded PostgreSQL can't be run here (${complaint || "no user fits"}); ${advice}.`,
+  );
+}
+
+async function* waysToTry(folders: Folders, native: string): AsyncGenerator<Way> {
+  const self: User = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const libraryLinks = await provideLibraryLinks(native, folders.libraryLinks);
+  const inPlace = { native, libraryLinks, reachesDataDir: true };
+  const unshared: Way = { ...inPlace, owner: self, prefix: ["unshare", "-U"] };
+  if (self.uid !== 0) {
+    if (hasName()) yield { ...inPlace, owner: self, prefix: [] };
+    yield unshared;
+    return;
+  }
+  const nobody = await findNobody();
+  for (const user of [await ownerOf(folders.cluster), nobody]) {
+    if (user === null || user.uid === 0) continue;
+    if (!(await canUseInPlace(folders, native, user))) continue;
+    yield { ...inPlace, owner: user, user, prefix: [] };
+  }
+  if (await canUseInPlace(folders, native, self)) yield unshared;
+  const relocated = await relocateBinaries(native, await makeOutsideFolder(lastingBase(), folders.dataDir));
+  const { uid, gid } = nobody;
+  // By a program: Deno's spawn changes the folder only after the user, and may not enter it then.
+  const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
+  yield { native: relocated, libraryLinks: null, reachesDataDir: false, owner: nobody, prefix };
+}
+
+function runnerOf(way: Way, majorVersion: number): Runner {
+  return {
+    owner: way.owner,
+    reachesDataDir: way.reachesDataDir,
+    majorVersion,
+    clusterArgument: (cluster) => (way.reachesDataDir ? cluster : "/proc/self/cwd"),
+    command: (program, args, cwd) => commandOf(way, program, args, cwd),
+  };
+}
+
+function commandOf(way: Way, program: string, programArgs: readonly string[], cwd: string): Command {
+  const executable = join(way.native, "bin", program);
+  const [file = executable, ...args] = [...way.prefix, executable, ...programArgs];
+  const env = { ...PLAIN_ENVIRONMENT, ...libraryPathVariable(way.native, way.libraryLinks) };
+  return { file, args, cwd, env, ...(way.user && { user: way.user }) };
+}
+
+async function canUseInPlace(folders: Folders, native: string, user: User): Promise<boolean> {
+  const files = ["bin/postgres", "bin/initdb", "share/postgresql/postgres.bki"];
+  const readable = await Promise.all(files.map((file) => canRead(join(native, file), user)));
+  return readable.every(Boolean) && (await canPass(folders.dataDir, user));
+}
+
+async function ownerOf(path: string): Promise<User | null> {
+  return stat(path).catch(() => null);
+}
+
+async function findNobody(): Promise<User> {
+  const users = await readFile("/etc/passwd", "utf8").catch(() => "");
+  const [, uid, gid] = /^nobody:[^:]*:(\d+):(\d+):/m.exec(users) ?? [];
+  return { uid: Number(uid ?? OVERFLOW_ID), gid: Number(gid ?? OVERFLOW_ID) };
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== "";
+  } catch {
+    // ENOENT: the user is not in the system's list.
+    return false;
+  }
+}

@@ -1,0 +1,33 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { findBinaries, packageFor } from "../../server/src/store/embedded/binaries.ts";
+import { EmbeddedPostgresError } from "../../server/src/store/embedded/embedded-postgres.ts";
+
+describe("the embedded PostgreSQL's programs", () => {
+  it("are found for the platform that this runs on", () => {
+    expect(existsSync(join(findBinaries(), "bin/postgres"))).toBe(true);
+  });
+
+  it("do not exist for some platforms, whose operators are told to set DATABASE_URL", () => {
+    const windows = { os: "win32", arch: "x64", exists: () => true };
+    expect(() => packageFor(windows)).toThrow(EmbeddedPostgresError);
+    expect(() => packageFor(windows)).toThrow(
+      "No embedded PostgreSQL for win32-x64; set DATABASE_URL to a PostgreSQL 15+ server.",
+    );
+  });
+
+  it("do not run on musl", () => {
+    expect(() => packageFor({ os: "linux", arch: "x64", exists: () => false })).toThrow(
+      /without glibc .* set DATABASE_URL/,
+    );
+  });
+
+  it("may not be installed", () => {
+    // Whichever platform this is, the package of another one is not.
+    const arch = process.arch === "x64" ? "arm64" : "x64";
+    expect(() => findBinaries({ os: "linux", arch, exists: () => true })).toThrow(
+      /is not installed: run npm install .*DATABASE_URL/,
+    );
+  });
+});

@@ -1,0 +1,134 @@
+import { spawn } from "node:child_process";
+import { chown, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { describe, expect, it } from "vitest";
+import { DAEMON, House, isRoot, until } from "./house.ts";
+
+/** Zombies are made and looked at in Linux's way. */
+const isLinux = process.platform === "linux";
+
+describe("what was committed", () => {
+  it("is there after kill -9 of the service, which left its PostgreSQL running", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    const orphan = await house.postmasterPid();
+    await service.kill();
+    expect(await house.processes()).toContain(orphan);
+    const again = await house.start();
+    expect(await again.read()).toEqual(["kept"]);
+    expect(await house.processes()).not.toContain(orphan);
+  });
+
+  it("is there after kill -9 of both", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    const postmaster = await house.postmasterPid();
+    // In this order, or the service would start another.
+    await service.kill();
+    process.kill(postmaster, "SIGKILL");
+    expect(await (await house.start()).read()).toEqual(["kept"]);
+  });
+
+  it.runIf(isLinux)("is there when the pid that was left is another program's by now", async () => {
+    await keepsDataWithPidOf("exec sleep 600 & echo $!; wait");
+  });
+
+  it.runIf(isLinux)("is there when the pid that was left is a zombie's", async () => {
+    // What becomes of the shell does not ask about the shell's children.
+    await keepsDataWithPidOf("sleep 0 & echo $!; exec sleep 600", / Z /);
+  });
+});
+
+describe("while the service runs", () => {
+  it("a killed PostgreSQL comes back although a connection of its is busy", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    await service.work();
+    process.kill(await house.postmasterPid(), "SIGKILL");
+    await until("the database answers again", async () =>
+      service.logs.some((line) => line.includes("runs again")),
+    );
+    expect(await service.read()).toEqual(["kept"]);
+  });
+
+  it("a killed PostgreSQL comes back at the same address, as often as it is killed", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    for (let round = 0; round < 2; round++) {
+      const killed = await house.postmasterPid();
+      process.kill(killed, "SIGKILL");
+      await until("the database answers again", async () => {
+        const notes = await service.read().catch(() => null);
+        return notes !== null && (await house.postmasterPid().catch(() => killed)) !== killed;
+      });
+      expect(await service.read()).toEqual(["kept"]);
+    }
+    expect(service.logs.join("\n")).toMatch(/ended unexpectedly \(SIGKILL\)(.|\n)*runs again/);
+    await service.stop();
+    expect(await house.processes()).toEqual([]);
+  });
+
+  it("a stop during the restart leaves no PostgreSQL behind", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    process.kill(await house.postmasterPid(), "SIGKILL");
+    await service.stop();
+    await until("the last process has ended", async () => (await house.processes()).length === 0);
+  });
+
+  it("a second one on the same folder is refused and does no harm", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await expect(house.start()).rejects.toThrow(
+      `DataDirLockedError: The data folder ${house.dataDir} is in use by another Ostiary (process ${service.pid})`,
+    );
+    await service.write("kept");
+    expect(await service.read()).toEqual(["kept"]);
+  });
+});
+
+/**
+ * Starts a service where pid and lock files are as a killed server leaves them, with the pid that a shell script prints.
+ * All as one user, and not root's: Postgres takes no notice of others' processes.
+ */
+async function keepsDataWithPidOf(script: string, stat = / S /): Promise<void> {
+  const user = isRoot ? { uid: DAEMON, gid: DAEMON } : {};
+  await using house = await House.build();
+  if (isRoot) await chown(house.dataDir, DAEMON, DAEMON);
+  const service = await house.start(user);
+  await service.write("kept");
+  const { host } = await service.ready;
+  await service.stop();
+
+  const shell = spawn("/bin/sh", ["-c", script], {
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+    ...user,
+  });
+  const ended = new Promise((resolve) => shell.once("exit", resolve));
+  try {
+    const pid = await new Promise<number>((resolve) =>
+      shell.stdout.once("data", (chunk) => resolve(Number(chunk))),
+    );
+    await until("the process is as it should be", async () =>
+      stat.test(await readFile(`/proc/${pid}/stat`, "utf8")),
+    );
+    const cluster = join(house.dataDir, "postgres");
+    const lines = [pid, cluster, 1_700_000_000, 5432, host, "", "  9999999     99999", "ready   "].join("\n");
+    for (const path of [join(cluster, "postmaster.pid"), join(host, ".s.PGSQL.5432.lock")]) {
+      await writeFile(path, `${lines}\n`, { mode: 0o600 });
+      if (isRoot) await chown(path, DAEMON, DAEMON);
+    }
+    expect(await (await house.start(user)).read()).toEqual(["kept"]);
+    process.kill(pid, 0);
+  } finally {
+    // Its session: the shell and what it started.
+    process.kill(-(shell.pid ?? Number.NaN), "SIGKILL");
+    await ended;
+  }
+}
