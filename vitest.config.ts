@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    testTimeout: 60_000,
+    testTimeout: 30_000,
     hookTimeout: 120_000,
     // Files start real servers, databases and browsers: more than two at once starve each other on small machines.
     maxWorkers: 2,

@@ -1,0 +1,45 @@
+import type { ErrorCode } from "./error-codes.ts";
+
+/** The record of one request made with a key of the account. */
+export interface AuditEntry {
+  readonly id: string;
+  /** As the client got it in `x-request-id`. */
+  readonly request_id: string;
+  /** RFC 3339, UTC. */
+  readonly timestamp: string;
+  /** Last 4 characters of the key. */
+  readonly key_id: string;
+  readonly key_name: string;
+  /** Method and path: `POST /v1/chat/completions`. */
+  readonly endpoint: string;
+  readonly model: string | null;
+  readonly upstream: string | null;
+  /** HTTP status; 499 when the client had gone before there was an answer. */
+  readonly status: number;
+  readonly error_code: ErrorCode | null;
+  readonly end_reason: "stop" | "client_gone" | "upstream_error" | "timeout" | "shutdown" | "refused";
+  readonly usage_source: "upstream" | "estimated" | "none";
+  readonly prompt_tokens: number | null;
+  readonly completion_tokens: number | null;
+  readonly cached_tokens: number | null;
+  readonly token_count: number | null;
+  readonly cost_nano_usd: number;
+  readonly latency_ms: number;
+  readonly time_to_first_token_ms: number | null;
+  readonly source_ip: string | null;
+}
+
+export interface AuditListParams {
+  /** Entries a page, 1 to 1000. Default 100. */
+  readonly limit?: number;
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string;
+}
+
+/** A page as the service sends it. */
+export interface AuditListResponse {
+  readonly object: "list";
+  readonly data: readonly AuditEntry[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}

@@ -1,0 +1,172 @@
+/** A body that other fields may be added to: they go to the model's server as they are. */
+interface Open {
+  readonly [field: string]: unknown;
+}
+
+export type ChatCompletionContentPart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "image_url";
+      readonly image_url: { readonly url: string; readonly detail?: "auto" | "low" | "high" };
+    }
+  | {
+      readonly type: "input_audio";
+      readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" };
+    }
+  | {
+      readonly type: "file";
+      readonly file: { readonly file_data?: string; readonly file_id?: string; readonly filename?: string };
+    };
+
+export interface ChatCompletionToolCall {
+  readonly id: string;
+  readonly type: "function";
+  /** `arguments` is JSON, as the model wrote it. */
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export type ChatCompletionMessageParam =
+  | {
+      readonly role: "system" | "developer";
+      readonly content: string | readonly ChatCompletionContentPart[];
+      readonly name?: string;
+    }
+  | {
+      readonly role: "user";
+      readonly content: string | readonly ChatCompletionContentPart[];
+      readonly name?: string;
+    }
+  | {
+      readonly role: "assistant";
+      readonly content?: string | readonly ChatCompletionContentPart[] | null;
+      readonly refusal?: string | null;
+      readonly tool_calls?: readonly ChatCompletionToolCall[];
+      readonly name?: string;
+    }
+  | {
+      readonly role: "tool";
+      readonly content: string | readonly ChatCompletionContentPart[];
+      readonly tool_call_id: string;
+    };
+
+export interface ChatCompletionTool {
+  readonly type: "function";
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    /** A JSON schema. */
+    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly strict?: boolean | null;
+  };
+}
+
+export type ChatCompletionToolChoice =
+  | "none"
+  | "auto"
+  | "required"
+  | { readonly type: "function"; readonly function: { readonly name: string } };
+
+export type ChatCompletionResponseFormat =
+  | { readonly type: "text" }
+  | { readonly type: "json_object" }
+  | {
+      readonly type: "json_schema";
+      readonly json_schema: {
+        readonly name: string;
+        readonly description?: string;
+        readonly schema?: Readonly<Record<string, unknown>>;
+        readonly strict?: boolean | null;
+      };
+    };
+
+/** What `chat.completions.create` takes. */
+export interface ChatCompletionCreateParams extends Open {
+  /** Id of a model of the catalog. */
+  readonly model: string;
+  readonly messages: readonly ChatCompletionMessageParam[];
+  readonly stream?: boolean | null;
+  readonly stream_options?: { readonly include_usage?: boolean } | null;
+  readonly max_completion_tokens?: number | null;
+  readonly max_tokens?: number | null;
+  readonly temperature?: number | null;
+  readonly top_p?: number | null;
+  readonly n?: number | null;
+  readonly stop?: string | readonly string[] | null;
+  readonly seed?: number | null;
+  readonly frequency_penalty?: number | null;
+  readonly presence_penalty?: number | null;
+  readonly tools?: readonly ChatCompletionTool[];
+  readonly tool_choice?: ChatCompletionToolChoice;
+  readonly parallel_tool_calls?: boolean;
+  readonly response_format?: ChatCompletionResponseFormat;
+  readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | null;
+  readonly user?: string;
+}
+
+export interface ChatCompletionCreateParamsStreaming extends ChatCompletionCreateParams {
+  readonly stream: true;
+}
+
+export interface ChatCompletionCreateParamsNonStreaming extends ChatCompletionCreateParams {
+  readonly stream?: false | null;
+}
+
+export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
+
+/** Tokens of a request. */
+export interface CompletionUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number };
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number };
+}
+
+export interface ChatCompletionMessage {
+  readonly role: "assistant";
+  readonly content: string | null;
+  readonly refusal?: string | null;
+  readonly tool_calls?: readonly ChatCompletionToolCall[];
+}
+
+/** A whole answer. Its request id is the hidden property `_request_id`. */
+export interface ChatCompletion {
+  readonly id: string;
+  readonly object: "chat.completion";
+  /** Unix seconds. */
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly message: ChatCompletionMessage;
+    readonly finish_reason: FinishReason;
+  }[];
+  readonly usage?: CompletionUsage;
+  readonly _request_id?: string | null;
+}
+
+/** A piece of a streamed answer. */
+export interface ChatCompletionChunk {
+  readonly id: string;
+  readonly object: "chat.completion.chunk";
+  /** Unix seconds. */
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: {
+      readonly role?: "assistant";
+      readonly content?: string | null;
+      readonly refusal?: string | null;
+      readonly tool_calls?: readonly {
+        readonly index: number;
+        readonly id?: string;
+        readonly type?: "function";
+        readonly function?: { readonly name?: string; readonly arguments?: string };
+      }[];
+    };
+    readonly finish_reason: FinishReason | null;
+  }[];
+  /** On the last chunk, if `stream_options.include_usage` was set. */
+  readonly usage?: CompletionUsage | null;
+}

@@ -1,0 +1,28 @@
+/** A model of the catalog. */
+export interface Model {
+  readonly id: string;
+  readonly object: "model";
+  /** Unix seconds. */
+  readonly created: number;
+  readonly owned_by: string;
+  /** True when its answers are made up: for trying things out. */
+  readonly sandbox: boolean;
+  readonly aliases: readonly string[];
+  readonly context_tokens: number | null;
+  readonly max_output_tokens: number | null;
+  readonly modalities: { readonly input: readonly string[]; readonly output: readonly string[] };
+  /** `null`: not charged for. */
+  readonly pricing: ModelPricing | null;
+}
+
+/** Decimal USD per million tokens, as strings: exact. */
+export interface ModelPricing {
+  readonly input_usd_per_mtok: string;
+  readonly cached_input_usd_per_mtok: string;
+  readonly output_usd_per_mtok: string;
+}
+
+export interface ModelList {
+  readonly object: "list";
+  readonly data: readonly Model[];
+}

@@ -1,0 +1,12 @@
+export { type ClientOptions, Ostiary, Ostiary as default } from "./client.ts";
+export type * from "./contract/audit.ts";
+export type * from "./contract/chat.ts";
+export type { ErrorCode } from "./contract/error-codes.ts";
+export type * from "./contract/models.ts";
+export * from "./core/errors.ts";
+export type { Page, PagePromise } from "./core/pagination.ts";
+export type { ChatCompletionStream } from "./core/stream.ts";
+export type { RequestOptions } from "./core/transport.ts";
+export type { Audit } from "./resources/audit.ts";
+export type { Chat, ChatCompletions } from "./resources/chat.ts";
+export type { Models } from "./resources/models.ts";

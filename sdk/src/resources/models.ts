@@ -1,0 +1,30 @@
+import type { Model, ModelList } from "../contract/models.ts";
+import { Page, PagePromise } from "../core/pagination.ts";
+import type { RequestOptions, Transport } from "../core/transport.ts";
+
+/** The models of the catalog. */
+export class Models {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** All models. Also a check that address and key are right. */
+  list(options?: RequestOptions): PagePromise<Model> {
+    return new PagePromise((resolve, reject) => {
+      this.#transport
+        .json<ModelList>({ method: "GET", path: "/models" }, options)
+        .then(
+          ({ data }) => resolve(new Page(data, null, () => Promise.reject(new Error("there is one page")))),
+          reject,
+        );
+    });
+  }
+
+  /** @throws {NotFoundError} the catalog has no such model. */
+  retrieve(id: string, options?: RequestOptions): Promise<Model> {
+    const path = id.split("/").map(encodeURIComponent).join("/");
+    return this.#transport.json<Model>({ method: "GET", path: `/models/${path}` }, options);
+  }
+}
