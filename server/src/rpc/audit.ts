@@ -14,6 +14,8 @@ export function auditRouter({ auditLog }: AuditServices) {
         z
           .strictObject({
             cursor: z.string().optional(),
+            // What tRPC's infinite queries send along. There is one direction: from newer to older.
+            direction: z.literal("forward").optional(),
             limit: z.number().int().min(1).max(AUDIT_PAGE_LIMIT).default(50),
           })
           .default({ limit: 50 }),

@@ -1,0 +1,20 @@
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const count = new Intl.NumberFormat();
+
+export const formatDate = (value: Date): string => date.format(value);
+export const formatDateTime = (value: Date): string => dateTime.format(value);
+export const formatExactTime = (value: Date): string => exactTime.format(value);
+export const formatCount = (value: number): string => count.format(value);
+
+/** Nano-USD as dollars, with as many digits as a small sum needs. */
+export function formatUsd(nanoUsd: bigint): string {
+  const fraction = (nanoUsd % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "").padEnd(2, "0");
+  return `$${count.format(nanoUsd / 1_000_000_000n)}.${fraction}`;
+}
+
+/** Milliseconds, as seconds from one second up. */
+export function formatDuration(milliseconds: number): string {
+  return milliseconds < 1_000 ? `${milliseconds} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,39 @@
+import { useEffect, useState } from "react";
+import { Button } from "./Button.tsx";
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied, for the button's name: "Copy key". */
+  readonly what: string;
+}
+
+const SHOWN_MS = 2_000;
+
+export function CopyButton({ text, what }: CopyButtonProps) {
+  const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
+
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+
+  const copy = () => {
+    // Absent where the page was not loaded over HTTPS or from this machine.
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+    copied.then(
+      () => setState("copied"),
+      () => setState("failed"),
+    );
+  };
+
+  const label = { idle: `Copy ${what}`, copied: "Copied", failed: "Select it and copy by hand" }[state];
+  return (
+    <>
+      <Button onClick={copy}>{label}</Button>
+      <span className="visually-hidden" role="status">
+        {state === "idle" ? "" : label}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { api } from "../api/client.ts";
+import { Mark } from "./Mark.tsx";
+
+/** The card on the pages before one is signed in. */
+export function Welcome({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
+  return (
+    <main className="welcome">
+      <div className="welcome-card">
+        <p className="brand">
+          <Mark />
+          <span>{info.data?.serviceName ?? ""}</span>
+        </p>
+        <h1>{title}</h1>
+        {children}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,32 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { api, queryClient, whenSignedOut } from "./api/client.ts";
+import { router } from "./router.tsx";
+import "./styles/main.css";
+
+whenSignedOut(() => {
+  const { location } = router.state;
+  if (location.pathname === "/sign-in") return;
+  queryClient.clear();
+  void router.navigate({ to: "/sign-in", search: { to: location.href } });
+});
+
+queryClient
+  .ensureQueryData(api.service.info.queryOptions())
+  .then(({ serviceName }) => {
+    document.title = serviceName;
+  })
+  // The pages say themselves when the service can't be reached.
+  .catch(() => {});
+
+const place = document.getElementById("root");
+if (place === null) throw new Error("the page has no root element");
+createRoot(place).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,89 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type SubmitEvent, useState } from "react";
+import { api, queryClient } from "../api/client.ts";
+import { errorFieldOf, errorTextOf } from "../api/errors.ts";
+import { Button } from "../components/Button.tsx";
+import { Field } from "../components/Field.tsx";
+import { Notice } from "../components/Notice.tsx";
+import { Welcome } from "../components/Welcome.tsx";
+
+export function SignUp() {
+  const navigate = useNavigate();
+  const [accountName, setAccountName] = useState("");
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const info = useQuery(api.service.info.queryOptions());
+  const signUp = useMutation(
+    api.auth.signUp.mutationOptions({
+      onSuccess: async (me) => {
+        queryClient.setQueryData(api.auth.me.queryKey(), me);
+        await navigate({ to: "/settings/keys" });
+      },
+    }),
+  );
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    signUp.mutate({ email, password, accountName });
+  };
+  const field = errorFieldOf(signUp.error);
+  const errorAt = (name: string) => (field === name ? errorTextOf(signUp.error) : undefined);
+
+  if (info.data?.signUp === "closed") {
+    return (
+      <Welcome title="Sign-up is closed">
+        <p>Ask the operator of this service for an account.</p>
+        <p className="aside">
+          <Link to="/sign-in">Sign in</Link>
+        </p>
+      </Welcome>
+    );
+  }
+  return (
+    <Welcome title="Create an account">
+      <form onSubmit={submit} className="form">
+        {signUp.error !== null && field === null ? (
+          <Notice tone="error">{errorTextOf(signUp.error)}</Notice>
+        ) : null}
+        <Field
+          label="Account name"
+          hint="Your company, team or project."
+          autoComplete="organization"
+          required
+          maxLength={80}
+          value={accountName}
+          error={errorAt("accountName")}
+          onChange={(event) => setAccountName(event.target.value)}
+        />
+        <Field
+          label="E-mail"
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          error={errorAt("email")}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <Field
+          label="Password"
+          type="password"
+          hint="At least 10 characters. Longer is stronger."
+          autoComplete="new-password"
+          required
+          minLength={10}
+          maxLength={200}
+          value={password}
+          error={errorAt("password")}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        <Button type="submit" look="primary" busy={signUp.isPending}>
+          Create account
+        </Button>
+      </form>
+      <p className="aside">
+        Have an account? <Link to="/sign-in">Sign in</Link>
+      </p>
+    </Welcome>
+  );
+}

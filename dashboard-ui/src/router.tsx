@@ -1,0 +1,74 @@
+import { createRootRoute, createRoute, createRouter, Link, Outlet, redirect } from "@tanstack/react-router";
+import { api, queryClient } from "./api/client.ts";
+import { LoadError } from "./components/Notice.tsx";
+import { Shell } from "./components/Shell.tsx";
+import { Welcome } from "./components/Welcome.tsx";
+import { Audit } from "./pages/Audit.tsx";
+import { Keys } from "./pages/Keys.tsx";
+import { SignIn } from "./pages/SignIn.tsx";
+import { SignUp } from "./pages/SignUp.tsx";
+
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: () => (
+    <Welcome title="There is no such page">
+      <p>
+        <Link to="/settings/keys">Go to the API keys</Link>
+      </p>
+    </Welcome>
+  ),
+  errorComponent: ({ error, reset }) => (
+    <Welcome title="The page could not be shown">
+      <LoadError error={error} retry={reset} />
+    </Welcome>
+  ),
+});
+
+/** Only a path of this dashboard: a link must not be able to send someone elsewhere after signing in. */
+function ownPath(value: unknown): string | undefined {
+  return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
+}
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  // Named even when there is none: what a validator leaves out, the router takes from the address as it stands.
+  validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
+    to: ownPath(search.to),
+  }),
+  component: SignIn,
+});
+const signUp = createRoute({ getParentRoute: () => root, path: "/sign-up", component: SignUp });
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: "shell",
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    const me = await queryClient.ensureQueryData(api.auth.me.queryOptions());
+    if (me === null) {
+      queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
+      throw redirect({ to: "/sign-in", search: { to: location.href } });
+    }
+  },
+});
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/settings/keys" });
+  },
+});
+const keys = createRoute({ getParentRoute: () => shell, path: "/settings/keys", component: Keys });
+const audit = createRoute({ getParentRoute: () => shell, path: "/audit", component: Audit });
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, signIn, signUp, shell.addChildren([keys, audit])]),
+  defaultPreload: "intent",
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,191 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
+
+let service: Service;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [service, browser] = await Promise.all([startService(), openBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+function useKey(key: string): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "sandbox/echo",
+      messages: [{ role: "user", content: "from the browser test" }],
+    }),
+  });
+}
+
+describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
+  const email = `${crypto.randomUUID()}@example.com`;
+  let watched: WatchedPage;
+  let key = "";
+
+  beforeAll(async () => {
+    watched = await openPage(browser, service.baseUrl);
+  });
+
+  it("signs up", async () => {
+    const { page } = watched;
+    await page.goto("/");
+    await page.getByRole("link", { name: "Create an account" }).click();
+    await page.getByLabel("Account name").fill("Acme");
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await page.getByText("No keys yet").waitFor();
+  });
+
+  it("creates a key, which is shown once, until they say that they have it", async () => {
+    const { page } = watched;
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name").fill("production");
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    key = (await page.getByTestId("key-string").textContent()) ?? "";
+    expect(key).toMatch(/^sk-[0-9A-Za-z]{49}$/);
+    await page.getByRole("button", { name: "Copy key" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect(await page.getByTestId("key-string").isVisible()).toBe(true);
+    const done = page.getByRole("button", { name: "Done" });
+    expect(await done.isDisabled()).toBe(true);
+    await page.getByLabel("I have stored it").check();
+    await done.click();
+    await page.getByRole("row", { name: /production/ }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    await page.reload();
+    await page.getByRole("row", { name: /production/ }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    const kept = await page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+    );
+    expect(kept).not.toContain(key);
+  });
+
+  it("is told when a name is taken", async () => {
+    const { page } = watched;
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name").fill("production");
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("alert")
+      .getByText(/Choose another name/)
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    // The refusal is an HTTP error, which Chromium logs by itself.
+    watched.complaints.splice(
+      0,
+      1,
+      ...watched.complaints.slice(0, 1).filter((text) => !text.includes("409")),
+    );
+  });
+
+  it("finds the key's request in the audit log", async () => {
+    const { page } = watched;
+    expect((await useKey(key)).status).toBe(200);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    const row = page.getByRole("row", { name: /sandbox\/echo/ });
+    await row.waitFor();
+    expect(await row.textContent()).toContain(`…${key.slice(-4)}`);
+    expect(await row.textContent()).toContain("127.0.0.1");
+    await row.getByRole("button", { name: /Details/ }).click();
+    await page.getByRole("dialog").getByText("POST /v1/chat/completions").waitFor();
+    await page.keyboard.press("Escape");
+  });
+
+  it("revokes the key after typing its name, and it is refused at once", async () => {
+    const { page } = watched;
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("button", { name: "Revoke production" }).click();
+    const revoke = page.getByRole("dialog").getByRole("button", { name: "Revoke key" });
+    expect(await revoke.isDisabled()).toBe(true);
+    await page.getByLabel(/to confirm/).fill("production");
+    await revoke.click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect((await useKey(key)).status).toBe(401);
+    await page.getByRole("row", { name: /production.*revoked/ }).waitFor();
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByText("revoked_api_key").waitFor();
+  });
+
+  it("signs out, is sent to sign in, and comes back to the page they wanted", async () => {
+    const { page } = watched;
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.goto("/audit");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+  });
+
+  it("never sees a console error, a breach of the content policy or a request to another host", () => {
+    expect(watched.complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("the dashboard", () => {
+  it("sends someone whose session ended elsewhere to sign in, and back", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await openPage(browser, service.baseUrl);
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill(owner.email);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("row", { name: /test/ }).waitFor();
+    const cookies = await page.context().cookies();
+    const elsewhere = visit(service.baseUrl, {
+      cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
+    });
+    await elsewhere.trpc.auth.signOut.mutate();
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(page.url()).toContain("audit");
+  });
+
+  it("leads nobody to another site after signing in", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await openPage(browser, service.baseUrl);
+    await page.goto("/sign-in?to=//evil.example/");
+    await page.getByLabel("E-mail").fill(owner.email);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    expect(page.url()).toBe(`${service.baseUrl}/settings/keys`);
+  });
+
+  it("needs no sideways scrolling on a phone", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await useKey(owner.key);
+    const { page } = await openPage(browser, service.baseUrl, { viewport: { width: 375, height: 800 } });
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill(owner.email);
+    expect(await fits()).toBe(true);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Revoke test" }).waitFor();
+    expect(await fits()).toBe(true);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByText("sandbox/echo").waitFor();
+    expect(await fits()).toBe(true);
+  });
+});
