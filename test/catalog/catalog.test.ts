@@ -1,0 +1,174 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
+import { discoverLocalModels } from "../../server/src/catalog/local-servers.ts";
+import { costOf } from "../../server/src/catalog/prices.ts";
+import { type Transport, TransportError } from "../../server/src/upstream/transport.ts";
+
+const SECRET = "upstream-secret";
+
+function load(text: string, environment: Record<string, string> = { KEY: SECRET }) {
+  const files: Record<string, string> = {
+    "catalog.yaml": text,
+    "/run/secret": ` ${SECRET}\n`,
+    "/run/empty": "\n",
+  };
+  return loadCatalog({
+    path: "catalog.yaml",
+    environment,
+    readFile: async (path) =>
+      files[path] ?? Promise.reject(Object.assign(new Error("absent"), { code: "ENOENT" })),
+    now: () => new Date(1_000_000),
+  });
+}
+
+async function problems(text: string): Promise<readonly string[]> {
+  const error = await load(text).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CatalogError);
+  return error instanceof CatalogError ? error.problems : [];
+}
+
+const UPSTREAM = "a: { dialect: openai, baseUrl: 'https://a.example/v1/', credentialEnv: KEY }";
+const withModel = (model: string) => `upstreams: { ${UPSTREAM} }\nmodels: [${model}]`;
+const MODEL = "{ id: x/one, aliases: [one], routes: [{ upstream: a, model: inner }] }";
+
+describe("a catalog file", () => {
+  it("may be YAML or JSON", async () => {
+    const yaml = await load(withModel(MODEL));
+    const json = await load(
+      JSON.stringify({
+        upstreams: { a: { dialect: "openai", baseUrl: "https://a.example/v1", credentialEnv: "KEY" } },
+        models: [{ id: "x/one", aliases: ["one"], routes: [{ upstream: "a", model: "inner" }] }],
+      }),
+    );
+    expect(json.models).toEqual(yaml.models);
+    expect(yaml.find("one")).toBe(yaml.find("x/one"));
+    expect(yaml.find("two")).toBeNull();
+    expect(yaml.upstreams.get("a")).toMatchObject({ baseUrl: "https://a.example/v1", maxConcurrency: 256 });
+    expect(yaml.find("one")).toMatchObject({
+      sandbox: false,
+      created: 1_000,
+      routes: [{ model: "inner", weight: 1 }],
+    });
+  });
+
+  it("keeps prices to the last digit", async () => {
+    const catalog = await load(
+      withModel(
+        "{ id: x, prices: { inputUsdPerMTok: 0.1, outputUsdPerMTok: '12.345678901' }, routes: [{ upstream: a }] }",
+      ),
+    );
+    expect(catalog.find("x")?.prices).toEqual({
+      inputNanoUsdPerMTok: 100_000_000n,
+      cachedInputNanoUsdPerMTok: 100_000_000n,
+      outputNanoUsdPerMTok: 12_345_678_901n,
+    });
+  });
+
+  it("has credentials in variables and files, which nothing prints", async () => {
+    const catalog = await load(
+      `upstreams: { ${UPSTREAM}, b: { dialect: openai, baseUrl: "http://127.0.0.1:1/v1", credentialFile: /run/secret } }\nmodels: [${MODEL}]`,
+    );
+    for (const upstream of catalog.upstreams.values()) {
+      expect(upstream.credential?.reveal()).toBe(SECRET);
+      expect(
+        inspect(upstream, { depth: 9, showHidden: true }) + JSON.stringify(upstream) + upstream.credential,
+      ).not.toContain(SECRET);
+    }
+  });
+
+  it("says everything that is wrong with its shape, and where", async () => {
+    const found = await problems(
+      withModel(
+        "{ id: 'a b', prices: { inputUsdPerMTok: cheap, outputUsdPerMTok: 1 }, routes: [], colour: red }",
+      ),
+    );
+    const text = found.join("\n");
+    for (const place of ["models[0].id", "models[0].prices.inputUsdPerMTok", "models[0].routes", "colour"]) {
+      expect(text).toContain(place);
+    }
+  });
+
+  it("says everything that does not fit together", async () => {
+    const found = await problems(
+      `upstreams: { u: { dialect: openai, baseUrl: "https://u.example", credentialEnv: UNSET }, v: { dialect: openai, baseUrl: "https://v.example", credentialFile: /run/empty } }
+models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, routes: [{ upstream: u }] }]`,
+    );
+    expect(found).toHaveLength(4);
+    const text = found.join("\n");
+    for (const words of ["models[0].routes[0].upstream", "models[1].id", "UNSET", "/run/empty"])
+      expect(text).toContain(words);
+  });
+
+  it("says where its YAML breaks off", async () => {
+    expect((await problems("models: [\n  {")).join("\n")).toMatch(/line \d+, column \d+/);
+  });
+
+  it("takes no URL that is none, or that holds a password", async () => {
+    for (const url of [
+      "ftp://a.example",
+      "a.example",
+      "https://me:pw@a.example/v1",
+      "https://a.example/?x=1",
+    ]) {
+      const [problem = ""] = await problems(
+        `upstreams: { a: { dialect: openai, baseUrl: "${url}" } }\nmodels: [{ id: x, routes: [{ upstream: a }] }]`,
+      );
+      expect(problem).toContain("upstreams.a.baseUrl");
+      expect(problem).not.toContain("pw");
+    }
+  });
+});
+
+describe("a cost", () => {
+  const prices = {
+    inputNanoUsdPerMTok: 2_500_000_000n,
+    cachedInputNanoUsdPerMTok: 1_250_000_000n,
+    outputNanoUsdPerMTok: 10_000_000_000n,
+  };
+
+  it("counts cached tokens at their own price", () => {
+    expect(costOf({ promptTokens: 1_000, cachedTokens: 400, completionTokens: 10 }, prices)).toBe(2_100_000n);
+  });
+
+  it("is rounded up to a whole nano-USD", () => {
+    const cheap = { inputNanoUsdPerMTok: 1n, cachedInputNanoUsdPerMTok: 1n, outputNanoUsdPerMTok: 1n };
+    expect(costOf({ promptTokens: 1, cachedTokens: 0, completionTokens: 0 }, cheap)).toBe(1n);
+    expect(costOf({ promptTokens: 0, cachedTokens: 0, completionTokens: 0 }, cheap)).toBe(0n);
+  });
+});
+
+describe("model servers on this machine", () => {
+  const answers: Record<string, string> = {
+    "http://127.0.0.1:1/v1/models": JSON.stringify({ object: "list", data: [{ id: "llama:8b" }] }),
+    "http://127.0.0.1:2/v1/models": "<html>something else</html>",
+    "http://127.0.0.1:4/v1/models": JSON.stringify({ data: [{ id: "x".repeat(2_000_000) }] }),
+    "http://127.0.0.1:5/v1/models": JSON.stringify({ data: [{ id: "me" }] }),
+  };
+  const transport: Transport = {
+    send: async ({ url }) => {
+      const answer = answers[url];
+      if (answer === undefined) throw new TransportError("connect", "nobody there");
+      const body = async function* () {
+        yield new TextEncoder().encode(answer);
+      };
+      return { status: 200, headers: {}, body: body() };
+    },
+    close: async () => {},
+  };
+
+  it("are found where they answer with a list of models, and nowhere else", async () => {
+    const servers = [1, 2, 3, 4, 5].map((port) => ({ name: `server${port}`, port }));
+    const found = await discoverLocalModels({
+      servers,
+      transport,
+      timeoutMs: 100,
+      exceptPort: 5,
+      now: new Date(0),
+    });
+    expect(found.upstreams.map((upstream) => upstream.baseUrl)).toEqual(["http://127.0.0.1:1/v1"]);
+    expect(found.models).toMatchObject([
+      { id: "server1/llama:8b", sandbox: false, routes: [{ upstream: "server1", model: "llama:8b" }] },
+    ]);
+  });
+});

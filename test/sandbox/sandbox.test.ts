@@ -1,0 +1,251 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createSandboxTransport } from "../../server/src/upstream/sandbox/sandbox-transport.ts";
+import { TransportError } from "../../server/src/upstream/transport.ts";
+
+const transport = createSandboxTransport({ now: () => new Date(0) });
+const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 };
+
+function send(fields: object, signal = new AbortController().signal) {
+  const body = { model: "echo", messages: [{ role: "user", content: "one two three" }], ...fields };
+  return transport.send({
+    method: "POST",
+    url: "sandbox:/chat/completions",
+    headers: {},
+    body: new TextEncoder().encode(JSON.stringify(body)),
+    signal,
+    timeouts,
+  });
+}
+
+async function text(fields: object): Promise<string> {
+  let all = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of (await send(fields)).body) all += decoder.decode(chunk, { stream: true });
+  return all;
+}
+
+const whole = async (fields: object) => JSON.parse(await text(fields));
+
+async function streamed(fields: object) {
+  const events = (await text({ ...fields, stream: true })).trim().split("\n\n");
+  expect(events.pop()).toBe("data: [DONE]");
+  return events.map((event) => JSON.parse(event.slice("data: ".length)));
+}
+
+const user = (content: unknown) => [{ role: "user", content }];
+const said = (content: unknown) => ({ messages: user(content) });
+
+describe("a sandbox model", () => {
+  it("answers the same request always alike", async () => {
+    for (const fields of [{}, { model: "lorem" }, { model: "lorem", stream: true }]) {
+      expect(await text(fields)).toBe(await text(fields));
+    }
+    const other = await whole({ model: "lorem", seed: 2 });
+    expect((await whole({ model: "lorem", seed: 1 })).choices).not.toEqual(other.choices);
+  });
+
+  it("streams what it would have said at once, and counts the same tokens", async () => {
+    for (const fields of [{}, { model: "lorem", n: 3 }, { stop: "thr" }, { max_tokens: 2 }]) {
+      const once = await whole(fields);
+      const chunks = await streamed({ ...fields, stream_options: { include_usage: true } });
+      for (const { index, message, finish_reason } of once.choices) {
+        const own = chunks.flatMap((chunk) => chunk.choices).filter((choice) => choice.index === index);
+        expect(own.map((choice) => choice.delta.content ?? "").join("")).toBe(message.content);
+        expect(own.at(-1).finish_reason).toBe(finish_reason);
+      }
+      expect(chunks.at(-1)).toMatchObject({ choices: [], usage: once.usage });
+    }
+  });
+
+  it("tells usage on a stream only when asked", async () => {
+    expect((await streamed({})).some((chunk) => "usage" in chunk)).toBe(false);
+  });
+
+  it("keeps to token limits and stop sequences", async () => {
+    const limited = await whole({ model: "lorem", max_completion_tokens: 5 });
+    expect(limited.choices[0].finish_reason).toBe("length");
+    expect(limited.usage.completion_tokens).toBe(5);
+    const stopped = await whole({ stop: ["wo th", "zzz"] });
+    expect(stopped.choices[0]).toMatchObject({ message: { content: "one t" }, finish_reason: "stop" });
+  });
+
+  it("reads the parts of a message", async () => {
+    const parts = [
+      { type: "text", text: "look:" },
+      { type: "image_url", image_url: { url: "data:," } },
+    ];
+    expect((await whole(said(parts))).choices[0].message.content).toBe("look: [image]");
+  });
+
+  it("counts a megabyte of anything in linear time", async () => {
+    for (const piece of ["a", "字", " ", "a ", "<|endoftext|>"]) {
+      const { usage } = await whole({ ...said(piece.repeat(1_000_000 / piece.length)), max_tokens: 1 });
+      expect(usage.prompt_tokens).toBeGreaterThan(0);
+    }
+  });
+
+  it("makes a stream as it is read, however long it was asked to be", async () => {
+    const { body } = await send({ model: "lorem", max_tokens: 100_000_000, stream: true });
+    let bytes = 0;
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > 1_000_000) break;
+    }
+    expect(bytes).toBeGreaterThan(1_000_000);
+  });
+});
+
+describe("tools", () => {
+  const tool = (name: string, parameters?: object) => ({ type: "function", function: { name, parameters } });
+  const tools = [
+    tool("get_weather", { type: "object", properties: { city: { type: "string" } }, required: ["city"] }),
+    tool("get_time"),
+  ];
+  const calls = async (fields: object) =>
+    (await whole({ tools, ...fields })).choices[0].message.tool_calls ?? [];
+  const names = async (fields: object) =>
+    (await calls(fields)).map((call: { function: { name: string } }) => call.function.name);
+
+  it("are called when demanded, chosen, or named by the user, and else not", async () => {
+    expect(await names({ tool_choice: "required" })).toEqual(["get_weather"]);
+    expect(await names({ tool_choice: { type: "function", function: { name: "get_time" } } })).toEqual([
+      "get_time",
+    ]);
+    const named = said("use get_weather and get_time");
+    expect(await names(named)).toEqual(["get_weather", "get_time"]);
+    expect(await names({ ...named, parallel_tool_calls: false })).toEqual(["get_weather"]);
+    expect(await names({ ...named, tool_choice: "none" })).toEqual([]);
+    expect(await names({})).toEqual([]);
+  });
+
+  it("get arguments that their schema accepts", async () => {
+    const [call] = await calls({ tool_choice: "required" });
+    expect(JSON.parse(call.function.arguments)).toEqual({ city: "one two three" });
+  });
+
+  it("are streamed in pieces, with an index on each", async () => {
+    const fields = { tools, ...said("get_weather get_time") };
+    const deltas = (await streamed(fields)).flatMap((chunk) => chunk.choices[0].delta.tool_calls ?? []);
+    const joined = [0, 1].map((index) => {
+      const own = deltas.filter((delta) => delta.index === index);
+      return {
+        id: own[0].id,
+        type: "function",
+        function: {
+          name: own[0].function.name,
+          arguments: own.map((delta) => delta.function.arguments).join(""),
+        },
+      };
+    });
+    expect(joined).toEqual(await calls(fields));
+  });
+
+  it("have their results spoken of", async () => {
+    const messages = [...user("get_time"), { role: "tool", tool_call_id: "x", content: "12:30" }];
+    const answer = await whole({ tools, messages });
+    expect(answer.choices[0].message.content).toContain("12:30");
+    expect(answer.choices[0].finish_reason).toBe("stop");
+  });
+});
+
+describe("JSON by a schema", () => {
+  const node = {
+    type: "object",
+    properties: { value: { type: "integer" }, next: { $ref: "#/$defs/node" } },
+    required: ["value"],
+  };
+  const schemas: readonly (readonly [string, Record<string, unknown>])[] = [
+    [
+      "an object",
+      { type: "object", properties: { a: { type: "string" }, b: { type: "boolean" } }, required: ["a", "b"] },
+    ],
+    ["an enum", { enum: ["red", "green"] }],
+    ["a constant", { const: 7 }],
+    [
+      "numbers within bounds",
+      {
+        type: "object",
+        properties: {
+          a: { type: "integer", minimum: 10, maximum: 12 },
+          b: { type: "number", exclusiveMinimum: 0, maximum: 1 },
+          c: { type: "integer", maximum: -5 },
+          d: { type: "integer", multipleOf: 7, minimum: 8 },
+        },
+        required: ["a", "b", "c", "d"],
+      },
+    ],
+    [
+      "strings of a length",
+      {
+        type: "object",
+        properties: { a: { type: "string", minLength: 200 }, b: { type: "string", maxLength: 3 } },
+        required: ["a", "b"],
+      },
+    ],
+    [
+      "formats",
+      {
+        type: "object",
+        properties: {
+          a: { type: "string", format: "email" },
+          b: { type: "string", format: "uuid" },
+          c: { type: "string", format: "date-time" },
+        },
+        required: ["a", "b", "c"],
+      },
+    ],
+    ["arrays", { type: "array", items: { type: "integer" }, minItems: 3 }],
+    ["a union", { anyOf: [{ type: "integer" }, { type: "null" }] }],
+    ["a nullable", { type: ["string", "null"] }],
+    [
+      "an intersection",
+      {
+        allOf: [
+          { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+          { type: "object", properties: { b: { type: "integer" } }, required: ["b"] },
+        ],
+      },
+    ],
+    ["a recursive schema", { $ref: "#/$defs/node", $defs: { node } }],
+  ];
+
+  it.each(schemas)("holds for %s", async (_, schema) => {
+    const answer = await whole({
+      response_format: { type: "json_schema", json_schema: { name: "x", schema } },
+    });
+    const value = JSON.parse(answer.choices[0].message.content);
+    const verdict = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
+    expect(verdict.error?.issues, JSON.stringify(value)).toBeUndefined();
+  });
+
+  it("is an object where any object will do", async () => {
+    const answer = await whole({ response_format: { type: "json_object" } });
+    expect(JSON.parse(answer.choices[0].message.content)).toBeTypeOf("object");
+  });
+});
+
+describe("what the sandbox can't answer", () => {
+  it.each([
+    [{ logprobs: true }, 400, "logprobs"],
+    [{ n: 0 }, 400, "n"],
+    [{ max_tokens: -1 }, 400, "max_tokens"],
+    [{ tool_choice: "required" }, 400, "tool_choice"],
+    [{ model: "none" }, 404, "model"],
+  ])("is refused, naming the field: %j", async (fields, status, param) => {
+    const response = await send(fields);
+    expect(response.status).toBe(status);
+    expect(JSON.parse(await text(fields)).error.param).toBe(param);
+  });
+
+  it("can be asked for: statuses, delays, cuts, missing usage", async () => {
+    expect((await send(said("sandbox:error 429"))).status).toBe(429);
+    expect((await whole(said("sandbox:no-usage"))).usage).toBeUndefined();
+    await expect(send(said("sandbox:cut"))).rejects.toMatchObject({ fault: "cut" });
+    await expect(text({ ...said("sandbox:cut"), stream: true })).rejects.toMatchObject({ fault: "cut" });
+    await expect(send(said("sandbox:delay 20000"))).rejects.toMatchObject({ fault: "timeout" });
+    await expect(send(said("sandbox:delay 500"), AbortSignal.timeout(5))).rejects.toBeInstanceOf(
+      TransportError,
+    );
+  });
+});
