@@ -4,15 +4,15 @@ import { type EntryId, requestIdOf } from "./audit/entry.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 
 export interface AppParts {
-  readonly rpc: (request: Request) => Promise<Response>;
+  readonly rpc: (request: Request, peer: string) => Promise<Response>;
   readonly dashboard: Dashboard;
   /** What keeps the node from doing its work; `null` when nothing does. */
   readonly notReady: () => Promise<string | null>;
 }
 
 /** Everything that is not the request plane: procedures, health, the dashboard. */
-export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
-  const app = new Hono();
+export function createApp(parts: AppParts): (request: Request, peer: string) => Promise<Response> {
+  const app = new Hono<{ Bindings: { peer: string } }>();
   app.use(async (context, next) => {
     await next();
     if (!context.res.headers.has("x-request-id")) {
@@ -25,7 +25,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     if (reason === null) return context.json({ status: "ready" });
     return context.json({ status: "not ready", reason }, 503);
   });
-  app.all("/trpc/*", (context) => parts.rpc(context.req.raw));
+  app.all("/trpc/*", (context) => parts.rpc(context.req.raw, context.env.peer));
   app.all("*", (context) => parts.dashboard.answer(context.req.raw));
-  return async (request) => app.fetch(request);
+  return async (request, peer) => app.fetch(request, { peer });
 }

@@ -12,6 +12,7 @@ import { type Config, readConfig } from "./config/config.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
 import { ChatEndpoint } from "./edge/chat-endpoint.ts";
+import { clientAddress } from "./edge/client-address.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
 import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
@@ -101,6 +102,7 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     },
     Math.random,
   );
+  const trustedProxies = parseNetworks(config.trustedProxies).networks;
   const requestPlane = new RequestPlane({
     endpoints: [
       new ChatEndpoint({ catalog, gateway, maxBodyBytes: config.maxBodyBytes }),
@@ -110,7 +112,7 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     ],
     access,
     recorder,
-    trustedProxies: parseNetworks(config.trustedProxies).networks,
+    trustedProxies,
     log,
     now,
     monotonicMs: () => performance.now(),
@@ -135,7 +137,17 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     service: { serviceName: config.serviceName, publicUrl },
   });
   web = createApp({
-    rpc: createRpcHandler({ router, signIn, access, log, publicOrigin: config.publicUrl }),
+    rpc: createRpcHandler({
+      router,
+      signIn,
+      access,
+      recorder,
+      now,
+      clientAddress: (request, peer) =>
+        clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies),
+      log,
+      publicOrigin: config.publicUrl,
+    }),
     dashboard,
     notReady: async () => {
       if (stopping) return "stopping";

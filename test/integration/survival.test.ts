@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -60,6 +60,22 @@ describe("a service that is killed at a random moment", () => {
     await current.stop();
     expect(new Set(found).size).toBe(found.length);
     expect([...seen].filter((id) => !found.includes(id))).toEqual([]);
+  });
+});
+
+describe("an answer under AUDIT_DURABILITY=database", () => {
+  it("does not end before its entry is in the database", async () => {
+    await using first = await startService({ env: { AUDIT_DURABILITY: "database" } });
+    const owner = await signUpWithKey(first.baseUrl);
+    await (await chat(first, owner.key, "hi")).json();
+    await first.kill();
+    await rm(join(first.dataDir, "journal"), { recursive: true });
+    const second = await startService(inheritance(first));
+    const { trpc } = visit(second.baseUrl, { authorization: `Bearer ${owner.key}` });
+    expect((await trpc.audit.list.query()).entries).toMatchObject([
+      { endpoint: "POST /v1/chat/completions" },
+    ]);
+    await second.stop();
   });
 });
 

@@ -188,4 +188,17 @@ describe("an API key", () => {
       data: { ostiary: { code: "permission_denied" } },
     });
   });
+
+  it("has its procedures logged like every other request, refused ones included", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "script" });
+    const script = visit(service.baseUrl, { authorization: `Bearer ${key}` });
+    await script.trpc.keys.list.query();
+    await owner.trpc.keys.revoke.mutate({ id });
+    await expect(script.trpc.keys.list.query()).rejects.toThrow();
+    expect((await owner.trpc.audit.list.query()).entries).toMatchObject([
+      { endpoint: "GET /trpc/keys.list", status: 401, errorCode: "revoked_api_key", sourceIp: "127.0.0.1" },
+      { endpoint: "GET /trpc/keys.list", status: 200, errorCode: null, keyName: "script" },
+    ]);
+  });
 });

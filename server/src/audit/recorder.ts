@@ -19,6 +19,7 @@ const RETRY_LAST_MS = 5_000;
 interface Pending {
   readonly entry: AuditEntry;
   readonly segment: Segment;
+  readonly committed: () => void;
 }
 
 /**
@@ -76,9 +77,12 @@ export class Recorder {
       );
     }
     this.#uncommitted.set(segment, (this.#uncommitted.get(segment) ?? 0) + 1);
-    this.#pending.push({ entry, segment });
+    const inDatabase = new Promise<void>((resolve) => {
+      this.#pending.push({ entry, segment, committed: resolve });
+    });
     this.#drain();
-    if (this.#durability === "database") await this.flushed();
+    // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
+    if (this.#durability === "database") await inDatabase;
   }
 
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
@@ -120,8 +124,9 @@ export class Recorder {
       }
       failures = 0;
       this.#pending = this.#pending.slice(batch.length);
-      for (const { segment } of batch) {
+      for (const { segment, committed } of batch) {
         this.#uncommitted.set(segment, (this.#uncommitted.get(segment) ?? 1) - 1);
+        committed();
       }
       await this.#dropCommitted();
     }

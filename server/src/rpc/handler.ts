@@ -4,8 +4,10 @@ import { v7 as uuidv7 } from "uuid";
 import { type Access, RefusedCaller } from "../access/access.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
 import { type EntryId, requestIdOf } from "../audit/entry.ts";
+import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import type { KeySnapshot } from "../keys/key.ts";
+import { recordKeyUse } from "./key-use.ts";
 import type { AppRouter } from "./router.ts";
 import { requireSameOrigin } from "./same-origin.ts";
 import { SessionCookie } from "./session-cookie.ts";
@@ -18,16 +20,22 @@ export interface RpcParts {
   readonly router: AppRouter;
   readonly signIn: SignIn;
   readonly access: Access;
+  readonly recorder: Recorder;
+  readonly now: () => Date;
+  /** The client's address, from the socket's and what proxies say. */
+  readonly clientAddress: (request: Request, peer: string) => string | null;
   readonly log: Logger;
   /** The dashboard's configured address, `null` when it is wherever the browser finds it. */
   readonly publicOrigin: string | null;
 }
 
 /** `/trpc/*` as a web-standard handler. */
-export function createRpcHandler(parts: RpcParts): (request: Request) => Promise<Response> {
+export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = new SessionCookie(parts.publicOrigin?.startsWith("https:") ?? false);
-  return async (request) => {
-    const requestId = requestIdOf(uuidv7() as EntryId);
+  return async (request, peer) => {
+    const id = uuidv7() as EntryId;
+    const requestId = requestIdOf(id);
+    const use = { id, at: parts.now(), request, sourceIp: parts.clientAddress(request, peer) };
     try {
       requireRpcForm(request, parts.publicOrigin);
       const setCookies: string[] = [];
@@ -44,12 +52,22 @@ export function createRpcHandler(parts: RpcParts): (request: Request) => Promise
           parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
         },
       });
+      if (context.key !== null) {
+        await recordKeyUse(parts.recorder, parts.now, use, context.key, {
+          status: response.status,
+          errorCode: null,
+        });
+      }
       for (const value of setCookies) response.headers.append("set-cookie", value);
       response.headers.set("x-request-id", requestId);
       response.headers.set("cache-control", "no-store");
       return response;
     } catch (thrown) {
       const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
+      if (thrown instanceof RefusedCaller) {
+        const outcome = { status: failure.status, errorCode: failure.code };
+        await recordKeyUse(parts.recorder, parts.now, use, thrown.snapshot, outcome);
+      }
       if (failure.status >= 500) {
         parts.log.error({ requestId, code: failure.code, err: failure.cause }, "a management request failed");
       }

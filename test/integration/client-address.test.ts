@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+let exposed: Service;
+let proxied: Service;
+
+beforeAll(async () => {
+  [exposed, proxied] = await Promise.all([
+    startService(),
+    startService({ env: { TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8, 2001:db8:ffff::/48" } }),
+  ]);
+});
+
+afterAll(async () => {
+  await exposed?.[Symbol.asyncDispose]();
+  await proxied?.[Symbol.asyncDispose]();
+});
+
+/** The source address logged for a request with this `X-Forwarded-For`. */
+async function loggedAddress(service: Service, forwardedFor: string): Promise<string | null | undefined> {
+  const owner = await signUpWithKey(service.baseUrl);
+  await fetch(`${service.baseUrl}/v1/models`, {
+    headers: { authorization: `Bearer ${owner.key}`, "x-forwarded-for": forwardedFor },
+  });
+  return (await owner.trpc.audit.list.query()).entries[0]?.sourceIp;
+}
+
+describe("X-Forwarded-For", () => {
+  it("is nothing but the client's claim where no proxy is trusted", async () => {
+    expect(await loggedAddress(exposed, "203.0.113.9")).toBe("127.0.0.1");
+  });
+
+  it.each([
+    ["203.0.113.9", "203.0.113.9"],
+    ["1.1.1.1, 203.0.113.9", "203.0.113.9"],
+    ["1.1.1.1, 203.0.113.9, 10.1.2.3", "203.0.113.9"],
+    ["203.0.113.9, 2001:db8:ffff::1", "203.0.113.9"],
+    ["::ffff:203.0.113.9", "203.0.113.9"],
+    ["203.0.113.9:4711", "203.0.113.9"],
+    ["[2001:DB8::9]:4711", "2001:db8::9"],
+    ["10.0.0.1, 10.0.0.2", "127.0.0.1"],
+    ["203.0.113.9, unknown", null],
+    ["203.0.113.9, 0x7f.1", null],
+  ])("behind a trusted proxy, %s means %s", async (forwardedFor, address) => {
+    expect(await loggedAddress(proxied, forwardedFor)).toBe(address);
+  });
+});
