@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+// The programs themselves: npx between us and them would keep signals to itself.
+const start = (program, ...args) =>
+  spawn(`${root}node_modules/.bin/${program}`, args, { cwd: root, stdio: "inherit" });
 const children = [
-  spawn("npx", ["--no-install", "tsx", "watch", "--clear-screen=false", "server/src/main.ts"], {
-    cwd: root,
-    stdio: "inherit",
-  }),
-  spawn("npx", ["--no-install", "vite", "dashboard-ui"], { cwd: root, stdio: "inherit" }),
+  start("tsx", "watch", "--clear-screen=false", "server/src/main.ts"),
+  start("vite", "dashboard-ui"),
 ];
 
 function stop() {

@@ -126,7 +126,8 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     stopping = true;
     await listener.close(config.drainS * 1_000);
   });
-  const publicUrl = config.publicUrl ?? `http://${hostForUrl(config.host)}:${listener.port}`;
+  const listensOn = `http://${hostForUrl(config.host)}:${listener.port}`;
+  const publicUrl = config.publicUrl ?? listensOn;
   const router = createAppRouter({
     signIn,
     signUpIsOpen: config.signUp === "open",
@@ -163,6 +164,7 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     greeting({
       serviceName: config.serviceName,
       url: publicUrl,
+      listensOn,
       database: label,
       models: catalog.models.map((model) => model.id),
       demo,

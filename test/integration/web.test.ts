@@ -134,3 +134,25 @@ describe("a procedure", () => {
     expect(JSON.stringify(await response.json())).not.toContain(cookie.split(/[=;]/)[1]);
   });
 });
+
+describe("a service that browsers reach over HTTPS", () => {
+  it("has cookies for HTTPS only, and takes mutations from its public address only", async () => {
+    await using secure = await startService({ env: { OSTIARY_PUBLIC_URL: "https://keys.example/" } });
+    const signUpFrom = (origin: string) =>
+      fetch(`${secure.baseUrl}/trpc/auth.signUp`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin },
+        body: JSON.stringify({
+          json: {
+            email: `${crypto.randomUUID()}@example.com`,
+            password: "long enough to be one",
+            accountName: "A",
+          },
+        }),
+      });
+    expect((await signUpFrom(secure.baseUrl)).status).toBe(403);
+    const response = await signUpFrom("https://keys.example");
+    expect(response.status).toBe(200);
+    expect(response.headers.getSetCookie()[0]).toMatch(/^__Host-ostiary_session=.*Secure/i);
+  });
+});

@@ -4,6 +4,8 @@ export interface GreetingFacts {
   readonly serviceName: string;
   /** Scheme, host and port. */
   readonly url: string;
+  /** Where the socket is, which differs from `url` behind a proxy. */
+  readonly listensOn: string;
   readonly database: string;
   readonly models: readonly string[];
   /** Set on the start that made it. */
@@ -21,6 +23,7 @@ export function greeting(facts: GreetingFacts): string {
     "",
     `  dashboard   ${facts.url}/`,
     `  API         ${facts.url}/v1`,
+    `  listens on  ${facts.listensOn}`,
     `  database    ${facts.database}`,
     `  models      ${models}`,
   ];
