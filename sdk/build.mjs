@@ -1,12 +1,13 @@
-// Builds sdk/dist: one ES module and one CommonJS module, each with declarations of its own kind.
+// Builds the package into sdk/dist, or into the folder given: one ES module and one CommonJS module, each with
+// declarations of its own kind.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const dist = join(here, "dist");
+const dist = resolve(process.argv[2] ?? join(here, "dist"));
 rmSync(dist, { recursive: true, force: true });
 
 const common = {
@@ -17,16 +18,20 @@ const common = {
   logLevel: "warning",
 };
 await build({ ...common, format: "esm", outfile: join(dist, "index.js") });
-await build({ ...common, format: "cjs", outfile: join(dist, "cjs/index.js") });
+await build({ ...common, format: "cjs", outfile: join(dist, "index.cjs") });
 
-const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", here], {
+const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", here, "--outDir", dist], {
   stdio: ["ignore", "inherit", "inherit"],
 });
 if (status !== 0) process.exit(status ?? 1);
 
-// A declaration file takes its module kind from the nearest package.json.
-mkdirSync(join(dist, "cjs"), { recursive: true });
-writeFileSync(join(dist, "cjs/package.json"), '{ "type": "commonjs" }\n');
+// TypeScript leaves the imports of declarations as they were written, to `.ts` files that are not published. And it
+// takes a declaration's module kind from its name.
 for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
-  if (name.endsWith(".d.ts") && !name.startsWith("cjs")) cpSync(join(dist, name), join(dist, "cjs", name));
+  if (!name.endsWith(".d.ts")) continue;
+  const path = join(dist, name);
+  const text = readFileSync(path, "utf8");
+  const importing = (extension) => text.replaceAll(/(["'])(\.\.?\/[^"']+)\.ts\1/g, `$1$2.${extension}$1`);
+  writeFileSync(path, importing("js"));
+  writeFileSync(path.replace(/\.d\.ts$/, ".d.cts"), importing("cjs"));
 }

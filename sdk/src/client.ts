@@ -7,22 +7,22 @@ import { Models } from "./resources/models.ts";
 
 /** How a client is made. */
 export interface ClientOptions {
-  /** Default: the environment variable `OSTIARY_API_KEY`. */
-  readonly apiKey?: string;
+  /** Default: the environment variable `OSTIARY_API_KEY`. Trimmed. */
+  readonly apiKey?: string | undefined;
   /** With or without `/v1`. Default: `OSTIARY_BASE_URL`, else `http://127.0.0.1:8080`. */
-  readonly baseURL?: string;
-  /** Milliseconds until an answer begins. Default 600,000. */
-  readonly timeout?: number;
-  /** How often a request that may be repeated is. Default 2. */
-  readonly maxRetries?: number;
-  /** Sent with every request. */
-  readonly defaultHeaders?: Readonly<Record<string, string>>;
+  readonly baseURL?: string | undefined;
+  /** Milliseconds until an answer begins, of each attempt. Default 600,000; `Infinity` for no limit. */
+  readonly timeout?: number | undefined;
+  /** How often a request is repeated, at most. Default 2. */
+  readonly maxRetries?: number | undefined;
+  /** Sent with every request. `Authorization` is always the client's own. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Default: the runtime's own. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** The operator's own name for the service: `ACME` makes the variables `ACME_API_KEY` and `ACME_BASE_URL`. */
-  readonly service?: string;
+  readonly service?: string | undefined;
   /** Keys belong on servers. Set this only where nobody else can read the page's key. */
-  readonly dangerouslyAllowBrowser?: boolean;
+  readonly dangerouslyAllowBrowser?: boolean | undefined;
 }
 
 const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
@@ -51,7 +51,7 @@ export class Ostiary {
   /** Up to and with `/v1`. */
   readonly baseURL: string;
 
-  /** @throws {OstiaryError} there is no key, or this is a web page. */
+  /** @throws {OstiaryError} there is no key, an option is not valid, or this is a web page. */
   constructor(options: ClientOptions = {}) {
     if (isBrowser() && options.dangerouslyAllowBrowser !== true) {
       throw new OstiaryError(
@@ -63,9 +63,16 @@ export class Ostiary {
       .toUpperCase()
       .replaceAll(/[^A-Z0-9]+/g, "_");
     const apiKey = options.apiKey?.trim() || readVariable(`${prefix}_API_KEY`);
+    // No message holds what was given: it could be a key, and messages end up in logs.
     if (apiKey === undefined) {
       throw new OstiaryError(
         `There is no API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
+      );
+    }
+    // `fetch` would refuse it too, and quote it.
+    if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+      throw new OstiaryError(
+        "The API key is malformed: it holds a space, a line end or a character beyond ASCII.",
       );
     }
     this.baseURL = withVersion(
@@ -75,8 +82,8 @@ export class Ostiary {
       baseURL: this.baseURL,
       // In a closure, where no inspection of the client finds it.
       authorization: () => `Bearer ${apiKey}`,
-      timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
-      maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
+      timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
+      maxRetries: notNegative("maxRetries", options.maxRetries ?? DEFAULT_MAX_RETRIES),
       defaultHeaders: options.defaultHeaders ?? {},
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     });
@@ -87,7 +94,23 @@ export class Ostiary {
 }
 
 function withVersion(address: string): string {
-  if (!URL.canParse(address)) throw new OstiaryError(`The base URL is not a URL: ${address}`);
-  const trimmed = address.replace(/\/+$/, "");
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new OstiaryError("The base URL is malformed: it must begin with http:// or https://.");
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new OstiaryError("The base URL may not hold a user, a password, a query or a fragment.");
+  }
+  const trimmed = url.href.replace(/\/+$/, "");
   return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
+}
+
+function positive(name: string, value: number): number {
+  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
+  return value;
+}
+
+function notNegative(name: string, value: number): number {
+  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
+  return value;
 }

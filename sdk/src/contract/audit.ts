@@ -31,9 +31,9 @@ export interface AuditEntry {
 
 export interface AuditListParams {
   /** Entries a page, 1 to 1000. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** `next_cursor` of the page before. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** A page as the service sends it. */

@@ -95,11 +95,19 @@ export interface ChatCompletionCreateParams extends Open {
   readonly seed?: number | null;
   readonly frequency_penalty?: number | null;
   readonly presence_penalty?: number | null;
+  /** Token id → bias, -100 to 100. */
+  readonly logit_bias?: Readonly<Record<string, number>> | null;
+  readonly logprobs?: boolean | null;
+  /** 0 to 20; needs `logprobs`. */
+  readonly top_logprobs?: number | null;
   readonly tools?: readonly ChatCompletionTool[];
   readonly tool_choice?: ChatCompletionToolChoice;
   readonly parallel_tool_calls?: boolean;
   readonly response_format?: ChatCompletionResponseFormat;
   readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | null;
+  readonly metadata?: Readonly<Record<string, string>> | null;
+  readonly service_tier?: string | null;
+  readonly prompt_cache_key?: string;
   readonly user?: string;
 }
 
@@ -112,6 +120,19 @@ export interface ChatCompletionCreateParamsNonStreaming extends ChatCompletionCr
 }
 
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
+
+/** A token, and how likely it was. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  /** UTF-8, for tokens that are part of a character. */
+  readonly bytes: readonly number[] | null;
+}
+
+/** What `logprobs: true` adds to a choice. */
+export interface ChoiceLogprobs {
+  readonly content: readonly (TokenLogprob & { readonly top_logprobs: readonly TokenLogprob[] })[] | null;
+}
 
 /** Tokens of a request. */
 export interface CompletionUsage {
@@ -129,7 +150,7 @@ export interface ChatCompletionMessage {
   readonly tool_calls?: readonly ChatCompletionToolCall[];
 }
 
-/** A whole answer. Its request id is the hidden property `_request_id`. */
+/** A whole answer. */
 export interface ChatCompletion {
   readonly id: string;
   readonly object: "chat.completion";
@@ -140,8 +161,12 @@ export interface ChatCompletion {
     readonly index: number;
     readonly message: ChatCompletionMessage;
     readonly finish_reason: FinishReason;
+    readonly logprobs?: ChoiceLogprobs | null;
   }[];
   readonly usage?: CompletionUsage;
+  readonly service_tier?: string | null;
+  readonly system_fingerprint?: string | null;
+  /** Hidden: not enumerable. */
   readonly _request_id?: string | null;
 }
 
@@ -166,6 +191,7 @@ export interface ChatCompletionChunk {
       }[];
     };
     readonly finish_reason: FinishReason | null;
+    readonly logprobs?: ChoiceLogprobs | null;
   }[];
   /** On the last chunk, if `stream_options.include_usage` was set. */
   readonly usage?: CompletionUsage | null;

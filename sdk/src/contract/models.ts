@@ -13,6 +13,10 @@ export interface Model {
   readonly modalities: { readonly input: readonly string[]; readonly output: readonly string[] };
   /** `null`: not charged for. */
   readonly pricing: ModelPricing | null;
+  /** Hidden: not enumerable. Only on a model that was retrieved by itself. */
+  readonly _request_id?: string | null;
+  /** What a newer service may add. */
+  readonly [field: string]: unknown;
 }
 
 /** Decimal USD per million tokens, as strings: exact. */

@@ -9,8 +9,8 @@ export class OstiaryError extends Error {
 export interface APIErrorDetails {
   /** HTTP status. Of an error inside a stream, the status that its code stands for. */
   readonly status: number;
-  /** A code of the table; `null` when something else than the service answered. */
-  readonly code: ErrorCode | null;
+  /** A code of the table, or one newer than this package; `null` when something else than the service answered. */
+  readonly code: ErrorCode | (string & {}) | null;
   readonly type: string | null;
   /** The request field at fault, dotted. */
   readonly param: string | null;
@@ -19,11 +19,14 @@ export interface APIErrorDetails {
   readonly headers: Headers;
 }
 
-/** The service answered with an error. */
+/**
+ * The service answered with an error. Of no class below: another status, a redirect (which is not followed), or a
+ * success whose body is not the service's.
+ */
 export class APIError extends OstiaryError implements APIErrorDetails {
   override readonly name: string = "APIError";
   readonly status: number;
-  readonly code: ErrorCode | null;
+  readonly code: ErrorCode | (string & {}) | null;
   readonly type: string | null;
   readonly param: string | null;
   readonly requestId: string | null;
@@ -55,16 +58,22 @@ export class PaymentRequiredError extends APIError {
   override readonly name = "PaymentRequiredError";
 }
 
+/** The codes of a 403. */
+export type PermissionDeniedReason = "account_suspended" | "ip_blocked" | "permission_denied";
+
+const PERMISSION_DENIED_REASONS: readonly PermissionDeniedReason[] = [
+  "account_suspended",
+  "ip_blocked",
+  "permission_denied",
+];
+
 /** 403: the key is valid but may not be used now. */
 export class PermissionDeniedError extends APIError {
   override readonly name = "PermissionDeniedError";
 
   /** Why: the account is suspended, the address is blocked, or the operation is not for keys. */
-  get reason(): "account_suspended" | "ip_blocked" | "permission_denied" | null {
-    const { code } = this;
-    return code === "account_suspended" || code === "ip_blocked" || code === "permission_denied"
-      ? code
-      : null;
+  get reason(): PermissionDeniedReason | null {
+    return PERMISSION_DENIED_REASONS.find((reason) => reason === this.code) ?? null;
   }
 }
 
@@ -116,6 +125,13 @@ export class APIUserAbortError extends OstiaryError {
 /** A stream ended before the answer did. What was received up to there is not the whole answer. */
 export class StreamInterruptedError extends OstiaryError {
   override readonly name = "StreamInterruptedError";
+  /** Quote it to the operator of the service. */
+  readonly requestId: string | null;
+
+  constructor(message: string, requestId: string | null, options?: ErrorOptions) {
+    super(message, options);
+    this.requestId = requestId;
+  }
 }
 
 const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDetails) => APIError>> = {
@@ -134,40 +150,54 @@ export function errorFor(status: number, body: unknown, headers: Headers): APIEr
   const told = readEnvelope(body);
   const Class = CLASSES[status] ?? (status >= 500 ? InternalServerError : APIError);
   const details = { ...told, status, requestId: headers.get("x-request-id"), headers };
-  return new Class(told.message ?? `The service answered with status ${status}.`, details);
+  return new Class(told.message ?? defaultMessage(status), details);
 }
 
 /** The error for an error event inside a stream, whose answer had begun with 200. */
 export function errorForEvent(body: unknown, headers: Headers): APIError {
   const { code } = readEnvelope(body);
-  return errorFor(code === null ? 500 : ERROR_CODES[code].status, body, headers);
+  return errorFor(isListed(code) ? ERROR_CODES[code].status : 500, body, headers);
 }
 
 /** How long the answer asks to wait, in milliseconds. */
 export function retryAfterMsOf(headers: Headers): number | null {
-  const exact = Number(headers.get("retry-after-ms") ?? Number.NaN);
-  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const exact = numberOf(headers.get("retry-after-ms"));
+  if (exact !== null) return exact;
   const text = headers.get("retry-after");
-  if (text === null) return null;
-  const seconds = Number(text);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
-  const date = Date.parse(text);
+  const seconds = numberOf(text);
+  if (seconds !== null) return seconds * 1_000;
+  // `Date.parse` makes dates of much, of "-1" too; one of HTTP's begins with a day's name.
+  const date = text !== null && /^[A-Z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
+}
+
+function numberOf(text: string | null): number | null {
+  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+}
+
+function defaultMessage(status: number): string {
+  // A redirect that a web page does not follow has the status 0.
+  return status === 0 || (status >= 300 && status < 400)
+    ? "The service answered with a redirect, which is not followed. Is the base URL right?"
+    : `The service answered with status ${status}.`;
+}
+
+function isListed(code: string | null): code is ErrorCode {
+  return code !== null && Object.hasOwn(ERROR_CODES, code);
 }
 
 function readEnvelope(body: unknown): {
   message: string | null;
-  code: ErrorCode | null;
+  code: string | null;
   type: string | null;
   param: string | null;
 } {
   const outer = asRecord(body);
   const error = asRecord(outer.error);
   const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
-  const code = text(error.code);
   return {
     message: text(error.message),
-    code: code !== null && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : null,
+    code: text(error.code),
     type: text(error.type),
     param: text(error.param),
   };

@@ -1,16 +1,21 @@
 /** A page of a list. Iterating goes through this page's items and those of all pages after it. */
 export class Page<Item> implements AsyncIterable<Item> {
   readonly data: readonly Item[];
+  /** Where the next page begins; `null` on the last. */
   readonly nextCursor: string | null;
+  /** Quote it to the operator of the service. */
+  readonly requestId: string | null;
   readonly #fetchPage: (cursor: string) => Promise<Page<Item>>;
 
   constructor(
     data: readonly Item[],
     nextCursor: string | null,
+    requestId: string | null,
     fetchPage: (cursor: string) => Promise<Page<Item>>,
   ) {
     this.data = data;
     this.nextCursor = nextCursor;
+    this.requestId = requestId;
     this.#fetchPage = fetchPage;
   }
 

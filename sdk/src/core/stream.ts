@@ -1,46 +1,69 @@
 import type { ChatCompletionChunk } from "../contract/chat.ts";
-import { APIUserAbortError, errorForEvent, StreamInterruptedError } from "./errors.ts";
+import { APIUserAbortError, errorForEvent, OstiaryError, StreamInterruptedError } from "./errors.ts";
 import { eventData } from "./sse.ts";
+import type { Answer } from "./transport.ts";
+
+const DONE = "[DONE]";
 
 /**
  * A chat completion as it is made: iterate over its chunks, once. Leaving the loop ends the request.
  *
- * Iterating throws {@link APIError} when the service reports an error in the stream, and
- * {@link StreamInterruptedError} when the stream ends before the answer does.
+ * Iterating throws
+ * - {@link APIError}, of the class that its code has over HTTP, when the service reports an error in the stream;
+ * - {@link StreamInterruptedError} when the stream ends before the answer does;
+ * - {@link APIUserAbortError} when the caller's signal or {@link ChatCompletionStream.controller} was aborted.
+ *
+ * Chunks may come any time apart: the client's `timeout` ends with the answer's beginning.
  */
 export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> {
   /** Quote it to the operator of the service. */
   readonly requestId: string | null;
-  readonly #response: Response;
-  readonly #signal: AbortSignal | undefined;
+  /** Aborting it ends the request: from outside of the loop, or when there will be no loop. */
+  readonly controller: AbortController;
+  readonly #answer: Answer;
+  #started = false;
 
-  constructor(response: Response, signal: AbortSignal | undefined) {
-    this.requestId = response.headers.get("x-request-id");
-    this.#response = response;
-    this.#signal = signal;
+  constructor(answer: Answer) {
+    this.requestId = answer.response.headers.get("x-request-id");
+    this.controller = answer.controller;
+    this.#answer = answer;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    const { body, headers } = this.#response;
-    if (body === null) throw new StreamInterruptedError("The answer has no body.");
+    if (this.#started) throw new OstiaryError("A stream can be iterated over once.");
+    this.#started = true;
+    const { response, release } = this.#answer;
+    const { signal } = this.controller;
     try {
-      for await (const data of eventData(body, this.#signal)) {
-        if (data === "[DONE]") return;
-        const event: unknown = JSON.parse(data);
-        if (typeof event === "object" && event !== null && "error" in event)
-          throw errorForEvent(event, headers);
-        // The service is trusted to keep its contract.
-        yield event as ChatCompletionChunk;
+      if (response.body === null) throw this.#interrupted("The answer has no body.");
+      for await (const data of eventData(response.body, signal, DONE)) {
+        if (signal.aborted) break;
+        if (data === DONE) return;
+        yield readChunk(data, response.headers);
       }
     } catch (error) {
-      if (this.#signal?.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
-      if (error instanceof SyntaxError || error instanceof TypeError) {
-        throw new StreamInterruptedError("The stream broke off.", { cause: error });
-      }
-      throw error;
+      if (signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
+      if (error instanceof OstiaryError) throw error;
+      // What a cut connection throws is each runtime's own; an event cut short is a SyntaxError.
+      throw this.#interrupted("The stream broke off.", error);
+    } finally {
+      release();
     }
-    if (this.#signal?.aborted) throw new APIUserAbortError("The request was aborted.");
+    if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
     // The service closes every whole stream with `[DONE]`; a connection that is cut looks like an end.
-    throw new StreamInterruptedError("The stream ended before the answer did.");
+    throw this.#interrupted("The stream ended before the answer did.");
   }
+
+  #interrupted(message: string, cause?: unknown): StreamInterruptedError {
+    return new StreamInterruptedError(message, this.requestId, { cause });
+  }
+}
+
+function readChunk(data: string, headers: Headers): ChatCompletionChunk {
+  const event: unknown = JSON.parse(data);
+  const error = typeof event === "object" && event !== null && "error" in event ? event.error : null;
+  // Some model servers put `"error": null` into every chunk.
+  if (error !== null && error !== undefined) throw errorForEvent(event, headers);
+  // The service is trusted to keep its contract.
+  return event as ChatCompletionChunk;
 }

@@ -1,6 +1,7 @@
 import {
   APIConnectionError,
   APIConnectionTimeoutError,
+  APIError,
   APIUserAbortError,
   errorFor,
   retryAfterMsOf,
@@ -20,12 +21,13 @@ export interface TransportSettings {
 /** Set for one request. */
 export interface RequestOptions {
   /** Aborting it ends the request, its stream included, with {@link APIUserAbortError}. */
-  readonly signal?: AbortSignal;
-  /** Milliseconds until the answer begins. Default: the client's. */
-  readonly timeout?: number;
-  /** Default: the client's. */
-  readonly maxRetries?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until the answer begins, of each attempt. Default: the client's. */
+  readonly timeout?: number | undefined;
+  /** How often the request is repeated. Default: the client's. */
+  readonly maxRetries?: number | undefined;
+  /** Put over the client's. `Authorization` is always the client's own. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface RequestTarget {
@@ -36,10 +38,26 @@ export interface RequestTarget {
   readonly body?: unknown;
 }
 
+/** An answer that has begun. */
+export interface Answer {
+  readonly response: Response;
+  /** Ends the request. Follows the caller's signal. */
+  readonly controller: AbortController;
+  /** Lets go of the caller's signal, which may outlive many requests. To be called when the body has been read. */
+  readonly release: () => void;
+}
+
+/** An answer whose JSON has been read, with its request id where nobody prints it. */
+export type Identified<Body> = Body & { readonly _request_id: string | null };
+
 const FIRST_BACKOFF_MS = 500;
 const LAST_BACKOFF_MS = 8_000;
 /** Who is asked to wait longer than this is better told so. */
 const LONGEST_WAIT_MS = 60_000;
+/** How long the body of an error may take. */
+const ERROR_BODY_TIMEOUT_MS = 10_000;
+/** A timer that is asked for more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Sends requests, and sends them again where that can help. */
 export class Transport {
@@ -56,113 +74,188 @@ export class Transport {
    * @throws {APIConnectionError} no answer came.
    * @throws {APIUserAbortError} the caller's signal was aborted.
    */
-  async send(target: RequestTarget, options: RequestOptions = {}): Promise<Response> {
+  async send(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
     const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
+    // What can't be sent at all fails here, as what it is, and not as a connection that failed.
+    const request = this.#request(target, options);
     for (let attempt = 0; ; attempt++) {
-      const outcome = await this.#attempt(target, options);
-      if (outcome instanceof Response && outcome.ok) return outcome;
+      const outcome = await this.#attempt(request, options);
+      if (!(outcome instanceof APIConnectionError) && outcome.response.ok) return outcome;
       const waitMs = attempt < maxRetries ? waitBefore(outcome, attempt) : null;
-      if (waitMs === null) throw outcome instanceof Response ? await errorOf(outcome) : outcome;
-      // Frees the connection. Not awaited: what clones answers may hold the body open.
-      if (outcome instanceof Response) outcome.body?.cancel().catch(() => {});
+      if (waitMs === null) throw outcome instanceof APIConnectionError ? outcome : await errorOf(outcome);
+      if (!(outcome instanceof APIConnectionError)) {
+        // Frees the connection. Not awaited: what clones answers may hold the body open.
+        outcome.response.body?.cancel().catch(() => {});
+        outcome.release();
+      }
       await pause(waitMs, options.signal);
     }
   }
 
-  /** The answer's JSON. */
-  async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Body> {
-    const response = await this.send(target, options);
-    // The service is trusted to keep its contract.
-    return withRequestId((await response.json()) as Body, response.headers);
+  /**
+   * The answer's JSON.
+   *
+   * @throws what {@link Transport.send} throws; also when the answer breaks off (`APIConnectionError`) or is not JSON
+   *   (`APIError`). Neither is tried again: the service has done the work.
+   */
+  async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
+    const answer = await this.send(target, options);
+    const { status, headers } = answer.response;
+    const text = await textOf(answer);
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      body = null;
+    }
+    const requestId = headers.get("x-request-id");
+    if (typeof body !== "object" || body === null) {
+      throw new APIError("The answer is not the service's. Is the base URL right?", {
+        status,
+        code: null,
+        type: null,
+        param: null,
+        requestId,
+        headers,
+      });
+    }
+    // Printed by nobody, found by who looks for it. For the rest, the service is trusted to keep its contract.
+    return Object.defineProperty(body, "_request_id", {
+      value: requestId,
+      enumerable: false,
+    }) as Identified<Body>;
   }
 
-  async #attempt(target: RequestTarget, options: RequestOptions): Promise<Response | APIConnectionError> {
+  async #attempt(request: PreparedRequest, options: RequestOptions): Promise<Answer | APIConnectionError> {
     const { signal } = options;
-    if (signal?.aborted) throw new APIUserAbortError("The request was aborted.");
-    const timer = new AbortController();
+    if (signal?.aborted) throw aborted();
+    const controller = new AbortController();
+    const release = follow(signal, controller);
     const timeoutMs = options.timeout ?? this.#settings.timeoutMs;
-    const timeout = setTimeout(() => timer.abort(), timeoutMs);
+    let timedOut = false;
+    const timer = setTimeout(
+      () => {
+        timedOut = true;
+        controller.abort();
+      },
+      Math.min(timeoutMs, LONGEST_TIMER_MS),
+    );
     try {
-      return await this.#settings.fetch(this.#url(target), {
-        method: target.method,
-        headers: this.#headers(target, options),
-        body: target.body === undefined ? null : JSON.stringify(target.body),
-        signal: signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal]),
-        redirect: "error",
-      });
+      // Called by itself: as a method of something, some runtimes' own `fetch` refuses.
+      const { fetch } = this.#settings;
+      const { url, ...init } = request;
+      return { response: await fetch(url, { ...init, signal: controller.signal }), controller, release };
     } catch (cause) {
-      if (signal?.aborted) throw new APIUserAbortError("The request was aborted.", { cause });
-      if (timer.signal.aborted) {
+      release();
+      if (signal?.aborted) throw aborted(cause);
+      if (timedOut) {
         return new APIConnectionTimeoutError(`No answer came within ${timeoutMs} ms.`, { cause });
       }
       return new APIConnectionError(`The service at ${this.#settings.baseURL} can't be reached.`, { cause });
     } finally {
-      clearTimeout(timeout);
+      clearTimeout(timer);
     }
   }
 
-  #url({ path, query = {} }: RequestTarget): string {
-    const url = new URL(this.#settings.baseURL + path);
-    for (const [name, value] of Object.entries(query)) {
+  #request(target: RequestTarget, options: RequestOptions): PreparedRequest {
+    const url = new URL(this.#settings.baseURL + target.path);
+    for (const [name, value] of Object.entries(target.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
-    return url.href;
-  }
-
-  #headers(target: RequestTarget, options: RequestOptions): Record<string, string> {
+    const headers = new Headers({ accept: "application/json" });
+    if (target.body !== undefined) headers.set("content-type", "application/json");
+    for (const given of [this.#settings.defaultHeaders, options.headers ?? {}]) {
+      for (const [name, value] of Object.entries(given)) headers.set(name, value);
+    }
+    headers.set("authorization", this.#settings.authorization());
     return {
-      accept: "application/json",
-      ...(target.body === undefined ? {} : { "content-type": "application/json" }),
-      ...this.#settings.defaultHeaders,
-      ...options.headers,
-      authorization: this.#settings.authorization(),
+      url: url.href,
+      method: target.method,
+      headers,
+      body: target.body === undefined ? null : JSON.stringify(target.body),
+      // Followed, it could take prompts to somebody else, or a POST become a GET. "error" is unknown to some workers.
+      redirect: "manual",
     };
   }
 }
 
+/** A request as `fetch` takes it, the same for every attempt. */
+interface PreparedRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | null;
+  readonly redirect: "manual";
+}
+
 /** Milliseconds to wait before the next attempt, or `null` when none can help. */
-function waitBefore(outcome: Response | APIConnectionError, attempt: number): number | null {
+function waitBefore(outcome: Answer | APIConnectionError, attempt: number): number | null {
   const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
-  if (!(outcome instanceof Response)) return backoffMs;
-  const advice = outcome.headers.get("x-should-retry");
-  const { status } = outcome;
+  if (outcome instanceof APIConnectionError) return backoffMs;
+  const { status, headers } = outcome.response;
+  const advice = headers.get("x-should-retry");
   const retriable = status === 408 || status === 429 || status >= 500;
   if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
-  const askedMs = retryAfterMsOf(outcome.headers);
+  const askedMs = retryAfterMsOf(headers);
   if (askedMs === null) return backoffMs;
   return askedMs <= LONGEST_WAIT_MS ? askedMs : null;
 }
 
-async function errorOf(response: Response): Promise<Error> {
-  const text = await response.text().catch(() => "");
+async function textOf({ response, controller, release }: Answer): Promise<string> {
+  try {
+    return await response.text();
+  } catch (cause) {
+    if (controller.signal.aborted) throw aborted(cause);
+    throw new APIConnectionError("The answer broke off.", { cause });
+  } finally {
+    release();
+  }
+}
+
+async function errorOf(answer: Answer): Promise<Error> {
+  const { status, headers } = answer.response;
+  let stalled = false;
+  const timer = setTimeout(() => {
+    stalled = true;
+    answer.controller.abort();
+  }, ERROR_BODY_TIMEOUT_MS);
   let body: unknown = null;
   try {
-    body = JSON.parse(text);
-  } catch {
-    // A proxy's page: the status has to speak for itself.
+    body = JSON.parse(await textOf(answer));
+  } catch (error) {
+    if (error instanceof APIUserAbortError && !stalled) return error;
+    // A proxy's page, or a body that broke off: the status has to speak for itself.
+  } finally {
+    clearTimeout(timer);
   }
-  return errorFor(response.status, body, response.headers);
+  return errorFor(status, body, headers);
 }
 
 function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer);
-      reject(new APIUserAbortError("The request was aborted."));
+      reject(aborted());
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", abort);
       resolve();
     }, waitMs);
-    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
   });
 }
 
-/** Puts the request id beside the answer, where it is found by who looks for it and printed by nobody. */
-function withRequestId<Body>(body: Body, headers: Headers): Body {
-  if (typeof body !== "object" || body === null) return body;
-  return Object.defineProperty(body, "_request_id", {
-    value: headers.get("x-request-id"),
-    enumerable: false,
-  });
+/**
+ * Aborts the controller with the caller's signal, until released. `AbortSignal.any` would do it too, but is not in
+ * every Node 20, and there keeps something of each request for as long as the caller's signal lives.
+ */
+function follow(signal: AbortSignal | undefined, controller: AbortController): () => void {
+  const abort = () => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  return () => signal?.removeEventListener("abort", abort);
+}
+
+function aborted(cause?: unknown): APIUserAbortError {
+  return new APIUserAbortError("The request was aborted.", { cause });
 }

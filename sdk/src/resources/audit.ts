@@ -10,7 +10,12 @@ export class Audit {
     this.#transport = transport;
   }
 
-  /** Entries, newest first: `for await (const entry of client.audit.list())` goes through all of them. */
+  /**
+   * Entries, newest first: `for await (const entry of client.audit.list())` goes through all of them, one page in
+   * memory at a time. Options apply to each page's request.
+   *
+   * @throws {BadRequestError} `limit` is out of range, or `cursor` none of the service's.
+   */
   list(params: AuditListParams = {}, options?: RequestOptions): PagePromise<AuditEntry> {
     return new PagePromise((resolve, reject) => {
       this.#page(params, options).then(resolve, reject);
@@ -19,10 +24,12 @@ export class Audit {
 
   async #page(params: AuditListParams, options: RequestOptions | undefined): Promise<Page<AuditEntry>> {
     const { limit, cursor } = params;
-    const { data, next_cursor } = await this.#transport.json<AuditListResponse>(
+    const { data, has_more, next_cursor, _request_id } = await this.#transport.json<AuditListResponse>(
       { method: "GET", path: "/audit", query: { limit, cursor } },
       options,
     );
-    return new Page(data, next_cursor, (next) => this.#page({ ...params, cursor: next }, options));
+    return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
+      this.#page({ ...params, cursor: next }, options),
+    );
   }
 }

@@ -16,13 +16,18 @@ export class Models {
       this.#transport
         .json<ModelList>({ method: "GET", path: "/models" }, options)
         .then(
-          ({ data }) => resolve(new Page(data, null, () => Promise.reject(new Error("there is one page")))),
+          ({ data, _request_id }) =>
+            resolve(new Page(data, null, _request_id, () => Promise.reject(new Error("there is one page")))),
           reject,
         );
     });
   }
 
-  /** @throws {NotFoundError} the catalog has no such model. */
+  /**
+   * One model, by its id or one of its aliases.
+   *
+   * @throws {NotFoundError} the catalog has no such model.
+   */
   retrieve(id: string, options?: RequestOptions): Promise<Model> {
     const path = id.split("/").map(encodeURIComponent).join("/");
     return this.#transport.json<Model>({ method: "GET", path: `/models/${path}` }, options);
