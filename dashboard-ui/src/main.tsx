@@ -2,7 +2,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { api, queryClient, whenSignedOut } from "./api/client.ts";
+import { queryClient, whenSignedOut } from "./api/client.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
 
@@ -12,14 +12,6 @@ whenSignedOut(() => {
   queryClient.clear();
   void router.navigate({ to: "/sign-in", search: { to: location.href } });
 });
-
-queryClient
-  .ensureQueryData(api.service.info.queryOptions())
-  .then(({ serviceName }) => {
-    document.title = serviceName;
-  })
-  // The pages say themselves when the service can't be reached.
-  .catch(() => {});
 
 const place = document.getElementById("root");
 if (place === null) throw new Error("the page has no root element");

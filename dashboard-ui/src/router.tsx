@@ -1,6 +1,15 @@
-import { createRootRoute, createRoute, createRouter, Link, Outlet, redirect } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  Link,
+  Outlet,
+  redirect,
+  useRouter,
+} from "@tanstack/react-router";
 import { api, queryClient } from "./api/client.ts";
-import { LoadError } from "./components/Notice.tsx";
+import { LoadError, Loading } from "./components/Notice.tsx";
 import { Shell } from "./components/Shell.tsx";
 import { Welcome } from "./components/Welcome.tsx";
 import { Audit } from "./pages/Audit.tsx";
@@ -17,12 +26,18 @@ const root = createRootRoute({
       </p>
     </Welcome>
   ),
-  errorComponent: ({ error, reset }) => (
-    <Welcome title="The page could not be shown">
-      <LoadError error={error} retry={reset} />
-    </Welcome>
-  ),
+  errorComponent: PageError,
 });
+
+function PageError({ error }: ErrorComponentProps) {
+  const router = useRouter();
+  return (
+    <Welcome title="The page could not be shown">
+      {/* Asks again who is signed in: to forget the error alone would only bring it back. */}
+      <LoadError error={error} retry={() => router.invalidate()} />
+    </Welcome>
+  );
+}
 
 /** Only a path of this dashboard: a link must not be able to send someone elsewhere after signing in. */
 function ownPath(value: unknown): string | undefined {
@@ -44,8 +59,14 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
   component: Shell,
+  pendingComponent: () => (
+    <main className="welcome">
+      <Loading what="the dashboard" />
+    </main>
+  ),
   beforeLoad: async ({ location }) => {
-    const me = await queryClient.ensureQueryData(api.auth.me.queryOptions());
+    // The account may have been suspended since: what is known is shown, and asked for again.
+    const me = await queryClient.ensureQueryData({ ...api.auth.me.queryOptions(), revalidateIfStale: true });
     if (me === null) {
       queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
       throw redirect({ to: "/sign-in", search: { to: location.href } });
@@ -65,6 +86,7 @@ const audit = createRoute({ getParentRoute: () => shell, path: "/audit", compone
 export const router = createRouter({
   routeTree: root.addChildren([home, signIn, signUp, shell.addChildren([keys, audit])]),
   defaultPreload: "intent",
+  defaultPendingMs: 400,
 });
 
 declare module "@tanstack/react-router" {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
+import { fillSignIn } from "./sign-in.ts";
 
 let service: Service;
 let browser: Browser;
@@ -131,9 +132,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await page.goto("/audit");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    await page.getByLabel("E-mail").fill(email);
-    await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await fillSignIn(page, { email });
     await page.getByRole("heading", { name: "Audit log" }).waitFor();
   });
 
@@ -147,9 +146,7 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { page } = await openPage(browser, service.baseUrl);
     await page.goto("/sign-in");
-    await page.getByLabel("E-mail").fill(owner.email);
-    await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await fillSignIn(page, owner);
     await page.getByRole("row", { name: /test/ }).waitFor();
     const cookies = await page.context().cookies();
     const elsewhere = visit(service.baseUrl, {
@@ -165,9 +162,7 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { page } = await openPage(browser, service.baseUrl);
     await page.goto("/sign-in?to=//evil.example/");
-    await page.getByLabel("E-mail").fill(owner.email);
-    await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await fillSignIn(page, owner);
     await page.getByRole("heading", { name: "API keys" }).waitFor();
     expect(page.url()).toBe(`${service.baseUrl}/settings/keys`);
   });

@@ -27,15 +27,18 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
+      // The service may run on this machine. And what fails shows: it does not wait for a network unseen.
+      networkMode: "always",
       // What the service has decided it decides again; a lost connection may heal.
       retry: (failures, error) => errorCodeOf(error) === null && failures < 3,
     },
-    // What a mutation answers (a key string) is nobody's business once the page has it.
-    mutations: { gcTime: 0 },
+    // What could not be sent fails: nothing is revoked minutes later, when someone has forgotten that they asked.
+    mutations: { gcTime: 0, networkMode: "always" },
   },
 });
 
-const client = createTRPCClient<AppRouter>({
+/** The procedures themselves, for answers that must not be kept in a cache. */
+export const client = createTRPCClient<AppRouter>({
   links: [httpBatchLink({ url: "/trpc", transformer: superjson, maxItems: 10 })],
 });
 

@@ -1,26 +1,45 @@
 import type { AppRouter } from "@ostiary/server/router";
 import { TRPCClientError } from "@trpc/client";
 
-function dataOf(error: unknown) {
-  return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.ostiary : undefined;
+/** What the service says of a failure, in either of its two forms. */
+interface ServiceError {
+  readonly code: string;
+  readonly param: string | null;
+  readonly message: string;
+}
+
+function serviceErrorOf(error: unknown): ServiceError | null {
+  if (!(error instanceof TRPCClientError)) return null;
+  const data = (error as TRPCClientError<AppRouter>).data?.ostiary;
+  if (data !== undefined) return { code: data.code, param: data.param, message: error.message };
+  return envelopeIn(error.meta?.responseJSON);
+}
+
+/** What refuses a call before there is a procedure (wrong origin, stores away) answers in the envelope of `/v1`. */
+function envelopeIn(body: unknown): ServiceError | null {
+  if (typeof body !== "object" || body === null || !("error" in body)) return null;
+  const { error } = body;
+  if (typeof error !== "object" || error === null || !("code" in error) || !("message" in error)) return null;
+  if (typeof error.code !== "string" || typeof error.message !== "string") return null;
+  const param = "param" in error && typeof error.param === "string" ? error.param : null;
+  return { code: error.code, param, message: error.message };
 }
 
 /** The service's code for an error; `null` when the service was not reached. */
 export function errorCodeOf(error: unknown): string | null {
-  return dataOf(error)?.code ?? null;
+  return serviceErrorOf(error)?.code ?? null;
 }
 
 /** The input field that an error is about. */
 export function errorFieldOf(error: unknown): string | null {
-  return dataOf(error)?.param ?? null;
+  return serviceErrorOf(error)?.param ?? null;
 }
 
 /** What to tell a person. */
 export function errorTextOf(error: unknown): string {
-  const data = dataOf(error);
-  if (data === undefined) return "The service can't be reached. Check your connection and try again.";
-  const text = error instanceof Error ? error.message : "Something went wrong.";
+  const told = serviceErrorOf(error);
+  if (told === null) return "The service can't be reached. Check your connection and try again.";
   // The name of the field is beside the words already.
-  const words = data.param === null ? text : text.replace(`${data.param}: `, "");
+  const words = told.param === null ? told.message : told.message.replace(`${told.param}: `, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

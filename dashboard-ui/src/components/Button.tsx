@@ -6,14 +6,20 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly busy?: boolean;
 }
 
-export function Button({ look = "plain", busy = false, children, disabled, ...rest }: ButtonProps) {
+export function Button({ look = "plain", busy = false, children, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
       className={`button button-${look}`}
-      disabled={disabled === true || busy}
+      // Not `disabled`: a button that is would lose the focus, and a keyboard its place.
+      aria-disabled={busy}
       aria-busy={busy}
+      onClick={(event) => {
+        // Of a submit button too, which Enter in a field presses.
+        if (busy) event.preventDefault();
+        else onClick?.(event);
+      }}
     >
       {busy ? <span className="spinner" aria-hidden="true" /> : null}
       {children}

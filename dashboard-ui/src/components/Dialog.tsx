@@ -18,7 +18,8 @@ export function Dialog({ title, children, onDismiss }: DialogProps) {
     dialog?.showModal();
     return () => {
       dialog?.close();
-      if (opener instanceof HTMLElement) opener.focus();
+      const next = opener?.isConnected === true ? opener : document.getElementById("main");
+      if (next instanceof HTMLElement) next.focus();
     };
   }, []);
 
@@ -31,7 +32,12 @@ export function Dialog({ title, children, onDismiss }: DialogProps) {
         event.preventDefault();
         onDismiss?.();
       }}
-      // Browsers let a second Escape through without asking.
+      // Browsers let one close request in a row be refused, not two: what may not be dismissed comes back.
+      onClose={() => {
+        if (element.current === null || element.current.open) return;
+        if (onDismiss === undefined) element.current.showModal();
+        else onDismiss();
+      }}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
         event.preventDefault();

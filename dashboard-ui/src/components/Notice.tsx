@@ -16,12 +16,21 @@ export function Notice({
   );
 }
 
+interface LoadErrorProps {
+  readonly error: unknown;
+  readonly retry: () => void;
+  /** While it is being tried again. */
+  readonly busy?: boolean;
+}
+
 /** Where a list could not be loaded. */
-export function LoadError({ error, retry }: { readonly error: unknown; readonly retry: () => void }) {
+export function LoadError({ error, retry, busy = false }: LoadErrorProps) {
   return (
     <Notice tone="error">
       <p>{errorTextOf(error)}</p>
-      <Button onClick={retry}>Try again</Button>
+      <Button busy={busy} onClick={retry}>
+        Try again
+      </Button>
     </Notice>
   );
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { api, queryClient } from "../api/client.ts";
+import { errorTextOf } from "../api/errors.ts";
 import { Button } from "./Button.tsx";
 import { Mark } from "./Mark.tsx";
 import { Notice } from "./Notice.tsx";
@@ -46,6 +47,11 @@ export function Shell() {
           </Button>
         </div>
       </header>
+      {signOut.error === null ? null : (
+        <Notice tone="error">
+          <p>You are still signed in. {errorTextOf(signOut.error)}</p>
+        </Notice>
+      )}
       {account?.state === "suspended" ? (
         <Notice tone="warning">
           <p>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "../api/client.ts";
 import { Mark } from "./Mark.tsx";
+import { Title } from "./Title.tsx";
 
 /** The card on the pages before one is signed in. */
 export function Welcome({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -13,7 +14,7 @@ export function Welcome({ title, children }: { readonly title: string; readonly 
           <Mark />
           <span>{info.data?.serviceName ?? ""}</span>
         </p>
-        <h1>{title}</h1>
+        <Title>{title}</Title>
         {children}
       </div>
     </main>

@@ -7,6 +7,7 @@ import { formatCount, formatDuration, formatExactTime, formatUsd } from "../api/
 import { Button } from "../components/Button.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { Empty, LoadError, Loading } from "../components/Notice.tsx";
+import { Title } from "../components/Title.tsx";
 
 type Entry = inferRouterOutputs<AppRouter>["audit"]["list"]["entries"][number];
 
@@ -31,7 +32,7 @@ export function Audit() {
     <>
       <div className="page-head">
         <div>
-          <h1>Audit log</h1>
+          <Title>Audit log</Title>
           <p className="lead">Every request made with a key of the account, refused ones included.</p>
         </div>
         <Button busy={log.isRefetching && !log.isFetchingNextPage} onClick={() => log.refetch()}>
@@ -39,7 +40,9 @@ export function Audit() {
         </Button>
       </div>
       {log.isPending ? <Loading what="entries" /> : null}
-      {log.isError ? <LoadError error={log.error} retry={() => log.refetch()} /> : null}
+      {log.isError && !log.isFetchNextPageError ? (
+        <LoadError error={log.error} busy={log.isFetching} retry={() => log.refetch()} />
+      ) : null}
       {log.isSuccess && entries.length === 0 ? (
         <Empty title="No requests yet">
           <p>As soon as one of the account's keys is used, the request stands here.</p>
@@ -53,7 +56,7 @@ export function Audit() {
               <tr>
                 <th scope="col">Time</th>
                 <th scope="col">Key</th>
-                <th scope="col">Model</th>
+                <th scope="col">Model, endpoint</th>
                 <th scope="col">Status</th>
                 <th scope="col" className="number">
                   Tokens
@@ -78,7 +81,9 @@ export function Audit() {
           </table>
         </div>
       ) : null}
-      {log.hasNextPage ? (
+      {log.isFetchNextPageError ? (
+        <LoadError error={log.error} busy={log.isFetchingNextPage} retry={() => log.fetchNextPage()} />
+      ) : log.hasNextPage ? (
         <div className="more">
           <Button busy={log.isFetchingNextPage} onClick={() => log.fetchNextPage()}>
             Load more
@@ -97,16 +102,26 @@ function Row({ entry, open }: { readonly entry: Entry; readonly open: () => void
         <time dateTime={entry.timestamp.toISOString()}>{formatExactTime(entry.timestamp)}</time>
       </th>
       <td data-label="Key">
-        <span>
-          {entry.keyName} <code>…{entry.keyId}</code>
+        <span className="pair">
+          <span className="cut" title={entry.keyName}>
+            {entry.keyName}
+          </span>
+          <code>…{entry.keyId}</code>
         </span>
       </td>
-      <td data-label="Model">{entry.model ?? <span className="quiet">{entry.endpoint}</span>}</td>
+      <td data-label="Model, endpoint">
+        <span className="pair">
+          <span className="cut" title={entry.model ?? undefined}>
+            {entry.model ?? "no model"}
+          </span>
+          <span className="small">{entry.endpoint}</span>
+        </span>
+      </td>
       <td data-label="Status">
         <Status entry={entry} />
       </td>
       <td data-label="Tokens" className="number">
-        {entry.tokenCount === null ? "–" : formatCount(entry.tokenCount)}
+        <Tokens entry={entry} />
       </td>
       <td data-label="Cost" className="number">
         {formatUsd(entry.costNanoUsd)}
@@ -129,7 +144,20 @@ function Row({ entry, open }: { readonly entry: Entry; readonly open: () => void
 function Status({ entry }: { readonly entry: Entry }) {
   const good = entry.status < 400 && entry.errorCode === null;
   return (
-    <span className={`badge badge-${good ? "active" : "failed"}`}>{entry.errorCode ?? entry.status}</span>
+    <span className="pair">
+      <span className={`badge badge-${good ? "active" : "failed"}`}>{entry.status}</span>
+      {entry.errorCode === null ? null : <code className="small">{entry.errorCode}</code>}
+    </span>
+  );
+}
+
+function Tokens({ entry }: { readonly entry: Entry }) {
+  if (entry.tokenCount === null) return "–";
+  return (
+    <span className="pair">
+      {formatCount(entry.tokenCount)}
+      {entry.usageSource === "estimated" ? <span className="small">estimated</span> : null}
+    </span>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useBlocker } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
-import { api, queryClient } from "../api/client.ts";
+import { api, client, queryClient } from "../api/client.ts";
 import { errorFieldOf, errorTextOf } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { CopyButton } from "../components/CopyButton.tsx";
@@ -11,17 +12,17 @@ import { Notice } from "../components/Notice.tsx";
 /** Asks for a name, then shows the key: once, and until the person says that they have it. */
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState("");
-  const create = useMutation(
-    api.keys.create.mutationOptions({
-      onSuccess: () => queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() }),
-    }),
-  );
-  if (create.data !== undefined)
-    return <CreatedKey name={create.data.name} keyString={create.data.key} onClose={onClose} />;
+  // The only place that holds the key string: what a mutation resolves to would stand in a cache too.
+  const [created, setCreated] = useState<{ readonly name: string; readonly key: string } | null>(null);
+  const create = useMutation({
+    mutationFn: async () => setCreated(await client.keys.create.mutate({ name })),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() }),
+  });
+  if (created !== null) return <CreatedKey name={created.name} keyString={created.key} onClose={onClose} />;
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    create.mutate({ name });
+    create.mutate();
   };
   const field = errorFieldOf(create.error);
   return (
@@ -64,6 +65,8 @@ function CreatedKey({ name, keyString, onClose }: CreatedKeyProps) {
   const info = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
   const model = models.data?.models[0]?.id;
+  // Neither a step back nor a session that has ended takes the key away before it is stored.
+  useBlocker({ shouldBlockFn: () => !stored, enableBeforeUnload: () => !stored });
   return (
     <Dialog title={`Key “${name}” created`}>
       <p>

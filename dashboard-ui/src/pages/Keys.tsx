@@ -5,6 +5,7 @@ import { formatDate, formatDateTime } from "../api/format.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
 import { Empty, LoadError, Loading, Notice } from "../components/Notice.tsx";
+import { Title } from "../components/Title.tsx";
 import { CreateKey } from "./CreateKey.tsx";
 import { type RevocableKey, RevokeKey } from "./RevokeKey.tsx";
 
@@ -15,6 +16,7 @@ const SEARCHABLE = 8;
 export function Keys() {
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<RevocableKey | null>(null);
+  const [revoked, setRevoked] = useState<string | null>(null);
   const [search, setSearch] = useState("");
   const account = useQuery(api.account.get.queryOptions());
   const list = useQuery(api.keys.list.queryOptions());
@@ -33,7 +35,7 @@ export function Keys() {
       <div className="page-head">
         <div>
           <p className="crumb">Settings</p>
-          <h1>API keys</h1>
+          <Title>API keys</Title>
           <p className="lead">One key opens every model. Use a key of its own for each deployment.</p>
         </div>
         <Button look="primary" disabled={full || list.isPending} onClick={() => setCreating(true)}>
@@ -47,7 +49,12 @@ export function Keys() {
         </Notice>
       ) : null}
       {list.isPending ? <Loading what="keys" /> : null}
-      {list.isError ? <LoadError error={list.error} retry={() => list.refetch()} /> : null}
+      {list.isError ? (
+        <LoadError error={list.error} busy={list.isFetching} retry={() => list.refetch()} />
+      ) : null}
+      <p className="visually-hidden" role="status">
+        {revoked === null ? "" : `The key “${revoked}” is revoked.`}
+      </p>
       {list.isSuccess && keys.length === 0 ? (
         <Empty title="No keys yet">
           <p>
@@ -56,12 +63,14 @@ export function Keys() {
         </Empty>
       ) : null}
       {keys.length >= SEARCHABLE ? (
-        <Field
-          label="Search"
-          type="search"
-          value={search}
-          onChange={(event) => setSearch(event.target.value)}
-        />
+        <div className="search">
+          <Field
+            label="Search"
+            type="search"
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+        </div>
       ) : null}
       {keys.length > 0 ? (
         <div className="table-frame">
@@ -82,7 +91,9 @@ export function Keys() {
             <tbody>
               {shown.map((key) => (
                 <tr key={key.id} className={key.state === "revoked" ? "faded" : undefined}>
-                  <th scope="row">{key.name}</th>
+                  <th scope="row" className="name">
+                    {key.name}
+                  </th>
                   <td data-label="Key ID">
                     <code>…{key.keyId}</code>
                   </td>
@@ -108,8 +119,22 @@ export function Keys() {
         </div>
       ) : null}
 
-      {creating ? <CreateKey onClose={() => setCreating(false)} /> : null}
-      {revoking === null ? null : <RevokeKey apiKey={revoking} onClose={() => setRevoking(null)} />}
+      {creating ? (
+        <CreateKey
+          onClose={() => {
+            setCreating(false);
+            // A session that ended while a key was shown could not lead to signing in then: it does now.
+            void list.refetch();
+          }}
+        />
+      ) : null}
+      {revoking === null ? null : (
+        <RevokeKey
+          apiKey={revoking}
+          onRevoked={() => setRevoked(revoking.name)}
+          onClose={() => setRevoking(null)}
+        />
+      )}
     </>
   );
 }

@@ -18,9 +18,11 @@ export interface RevocableKey {
 /** Asks to type the key's name: what still uses it stops working at once, for good. */
 export function RevokeKey({
   apiKey,
+  onRevoked,
   onClose,
 }: {
   readonly apiKey: RevocableKey;
+  readonly onRevoked: () => void;
   readonly onClose: () => void;
 }) {
   const [typed, setTyped] = useState("");
@@ -28,6 +30,7 @@ export function RevokeKey({
     api.keys.revoke.mutationOptions({
       onSuccess: async () => {
         await queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
+        onRevoked();
         onClose();
       },
     }),

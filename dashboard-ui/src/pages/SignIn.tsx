@@ -51,6 +51,7 @@ export function SignIn() {
           autoComplete="current-password"
           required
           value={password}
+          error={field === "password" ? errorTextOf(signIn.error) : undefined}
           onChange={(event) => setPassword(event.target.value)}
         />
         <Button type="submit" look="primary" busy={signIn.isPending}>

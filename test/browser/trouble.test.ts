@@ -1,0 +1,274 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser, openBrowser, openPage } from "../fixtures/browser.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
+import { fillSignIn, signInAt } from "./sign-in.ts";
+
+let service: Service;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [service, browser] = await Promise.all([startService(), openBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+const PROCEDURES = "**/trpc/**";
+
+/** A page of someone who has just signed in. */
+async function pageOf(owner: Owner): Promise<Page> {
+  const { page } = await openPage(browser, service.baseUrl);
+  await signInAt(page, owner);
+  return page;
+}
+
+/** A page that shows a new key. */
+async function pageWithNewKey(): Promise<Page> {
+  const { page } = await openPage(browser, service.baseUrl);
+  await page.clock.install();
+  await signInAt(page, await signUp(service.baseUrl));
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("fresh");
+  await page.keyboard.press("Enter");
+  await page.getByTestId("key-string").waitFor();
+  return page;
+}
+
+async function confirmRevocation(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Revoke test" }).click();
+  await page.getByLabel(/to confirm/).fill("test");
+  await page.keyboard.press("Enter");
+}
+
+/** What the focused element says to a person. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return element === null || element === document.body
+      ? "nothing"
+      : element.id || (element.textContent ?? "");
+  });
+}
+
+describe.skipIf(!hasBrowser)("a key that is shown", () => {
+  it("stays until its owner says that they have it, wherever the focus is", async () => {
+    const page = await pageWithNewKey();
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    for (let press = 0; press < 4; press++) await page.keyboard.press("Escape");
+    await page.evaluate(() => document.querySelector("dialog")?.close());
+    await page.getByTestId("key-string").waitFor();
+    await page.getByLabel("I have stored it").check();
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  it("is not lost by going back", async () => {
+    const page = await pageWithNewKey();
+    const shown = await page.getByTestId("key-string").textContent();
+    await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          addEventListener("popstate", resolve, { once: true });
+          history.back();
+        }),
+    );
+    await expect.poll(() => new URL(page.url()).pathname).toBe("/settings/keys");
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
+  });
+
+  it("is not lost with a session that ends meanwhile, and signing in comes after", async () => {
+    const page = await pageWithNewKey();
+    const shown = await page.getByTestId("key-string").textContent();
+    await page.context().clearCookies();
+    // Someone goes to their secret manager and comes back: what is stale by then is asked for again.
+    const refused = page.waitForResponse(
+      async (response) =>
+        response.url().includes("keys.list") && (await response.text()).includes("not_signed_in"),
+    );
+    await page.clock.fastForward("01:00");
+    await page.evaluate(() => dispatchEvent(new Event("visibilitychange")));
+    await refused;
+    // The answer has been read when the page has had its turn.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
+    await page.getByLabel("I have stored it").click();
+    // From here on nothing holds the page back: it may be gone before the button is pressed.
+    await page.evaluate(() => {
+      for (const button of document.querySelectorAll("button"))
+        if (button.textContent === "Done") button.click();
+    });
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("the keyboard", () => {
+  it("stays where it was when a form is refused", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("test");
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(await focused(page)).toBe("Create key");
+  });
+
+  it("is not lost when the button that opened a dialog is gone", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    await confirmRevocation(page);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused(page)).toBe("main");
+    await page.getByRole("status").getByText("The key “test” is revoked.").waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("trouble with the service", () => {
+  it("is told next to a revocation that was not sent, which is not sent later by itself", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const page = await pageOf(owner);
+    await page.context().setOffline(true);
+    await confirmRevocation(page);
+    await page.getByRole("dialog").getByRole("alert").getByText("can't be reached").waitFor();
+    const asked = page.waitForResponse((response) => response.url().includes("keys.list"));
+    await page.context().setOffline(false);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.reload();
+    await asked;
+    expect((await owner.trpc.keys.list.query()).keys[0]?.state).toBe("active");
+  });
+
+  it("is told in the service's own words, when it is not a procedure that answers", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const message = "The service is starting. Try again in a moment.";
+    const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
+    await page.route(PROCEDURES, (route) => route.fulfill({ status: 503, json: { error } }));
+    await confirmRevocation(page);
+    await page.getByRole("dialog").getByRole("alert").getByText(message).waitFor();
+  });
+
+  it("shows that the page is being loaded, then what is wrong, and heals on request", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    await page.route(PROCEDURES, (route) => route.abort());
+    await page.goto("/settings/keys");
+    await page.getByText("Loading").waitFor();
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.waitFor({ timeout: 20_000 });
+    await page.unroute(PROCEDURES);
+    await again.click();
+    await page.getByRole("row", { name: /test/ }).waitFor();
+  });
+
+  it("is told when one could not be signed out", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    await page.route(PROCEDURES, (route) => route.abort());
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("alert").getByText("can't be reached").waitFor();
+  });
+
+  it("is told next to the button that loads more entries, which keeps those that are there", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await makeRequests(owner.key, 52);
+    const page = await pageOf(owner);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("button", { name: "Load more" }).waitFor();
+    await page.route(PROCEDURES, (route) => route.abort());
+    await page.getByRole("button", { name: "Load more" }).click();
+    await page.getByRole("alert").waitFor({ timeout: 20_000 });
+    const inView = await page.getByRole("alert").evaluate((alert) => {
+      const { top, bottom } = alert.getBoundingClientRect();
+      return top >= 0 && bottom <= window.innerHeight;
+    });
+    expect(inView).toBe(true);
+    await page.unroute(PROCEDURES);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(() => page.getByRole("row").count()).toBe(53);
+  });
+
+  it("is told at the address that is not the public one", async () => {
+    await using elsewhere = await startService({ env: { OSTIARY_PUBLIC_URL: "https://models.example" } });
+    const { page } = await openPage(browser, elsewhere.baseUrl);
+    await page.goto("/sign-in");
+    await fillSignIn(page, { email: "somebody@example.com" });
+    await page.getByRole("alert").getByText("Open the dashboard at its own address").waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("a form", () => {
+  it("says what is wrong with a password that can be nobody's", async () => {
+    const { page } = await openPage(browser, service.baseUrl);
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill("somebody@example.com");
+    await page.getByLabel("Password").fill(PASSWORD.repeat(10));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("an account with many keys", () => {
+  it("is searched, and says when its plan allows no more", async () => {
+    const owner = await signUp(service.baseUrl);
+    for (let number = 0; number < 50; number++)
+      await owner.trpc.keys.create.mutate({ name: `app-${number}` });
+    const page = await pageOf(owner);
+    await page.getByText("50 active keys, as many as its plan allows").waitFor();
+    expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
+    await page.getByLabel("Search").fill("app-49");
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    await page.getByLabel("Search").fill("no such key");
+    await page.getByText("No key matches").waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("the audit log", () => {
+  it("shows every column on a wide screen, however long a key's name is", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "n".repeat(64) });
+    await makeRequests(key, 1);
+    const { page } = await openPage(browser, service.baseUrl, { viewport: { width: 1280, height: 800 } });
+    await signInAt(page, owner);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    const row = page.getByRole("row", { name: /sandbox\/echo/ });
+    await row.getByText("POST /v1/chat/completions").waitFor();
+    const fits = await page
+      .locator(".table-frame")
+      .evaluate((frame) => frame.scrollWidth <= frame.clientWidth);
+    expect(fits).toBe(true);
+  });
+});
+
+describe.skipIf(!hasBrowser)("a page", () => {
+  it("is named in the browser's tab", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    await expect.poll(() => page.title()).toBe("API keys · Ostiary");
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await expect.poll(() => page.title()).toBe("Audit log · Ostiary");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await expect.poll(() => page.title()).toBe("Sign in · Ostiary");
+  });
+
+  it("is light or dark as the system is, or as its root says", async () => {
+    const { page } = await openPage(browser, service.baseUrl, { colorScheme: "dark" });
+    await page.goto("/sign-in");
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    await page.evaluate(() => {
+      document.documentElement.dataset.theme = "light";
+    });
+    expect(await ground()).not.toBe(dark);
+  });
+});
+
+async function makeRequests(key: string, count: number): Promise<void> {
+  const body = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hello" }] });
+  for (let done = 0; done < count; done++) {
+    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body,
+    });
+    expect(response.status).toBe(200);
+  }
+}

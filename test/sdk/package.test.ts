@@ -1,0 +1,97 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const PACKAGE = JSON.parse(readFileSync(join(ROOT, "sdk/package.json"), "utf8"));
+
+describe("the package, built and installed elsewhere", () => {
+  let project = "";
+  let installed = "";
+
+  beforeAll(() => {
+    project = mkdtempSync(join(tmpdir(), "ostiary-package-"));
+    installed = join(project, "node_modules/ostiary");
+    mkdirSync(installed, { recursive: true });
+    cpSync(join(ROOT, "sdk/package.json"), join(installed, "package.json"));
+    execFileSync(process.execPath, [join(ROOT, "sdk/build.mjs"), join(installed, "dist")], { cwd: ROOT });
+  });
+
+  afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+  it("asks for no other package, and imports none", () => {
+    expect(PACKAGE.dependencies ?? {}).toEqual({});
+    expect(PACKAGE.peerDependencies ?? {}).toEqual({});
+    for (const name of ["index.js", "index.cjs"]) {
+      const text = readFileSync(join(installed, "dist", name), "utf8");
+      expect(text).not.toMatch(/\brequire\(|^import |\bfrom "|\bimport\(/m);
+    }
+  });
+
+  it("is imported as an ES module and required as CommonJS, with the same exports", async () => {
+    const require = createRequire(join(project, "here.cjs"));
+    const required = require("ostiary");
+    const path = execFileSync(
+      process.execPath,
+      ["--input-type=module", "-e", 'process.stdout.write(import.meta.resolve("ostiary"))'],
+      { cwd: project, encoding: "utf8" },
+    );
+    expect(path).toBe(pathToFileURL(join(installed, "dist/index.js")).href);
+    const imported = await import(/* @vite-ignore */ path);
+    expect(Object.keys(imported).sort()).toEqual(Object.keys(required).sort());
+    for (const { Ostiary, default: byDefault, NotFoundError } of [imported, required]) {
+      expect(byDefault).toBe(Ostiary);
+      const fetch = async () => new Response("{}", { status: 404 });
+      const client = new Ostiary({ apiKey: "sk-test", fetch });
+      await expect(client.models.retrieve("m")).rejects.toBeInstanceOf(NotFoundError);
+    }
+  });
+
+  it("declares its types for both, by themselves", () => {
+    const declarations = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" });
+    for (const name of declarations.filter((file) => /\.d\.c?ts$/.test(file))) {
+      expect(readFileSync(join(installed, "dist", name), "utf8")).not.toMatch(/["']\.[^"']*(?<!\.d)\.ts["']/);
+    }
+    writeFileSync(
+      join(project, "use.mts"),
+      `import Ostiary, { type ChatCompletion, type ChatCompletionStream, PermissionDeniedError } from "ostiary";
+       const client = new Ostiary({ apiKey: undefined });
+       export const whole: Promise<ChatCompletion> = client.chat.completions.create({ model: "m", messages: [] });
+       export const streamed: Promise<ChatCompletionStream> =
+         client.chat.completions.create({ model: "m", messages: [], stream: true });
+       // @ts-expect-error no such role
+       client.chat.completions.create({ model: "m", messages: [{ role: "robot", content: "" }] });
+       export const why = (error: unknown) => error instanceof PermissionDeniedError && error.reason === "ip_blocked";
+       export async function keyIds(): Promise<string[]> {
+         const ids: string[] = [];
+         for await (const { key_id } of client.audit.list({ limit: 10 })) ids.push(key_id);
+         return ids;
+       }`,
+    );
+    writeFileSync(
+      join(project, "use.cts"),
+      `import ostiary = require("ostiary");
+       export const client: ostiary.Ostiary = new ostiary.Ostiary();
+       export const model = (): Promise<ostiary.Model> => client.models.retrieve("m");`,
+    );
+    const compilerOptions = {
+      module: "NodeNext",
+      target: "ES2022",
+      lib: ["ES2023", "DOM"],
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    writeFileSync(
+      join(project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["use.mts", "use.cts"] }),
+    );
+    execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", project], { encoding: "utf8" });
+  });
+});
