@@ -2,8 +2,14 @@ import { mkdir } from "node:fs/promises";
 import process from "node:process";
 import { destination, type Logger, pino } from "pino";
 import { Access } from "./access/access.ts";
+import { IpRuleBook } from "./access/ip-rules.ts";
 import { parseNetworks } from "./access/networks.ts";
+import { AccountAdmin } from "./accounts/account-admin.ts";
+import { AttemptLimits } from "./accounts/attempts.ts";
+import { ManagementTokens } from "./accounts/management-token.ts";
+import { Passwords } from "./accounts/passwords.ts";
 import { SignIn } from "./accounts/sign-in.ts";
+import { Publisher } from "./admission/publisher.ts";
 import { createApp } from "./app.ts";
 import { AuditLog } from "./audit/audit-log.ts";
 import { Journal } from "./audit/journal.ts";
@@ -16,26 +22,44 @@ import { clientAddress } from "./edge/client-address.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
 import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
+import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
+import { accountOfToken } from "./rpc/caller.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
 import { createAppRouter } from "./rpc/router.ts";
 import type { Listener, ListenerOptions, Served } from "./serve/listener.ts";
+import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
+import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
 import { openCatalog } from "./start/open-catalog.ts";
-import { openAdmissionStore, openConfiguredDatabase } from "./start/open-stores.ts";
+import {
+  claimDatabase,
+  openAdmissionStore,
+  openAttemptCounters,
+  openConfiguredDatabase,
+} from "./start/open-stores.ts";
 import { explainStartup, listenFailure } from "./start/startup-failure.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
+import { PostgresActions } from "./store/actions-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
 import { PostgresAudit } from "./store/audit-store.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
+import { keyMarkSecret } from "./store/installation-store.ts";
+import { dropOldUsage } from "./store/key-usage.ts";
 import { PostgresKeys } from "./store/keys-store.ts";
 import { migrate } from "./store/migrate.ts";
+import { PostgresManagementTokens } from "./store/tokens-store.ts";
+import { PostgresUsers } from "./store/users-store.ts";
+import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
 import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
 import type { Transport } from "./upstream/transport.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 const isDeno = "Deno" in globalThis;
 
 /** Things to undo, in reverse order of their making. */
@@ -54,7 +78,7 @@ class Teardown {
   }
 }
 
-async function start(config: Config, log: Logger, teardown: Teardown): Promise<void> {
+async function start(config: Config, log: Logger, teardown: Teardown, stop: () => void): Promise<void> {
   const now = () => new Date();
   await mkdir(config.dataDir, { recursive: true });
   const lock = await lockDataDir(config.dataDir);
@@ -67,17 +91,18 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
 
   const { database, label, close } = await openConfiguredDatabase(config, log);
   teardown.add(close);
+  const nodeLock = await claimDatabase(config, () => {
+    log.error("another node took the database while this one was cut off from it: stopping");
+    stop();
+  });
+  teardown.add(async () => nodeLock?.release());
   await migrate(database, new URL("./store/migrations/", import.meta.url));
   await makeAuditPartitions(database, now());
-  const partitionTimer = setInterval(() => {
-    makeAuditPartitions(database, now()).catch((error: unknown) =>
-      log.error({ err: error }, "the audit log's partitions could not be made"),
-    );
-  }, DAY_MS);
-  teardown.add(async () => clearInterval(partitionTimer));
 
   const admission = await openAdmissionStore(config, log);
   teardown.add(() => admission.close());
+  const attemptCounters = openAttemptCounters(config, log);
+  teardown.add(() => attemptCounters.close());
 
   const keysStore = new PostgresKeys(database);
   const accounts = new PostgresAccounts(database);
@@ -90,9 +115,22 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
   await recorder.replay(leftover);
   teardown.add(() => recorder.stop());
 
-  const access = new Access(keysStore, admission);
-  const keys = new Keys(keysStore, admission, now);
-  const signIn = new SignIn(accounts, now);
+  const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
+  const mint = new KeyMint(await keyMarkSecret(database));
+  const ipRules = new IpRuleBook();
+  const access = new Access({ lookup: keysStore, admission, recogniser: mint, ipRules });
+  const flushed = () => recorder.flushed();
+  const keys = new Keys({ store: keysStore, publisher, mint, flushed, now });
+  const signIn = new SignIn({
+    store: new PostgresUsers(database),
+    passwords: new Passwords(),
+    attempts: new AttemptLimits(attemptCounters.counter),
+    now,
+  });
+  const managementTokens = new ManagementTokens(new PostgresManagementTokens(database), now);
+  const actions = new PostgresActions(database);
+  const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
+  const callerParts = { access, ipRules, managementTokens, signIn };
   const auditLog = new AuditLog(auditStore, recorder);
   const gateway = new Gateway(
     catalog.upstreams,
@@ -111,6 +149,7 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
       new AuditEndpoint(auditLog),
     ],
     access,
+    accountOfToken: (token, visit) => accountOfToken(callerParts, token, visit),
     recorder,
     trustedProxies,
     log,
@@ -132,7 +171,10 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     signIn,
     signUpIsOpen: config.signUp === "open",
     accounts,
+    accountAdmin,
+    ipRules,
     keys,
+    managementTokens,
     auditLog,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
@@ -140,8 +182,7 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
   web = createApp({
     rpc: createRpcHandler({
       router,
-      signIn,
-      access,
+      ...callerParts,
       recorder,
       now,
       clientAddress: (request, peer) =>
@@ -158,6 +199,18 @@ async function start(config: Config, log: Logger, teardown: Teardown): Promise<v
     },
   });
 
+  const chores = startChores(
+    [
+      { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
+      { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
+      { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },
+      { name: "make audit partitions", everyMs: DAY_MS, run: () => makeAuditPartitions(database, now()) },
+    ],
+    log,
+  );
+  teardown.add(() => chores.stop());
+
+  if (config.firstOperator !== null) await createFirstOperator(signIn, config.firstOperator, log);
   const demo =
     config.demo && (await accounts.isEmpty()) ? await createDemoAccount(signIn, keys, config.dataDir) : null;
   process.stdout.write(
@@ -226,7 +279,7 @@ async function main(): Promise<void> {
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
-    await start(config, log, teardown);
+    await start(config, log, teardown, stop);
   } catch (error) {
     log.debug({ err: error }, "start failed");
     process.stderr.write(`${explainStartup(error)}\n`);

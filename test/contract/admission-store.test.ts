@@ -9,6 +9,8 @@ import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 
+const PREFIX = `test-${crypto.randomUUID()}`;
+
 /** An implementation, and how it comes to forget what it was told about an account. */
 interface Subject {
   readonly store: AdmissionStore;
@@ -37,7 +39,7 @@ const implementations: Record<string, () => Promise<Subject>> = {
             store,
             forget: async (account) => {
               const redis = new Redis(REDIS_URL);
-              await redis.del(`ostiary:{${account}}`);
+              await redis.del(`${PREFIX}:{${account}}`);
               redis.disconnect();
             },
           };
@@ -46,7 +48,7 @@ const implementations: Record<string, () => Promise<Subject>> = {
 };
 
 async function redisStore(url: string): Promise<RedisAdmissionStore> {
-  const store = new RedisAdmissionStore({ url, commandTimeoutMs: 2_000, onError: () => {} });
+  const store = new RedisAdmissionStore({ url, prefix: PREFIX, commandTimeoutMs: 2_000, onError: () => {} });
   await store.connect();
   return store;
 }
@@ -115,6 +117,7 @@ describe("the admission store in Redis", () => {
     const store = new RedisAdmissionStore({
       // The discard port: nothing listens there.
       url: "redis://127.0.0.1:9",
+      prefix: PREFIX,
       commandTimeoutMs: 500,
       onError: () => {},
     });

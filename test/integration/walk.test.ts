@@ -75,7 +75,7 @@ describe("the way from sign-up to refusal", () => {
       sourceIp: "127.0.0.1",
     });
     expect(entries[0]?.timestamp.getTime()).toBeGreaterThan(Date.now() - 60_000);
-    expect((await owner.trpc.keys.list.query()).keys[0]?.lastUsedAt).toEqual(entries[0]?.timestamp);
+    expect((await owner.trpc.keys.list.query()).keys[0]?.usage.lastUsedAt).toEqual(entries[0]?.timestamp);
   });
 
   it("is refused the moment the key is revoked, and can read of the attempt", async () => {
@@ -120,7 +120,7 @@ describe("the way from sign-up to refusal", () => {
     const visitor = visit(service.baseUrl);
     const wrong = visitor.trpc.auth.signIn.mutate({ email: owner.email, password: "not the password" });
     await expect(wrong).rejects.toMatchObject({
-      data: { httpStatus: 401, ostiary: { code: "not_signed_in" } },
+      data: { httpStatus: 401, ostiary: { code: "wrong_credentials" } },
     });
     await visitor.trpc.auth.signIn.mutate({ email: owner.email.toUpperCase(), password: PASSWORD });
     expect((await visitor.trpc.keys.list.query()).keys).toHaveLength(1);

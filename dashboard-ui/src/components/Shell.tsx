@@ -41,7 +41,7 @@ export function Shell() {
         </nav>
         <div className="account">
           <span className="account-name">{account?.name}</span>
-          {account === undefined ? null : <span className="badge">{account.plan}</span>}
+          {account == null ? null : <span className="badge">{account.plan}</span>}
           <Button busy={signOut.isPending} onClick={() => signOut.mutate()}>
             Sign out
           </Button>

@@ -102,11 +102,11 @@ export function Keys() {
                   </td>
                   <td data-label="Created">{formatDate(key.createdAt)}</td>
                   <td data-label="Last used">
-                    {key.lastUsedAt === null ? "never" : formatDateTime(key.lastUsedAt)}
+                    {key.usage.lastUsedAt === null ? "never" : formatDateTime(key.usage.lastUsedAt)}
                   </td>
                   <td className="actions">
                     {key.state === "active" ? (
-                      <Button aria-label={`Revoke ${key.name}`} onClick={() => setRevoking(key)}>
+                      <Button aria-label={`Revoke ${key.name}`} onClick={() => setRevoking({ ...key, lastUsedAt: key.usage.lastUsedAt })}>
                         Revoke
                       </Button>
                     ) : null}

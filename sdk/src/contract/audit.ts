@@ -27,6 +27,8 @@ export interface AuditEntry {
   readonly latency_ms: number;
   readonly time_to_first_token_ms: number | null;
   readonly source_ip: string | null;
+  /** What a rule that only reports would have refused the request with. */
+  readonly would_refuse: ErrorCode | null;
 }
 
 export interface AuditListParams {

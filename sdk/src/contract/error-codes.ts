@@ -28,7 +28,9 @@ export type ErrorCode =
   | "context_length_exceeded"
   | "invalid_api_key"
   | "revoked_api_key"
+  | "invalid_management_token"
   | "not_signed_in"
+  | "wrong_credentials"
   | "credit_balance_exhausted"
   | "account_suspended"
   | "ip_blocked"
@@ -41,6 +43,7 @@ export type ErrorCode =
   | "key_limit_reached"
   | "request_too_large"
   | "unsupported_media_type"
+  | "idempotency_key_reused"
   | "rate_limit_exceeded"
   | "too_many_concurrent_requests"
   | "internal_error"
@@ -55,7 +58,9 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = {
   context_length_exceeded: { status: 400, type: "invalid_request_error" },
   invalid_api_key: { status: 401, type: "invalid_request_error" },
   revoked_api_key: { status: 401, type: "invalid_request_error" },
+  invalid_management_token: { status: 401, type: "invalid_request_error" },
   not_signed_in: { status: 401, type: "invalid_request_error" },
+  wrong_credentials: { status: 401, type: "invalid_request_error" },
   credit_balance_exhausted: { status: 402, type: "insufficient_quota" },
   account_suspended: { status: 403, type: "permission_error" },
   ip_blocked: { status: 403, type: "permission_error" },
@@ -68,6 +73,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = {
   key_limit_reached: { status: 409, type: "invalid_request_error" },
   request_too_large: { status: 413, type: "invalid_request_error" },
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
+  idempotency_key_reused: { status: 422, type: "invalid_request_error" },
   rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
   too_many_concurrent_requests: { status: 429, type: "rate_limit_error" },
   internal_error: { status: 500, type: "server_error" },

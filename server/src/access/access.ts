@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { AdmissionStore } from "../admission/admission-store.ts";
-import { Failure } from "../errors/failure.ts";
+import { type ErrorCode, Failure } from "../errors/failure.ts";
 import type { KeySnapshot } from "../keys/key.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { readBearer } from "./bearer.ts";
+import type { IpRuleBook } from "./ip-rules.ts";
 
 /** Where snapshots are read afresh. */
 export interface KeyLookup {
@@ -11,10 +12,24 @@ export interface KeyLookup {
   findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null>;
 }
 
+/** Tells key strings that were minted here from those that somebody made up. */
+export interface KeyRecogniser {
+  recognises(keyString: string): boolean;
+}
+
 /** Whose request it is, as far as a first look tells. Not yet a permission: that is {@link Access.confirm}. */
 export interface Caller {
   readonly digest: string;
   readonly snapshot: KeySnapshot;
+  /** How often the admission store had been in doubt when the snapshot was read. */
+  readonly doubts: number;
+}
+
+/** A request may pass. */
+export interface Permission {
+  readonly snapshot: KeySnapshot;
+  /** What a rule that only reports would have refused it with. */
+  readonly wouldRefuse: ErrorCode | null;
 }
 
 /** A request that may not pass although its key is somebody's: its owner wants to read of it. */
@@ -31,22 +46,46 @@ export class RefusedCaller extends Error {
 }
 
 const KEYS_CACHED = 100_000;
-const UNKNOWN_CACHED = 100_000;
+const UNKNOWN_CACHED = 10_000;
+/** A snapshot that was not used for so long makes room. How fresh it is has nothing to do with its age. */
+const IDLE_MS = 15 * 60_000;
+const IDLE_RESOLUTION_MS = 1_000;
 const READ_ATTEMPTS = 5;
 const TRY_AGAIN_MS = 1_000;
+
+export interface AccessParts {
+  readonly lookup: KeyLookup;
+  readonly admission: AdmissionStore;
+  readonly recogniser: KeyRecogniser;
+  readonly ipRules: IpRuleBook;
+}
 
 /** Who may pass. */
 export class Access {
   readonly #lookup: KeyLookup;
   readonly #admission: AdmissionStore;
-  readonly #known = new LRUCache<string, KeySnapshot>({ max: KEYS_CACHED });
-  /** Digests that are no key's. A random key string that does not exist never will. */
+  readonly #recogniser: KeyRecogniser;
+  readonly #ipRules: IpRuleBook;
+  readonly #known = new LRUCache<string, Caller>({
+    max: KEYS_CACHED,
+    ttl: IDLE_MS,
+    ttlResolution: IDLE_RESOLUTION_MS,
+    updateAgeOnGet: true,
+  });
+  /** Digests that are no key's any more. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_CACHED });
+  readonly #reading = new Map<string, Promise<Caller>>();
+  #doubts = 0;
 
-  constructor(lookup: KeyLookup, admission: AdmissionStore) {
+  constructor({ lookup, admission, recogniser, ipRules }: AccessParts) {
     this.#lookup = lookup;
     this.#admission = admission;
-    admission.onDoubt(() => this.#known.clear());
+    this.#recogniser = recogniser;
+    this.#ipRules = ipRules;
+    admission.onDoubt(() => {
+      this.#doubts++;
+      this.#known.clear();
+    });
   }
 
   /**
@@ -56,43 +95,66 @@ export class Access {
    *   `server_is_overloaded` when nobody can tell.
    */
   async identify(authorization: readonly string[]): Promise<Caller> {
-    const digest = digestOf(readBearer(authorization)).toString("base64");
-    if (this.#unknown.has(digest)) throw unknownKey();
-    const snapshot = this.#known.get(digest) ?? (await this.#read(digest));
-    return { digest, snapshot };
+    const keyString = readBearer(authorization);
+    const digest = digestOf(keyString).toString("base64");
+    const known = this.#known.get(digest);
+    if (known !== undefined) return known;
+    if (!this.#recogniser.recognises(keyString) || this.#unknown.has(digest)) throw unknownKey();
+    return this.#read(digest);
   }
 
   /**
    * Decides, by the account's present state, whether the caller may pass. Called once a request, when all that is
-   * slow about it (its body) is in, so that no revocation answered in the meantime is missed.
+   * slow about it (its body) is in, so that no change answered in the meantime is missed.
    *
-   * @returns the snapshot decided by.
-   * @throws {RefusedCaller} revoked, suspended.
+   * @param address the client's; `null` when it could not be told.
+   * @throws {RefusedCaller} revoked, suspended, from an address outside the rules; in this order.
    * @throws {Failure} `server_is_overloaded` when nobody can tell.
    */
-  async confirm(caller: Caller): Promise<KeySnapshot> {
-    let { snapshot } = caller;
+  async confirm(caller: Caller, address: string | null): Promise<Permission> {
+    let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      const verdict = await vouched(() =>
-        this.#admission.admit(snapshot.account.id, snapshot.account.version),
-      );
-      if (verdict === "admitted") {
-        const refusal = refusalOf(snapshot);
-        if (refusal !== null) throw new RefusedCaller(refusal, snapshot);
-        return snapshot;
+      const { account } = present.snapshot;
+      const verdict = await vouched(() => this.#admission.admit(account.id, account.version));
+      // A store that was lost since the snapshot was read may have come back with an older state, and agree with it.
+      if (verdict === "admitted" && present.doubts === this.#doubts) {
+        return this.#decide(present.snapshot, address);
       }
-      snapshot = await this.#read(caller.digest);
+      present = await this.#read(caller.digest);
     }
     // The account changes faster than it can be read, or the store forgets as fast as it is told.
     throw overloaded();
   }
 
-  async #read(digest: string): Promise<KeySnapshot> {
+  /** Drops what was not used for a while. To be called now and then. */
+  dropIdle(): void {
+    this.#known.purgeStale();
+  }
+
+  #decide(snapshot: KeySnapshot, address: string | null): Permission {
+    if (snapshot.key.state === "revoked") throw new RefusedCaller(revoked(), snapshot);
+    if (snapshot.account.state === "suspended") throw new RefusedCaller(suspended(), snapshot);
+    const verdict = this.#ipRules.judge(snapshot.account, address);
+    if (verdict === "blocked") throw new RefusedCaller(ipBlocked(address), snapshot);
+    return { snapshot, wouldRefuse: verdict === "reported" ? "ip_blocked" : null };
+  }
+
+  /** Reads the database. Requests of one key that need it at once share a read; {@link confirm} judges its age. */
+  #read(digest: string): Promise<Caller> {
+    const running = this.#reading.get(digest);
+    if (running !== undefined) return running;
+    const reading = this.#readAlone(digest).finally(() => this.#reading.delete(digest));
+    this.#reading.set(digest, reading);
+    return reading;
+  }
+
+  async #readAlone(digest: string): Promise<Caller> {
     return vouched(async () => {
+      const doubts = this.#doubts;
       const bytes = Buffer.from(digest, "base64");
       const cached = this.#known.get(digest);
       // The epoch comes before the read. Of an account not seen before it is asked for after a first read.
-      const account = cached?.account.id ?? (await this.#lookup.findKeyByDigest(bytes))?.account.id;
+      const account = cached?.snapshot.account.id ?? (await this.#lookup.findKeyByDigest(bytes))?.account.id;
       if (account === undefined) {
         this.#unknown.set(digest, true);
         throw unknownKey();
@@ -100,25 +162,33 @@ export class Access {
       const epoch = await this.#admission.epoch(account);
       const snapshot = await this.#lookup.findKeyByDigest(bytes);
       if (snapshot === null) throw unknownKey();
-      if (await this.#admission.vouch(account, snapshot.account.version, epoch)) {
-        this.#known.set(digest, snapshot);
-      }
-      return snapshot;
+      const caller: Caller = { digest, snapshot, doubts };
+      const believed = await this.#admission.vouch(account, snapshot.account.version, epoch);
+      if (believed && doubts === this.#doubts) this.#known.set(digest, caller);
+      return caller;
     });
   }
 }
 
-function refusalOf(snapshot: KeySnapshot): Failure | null {
-  if (snapshot.key.state === "revoked") {
-    return new Failure(
-      "revoked_api_key",
-      "The API key was revoked. Use another key of the account, or create one.",
-    );
-  }
-  if (snapshot.account.state === "suspended") {
-    return new Failure("account_suspended", "The account is suspended. Ask the operator of the service why.");
-  }
-  return null;
+function revoked(): Failure {
+  return new Failure(
+    "revoked_api_key",
+    "The API key was revoked. Use another key of the account, or create one.",
+  );
+}
+
+/** The refusal of whatever acts for a suspended account. */
+export function suspended(): Failure {
+  return new Failure("account_suspended", "The account is suspended. Ask the operator of the service why.");
+}
+
+/** The refusal of an address outside an account's rules. */
+export function ipBlocked(address: string | null): Failure {
+  const from = address === null ? "an address that could not be told" : address;
+  return new Failure(
+    "ip_blocked",
+    `The account's IP rules do not allow requests from ${from}. Call from an allowed network, or ask the operator of the service to change the rules.`,
+  );
 }
 
 function unknownKey(): Failure {

@@ -31,6 +31,13 @@ export function readBearer(authorization: readonly string[]): string {
   return keyString;
 }
 
+/** The management token of the header, when it holds one instead of a key. */
+export function readManagementToken(authorization: readonly string[]): string | null {
+  const [value, ...others] = authorization;
+  if (value === undefined || others.length > 0) return null;
+  return /^Bearer (mt-.*)$/.exec(value)?.[1] ?? null;
+}
+
 function invalidApiKey(message: string): Failure {
   return new Failure("invalid_api_key", message);
 }

@@ -4,37 +4,53 @@ import type { AdmissionStore, Epoch } from "./admission-store.ts";
 
 const ACCOUNTS_REMEMBERED = 100_000;
 
+interface Remembered {
+  readonly version: bigint;
+  /** The last publication about this account; 0 when there was none, and the version was read from the database. */
+  readonly publication: number;
+}
+
 /** The admission store of a single node: this process's memory. */
 export class MemoryAdmissionStore implements AdmissionStore {
+  #publications = 0;
+  /** The latest publication that is not remembered any more. */
   #forgotten = 0;
-  readonly #versions: LRUCache<AccountId, bigint>;
+  readonly #accounts: LRUCache<AccountId, Remembered>;
 
   constructor(accountsRemembered: number = ACCOUNTS_REMEMBERED) {
-    this.#versions = new LRUCache({
+    this.#accounts = new LRUCache({
       max: accountsRemembered,
-      // Whoever read the database before this account was dropped can't know what was published for it.
-      dispose: (_version, _account, reason) => {
-        if (reason === "evict") this.#forgotten++;
+      // To forget what was only read loses nothing: it can be read again. To forget a publication makes all doubtful
+      // who read before it.
+      dispose: ({ publication }, _account, reason) => {
+        if (reason === "evict") this.#forgotten = Math.max(this.#forgotten, publication);
       },
     });
   }
 
   async admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale"> {
-    const published = this.#versions.get(accountId);
-    return published !== undefined && version >= published ? "admitted" : "stale";
+    const known = this.#accounts.get(accountId);
+    return known !== undefined && version >= known.version ? "admitted" : "stale";
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    this.#raise(accountId, version);
+    const known = this.#accounts.get(accountId);
+    this.#accounts.set(accountId, {
+      version: known === undefined || version > known.version ? version : known.version,
+      publication: ++this.#publications,
+    });
   }
 
   async epoch(): Promise<Epoch> {
-    return String(this.#forgotten) as Epoch;
+    return String(this.#publications) as Epoch;
   }
 
   async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
-    if (epoch !== (await this.epoch())) return false;
-    this.#raise(accountId, version);
+    if (Number(epoch) < this.#forgotten) return false;
+    const known = this.#accounts.get(accountId);
+    if (known === undefined || version > known.version) {
+      this.#accounts.set(accountId, { version, publication: known?.publication ?? 0 });
+    }
     return true;
   }
 
@@ -45,9 +61,4 @@ export class MemoryAdmissionStore implements AdmissionStore {
   async ping(): Promise<void> {}
 
   async close(): Promise<void> {}
-
-  #raise(accountId: AccountId, version: bigint): void {
-    const published = this.#versions.get(accountId);
-    if (published === undefined || version > published) this.#versions.set(accountId, version);
-  }
 }

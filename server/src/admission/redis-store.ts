@@ -9,10 +9,14 @@ local version = redis.call('HGET', KEYS[1], 'version')
 if version and tonumber(ARGV[1]) >= tonumber(version) then return 1 end
 return 0`;
 
+// What expires is forgotten, which is always safe: the account is read again, once a day at most.
+const REMEMBERED_S = 24 * 60 * 60;
+
 const RAISE = `
 local function raise(version)
   local known = redis.call('HGET', KEYS[1], 'version')
   if not known or tonumber(version) > tonumber(known) then redis.call('HSET', KEYS[1], 'version', version) end
+  redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
 end
 `;
 
@@ -23,6 +27,7 @@ return 1`;
 
 const EPOCH = `
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
+redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
 return redis.call('HGET', KEYS[1], 'epoch')`;
 
 const VOUCH = `${RAISE}
@@ -39,6 +44,8 @@ interface Scripts {
 
 export interface RedisAdmissionStoreOptions {
   readonly url: string;
+  /** What all its keys begin with, so that several services can share a Redis. */
+  readonly prefix: string;
   /** A command that took longer counts as failed. */
   readonly commandTimeoutMs: number;
   readonly onError: (message: string) => void;
@@ -47,6 +54,7 @@ export interface RedisAdmissionStoreOptions {
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore implements AdmissionStore {
   readonly #redis: Redis & Scripts;
+  readonly #prefix: string;
   readonly #doubters: (() => void)[] = [];
 
   constructor(options: RedisAdmissionStoreOptions) {
@@ -73,6 +81,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     });
     // ioredis adds a method for each of `scripts`; its types can't say so.
     this.#redis = redis as Redis & Scripts;
+    this.#prefix = options.prefix;
   }
 
   /** @throws {AdmissionStoreUnavailable} when Redis does not answer. */
@@ -81,24 +90,28 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 
   async admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale"> {
-    const answer = await this.#ask(() => this.#redis.ostiaryAdmit(hashOf(accountId), version.toString()));
+    const answer = await this.#ask(() =>
+      this.#redis.ostiaryAdmit(this.#hashOf(accountId), version.toString()),
+    );
     return answer === 1 ? "admitted" : "stale";
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
     await this.#ask(() =>
-      this.#redis.ostiaryPublish(hashOf(accountId), version.toString(), crypto.randomUUID()),
+      this.#redis.ostiaryPublish(this.#hashOf(accountId), version.toString(), crypto.randomUUID()),
     );
   }
 
   async epoch(accountId: AccountId): Promise<Epoch> {
-    const epoch = await this.#ask(() => this.#redis.ostiaryEpoch(hashOf(accountId), crypto.randomUUID()));
+    const epoch = await this.#ask(() =>
+      this.#redis.ostiaryEpoch(this.#hashOf(accountId), crypto.randomUUID()),
+    );
     return epoch as Epoch;
   }
 
   async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     const answer = await this.#ask(() =>
-      this.#redis.ostiaryVouch(hashOf(accountId), version.toString(), epoch),
+      this.#redis.ostiaryVouch(this.#hashOf(accountId), version.toString(), epoch),
     );
     return answer === 1;
   }
@@ -115,6 +128,10 @@ export class RedisAdmissionStore implements AdmissionStore {
     this.#redis.disconnect();
   }
 
+  #hashOf(accountId: AccountId): string {
+    return `${this.#prefix}:{${accountId}}`;
+  }
+
   async #ask<Answer>(command: () => Promise<Answer>): Promise<Answer> {
     try {
       return await command();
@@ -122,8 +139,4 @@ export class RedisAdmissionStore implements AdmissionStore {
       throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
     }
   }
-}
-
-function hashOf(accountId: AccountId): string {
-  return `ostiary:{${accountId}}`;
 }

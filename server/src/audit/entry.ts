@@ -36,6 +36,8 @@ export interface AuditEntry {
   readonly timeToFirstTokenMs: number | null;
   /** `null` when a trusted proxy sent an address that can't be parsed. */
   readonly sourceIp: string | null;
+  /** What a rule that only reports would have refused the request with. */
+  readonly wouldRefuse: ErrorCode | null;
 }
 
 /** An entry as it is read back, with what is known by then. */
@@ -66,5 +68,7 @@ export function decodeEntry(line: string): AuditEntry {
     at: string;
     costNanoUsd: string;
   };
-  return { ...raw, at: new Date(raw.at), costNanoUsd: BigInt(raw.costNanoUsd) };
+  // Segments of before there were such rules have no `wouldRefuse`.
+  const wouldRefuse = raw.wouldRefuse ?? null;
+  return { ...raw, at: new Date(raw.at), costNanoUsd: BigInt(raw.costNanoUsd), wouldRefuse };
 }

@@ -10,11 +10,15 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
+  /** What the names of its keys in Redis begin with. */
+  readonly redisPrefix: string;
   /** Absolute path of the catalog file. */
   readonly catalogFile: string | null;
   /** Whether to look for model servers on this machine when there is no catalog file. */
   readonly localModels: boolean;
   readonly demo: boolean;
+  /** Made at start unless there is a user with this address. */
+  readonly firstOperator: { readonly email: string; readonly password: string } | null;
   readonly signUp: "open" | "closed";
   /** CIDR blocks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
@@ -72,6 +76,12 @@ const variables = z.object({
   OSTIARY_DATA_DIR: z.string().default("./data"),
   DATABASE_URL: url("postgres:", "postgresql:").optional(),
   REDIS_URL: url("redis:", "rediss:").optional(),
+  OSTIARY_REDIS_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_:.-]{1,64}$/, "must be 1 to 64 letters, digits, _ : . or -")
+    .default("ostiary"),
+  OSTIARY_OPERATOR_EMAIL: z.email("must be an e-mail address").max(254).optional(),
+  OSTIARY_OPERATOR_PASSWORD: z.string().min(10, "must have at least 10 characters").max(200).optional(),
   OSTIARY_CATALOG: z.string().optional(),
   OSTIARY_LOCAL_MODELS: oneOf(["0", "1"]).default("1"),
   OSTIARY_DEMO: oneOf(["0", "1"]).optional(),
@@ -114,6 +124,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dataDir: resolve(values.OSTIARY_DATA_DIR),
     databaseUrl: values.DATABASE_URL ?? null,
     redisUrl: values.REDIS_URL ?? null,
+    redisPrefix: values.OSTIARY_REDIS_PREFIX,
+    firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
     catalogFile: values.OSTIARY_CATALOG === undefined ? null : resolve(values.OSTIARY_CATALOG),
     localModels: values.OSTIARY_LOCAL_MODELS === "1",
     // A production database must never get an account whose password was printed on a terminal.
@@ -130,4 +142,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       (name) => name.startsWith("OSTIARY_") && !(name in variables.shape) && !SDK_VARIABLES.has(name),
     ),
   };
+}
+
+function operatorOf(email: string | undefined, password: string | undefined): Config["firstOperator"] {
+  if (email === undefined && password === undefined) return null;
+  if (email !== undefined && password !== undefined) return { email, password };
+  const [absent, given] =
+    email === undefined
+      ? ["OSTIARY_OPERATOR_EMAIL", "OSTIARY_OPERATOR_PASSWORD"]
+      : ["OSTIARY_OPERATOR_PASSWORD", "OSTIARY_OPERATOR_EMAIL"];
+  throw new ConfigError([`${absent}: must be set together with ${given}`]);
 }

@@ -10,6 +10,7 @@ const DEFAULT_LIMIT = 100;
 export class AuditEndpoint implements Endpoint {
   readonly method = "GET";
   readonly name = "GET /v1/audit";
+  readonly acceptsManagementTokens = true;
   readonly match = exactPath("/v1/audit");
   readonly #auditLog: AuditLog;
 
@@ -20,8 +21,8 @@ export class AuditEndpoint implements Endpoint {
   async answer(request: EndpointRequest): Promise<Reply> {
     const { query } = request.exchange;
     const limit = readLimit(query.get("limit"));
-    const { account } = await request.confirm();
-    const page = await this.#auditLog.list(account.id, query.get("cursor"), limit);
+    const accountId = await request.confirm();
+    const page = await this.#auditLog.list(accountId, query.get("cursor"), limit);
     const body = JSON.stringify({
       object: "list",
       data: page.entries.map(publicView),
@@ -66,5 +67,6 @@ function publicView(entry: ListedEntry) {
     latency_ms: entry.latencyMs,
     time_to_first_token_ms: entry.timeToFirstTokenMs,
     source_ip: entry.sourceIp,
+    would_refuse: entry.wouldRefuse,
   };
 }

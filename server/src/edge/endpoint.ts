@@ -1,7 +1,7 @@
+import type { AccountId } from "../accounts/account.ts";
 import type { EndReason, UsageSource } from "../audit/entry.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
-import type { KeySnapshot } from "../keys/key.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
 /** One operation of the request plane. */
@@ -9,6 +9,8 @@ export interface Endpoint {
   readonly method: "GET" | "POST";
   /** As audit entries name it: `POST /v1/chat/completions`. */
   readonly name: string;
+  /** Whether scripts may come with a management token instead of a key. */
+  readonly acceptsManagementTokens?: boolean;
   /** The path, matched; `null` when it is not this endpoint's. The groups are the path's parameters. */
   match(path: string): PathParameters | null;
   /**
@@ -27,8 +29,10 @@ export interface EndpointRequest {
   /**
    * Decides whether the caller may pass, by the account's present state. To be called exactly once, when the
    * request is read and before anything is done for it.
+   *
+   * @returns the caller's account.
    */
-  readonly confirm: () => Promise<KeySnapshot>;
+  readonly confirm: () => Promise<AccountId>;
   /** Milliseconds since the request came in. */
   readonly elapsedMs: () => number;
 }

@@ -1,11 +1,13 @@
 import type { Logger } from "pino";
 import { v7 as uuidv7 } from "uuid";
-import { type Access, type Caller, RefusedCaller } from "../access/access.ts";
+import { type Access, type Caller, type Permission, RefusedCaller } from "../access/access.ts";
+import { readManagementToken } from "../access/bearer.ts";
 import type { Networks } from "../access/networks.ts";
+import type { AccountId } from "../accounts/account.ts";
+import type { Visit } from "../accounts/user.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
-import { envelopeOf, type Failure, headersOf, toFailure } from "../errors/failure.ts";
-import type { KeySnapshot } from "../keys/key.ts";
+import { type ErrorCode, envelopeOf, type Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { clientAddress } from "./client-address.ts";
 import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
@@ -14,6 +16,8 @@ import { findEndpoint } from "./routing.ts";
 export interface RequestPlaneParts {
   readonly endpoints: readonly Endpoint[];
   readonly access: Access;
+  /** The account that a management token may act for. @throws {Failure} when there is none. */
+  readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
   readonly recorder: Recorder;
   readonly trustedProxies: Networks;
   readonly log: Logger;
@@ -53,6 +57,7 @@ class Passage {
   readonly #startedMs: number;
   #endpoint: Endpoint | null = null;
   #caller: Caller | null = null;
+  #wouldRefuse: ErrorCode | null = null;
   #recorded = false;
   #headSent = false;
 
@@ -66,13 +71,10 @@ class Passage {
   async answer(): Promise<void> {
     const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
     this.#endpoint = endpoint;
-    const caller = await this.#parts.access.identify(this.#exchange.header("authorization"));
-    this.#caller = caller;
-    let confirmed: Promise<KeySnapshot> | null = null;
-    const confirm = () => {
-      confirmed ??= this.#parts.access.confirm(caller);
-      return confirmed;
-    };
+    const authorization = this.#exchange.header("authorization");
+    const token = endpoint.acceptsManagementTokens === true ? readManagementToken(authorization) : null;
+    const confirm =
+      token === null ? await this.#keyConfirmation(authorization) : this.#tokenConfirmation(token);
     let reply: Reply;
     try {
       reply = await endpoint.answer({
@@ -87,6 +89,36 @@ class Passage {
       throw thrown;
     }
     await this.#send(reply);
+  }
+
+  /** Finds the key's account now, and decides when asked. */
+  async #keyConfirmation(authorization: readonly string[]): Promise<() => Promise<AccountId>> {
+    const { access } = this.#parts;
+    const caller = await access.identify(authorization);
+    this.#caller = caller;
+    let confirmed: Promise<Permission> | null = null;
+    return async () => {
+      confirmed ??= access.confirm(caller, this.#address());
+      const { snapshot, wouldRefuse } = await confirmed;
+      this.#wouldRefuse = wouldRefuse;
+      return snapshot.account.id;
+    };
+  }
+
+  #tokenConfirmation(token: string): () => Promise<AccountId> {
+    let confirmed: Promise<AccountId> | null = null;
+    return () => {
+      confirmed ??= this.#parts.accountOfToken(token, {
+        sourceIp: this.#address(),
+        userAgent: this.#exchange.header("user-agent")[0] ?? null,
+      });
+      return confirmed;
+    };
+  }
+
+  #address(): string | null {
+    const forwardedFor = this.#exchange.header("x-forwarded-for");
+    return clientAddress(this.#exchange.peer, forwardedFor, this.#parts.trustedProxies);
   }
 
   /** Answers with an error; what was refused to somebody's key is recorded too. */
@@ -180,11 +212,8 @@ class Passage {
       costNanoUsd: facts.costNanoUsd,
       latencyMs: this.#elapsedMs(),
       timeToFirstTokenMs: facts.timeToFirstTokenMs,
-      sourceIp: clientAddress(
-        this.#exchange.peer,
-        this.#exchange.header("x-forwarded-for"),
-        this.#parts.trustedProxies,
-      ),
+      sourceIp: this.#address(),
+      wouldRefuse: this.#wouldRefuse,
       ...ending,
     });
   }

@@ -1,38 +1,50 @@
-import { crc32 } from "node:zlib";
+import { createHmac } from "node:crypto";
 import { randomBase62 } from "../secrets/oslo.ts";
+import { base62, bodyOf, isSecretString, KEY_PREFIX, withChecksum } from "../secrets/secret-string.ts";
 
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const RANDOM_LENGTH = 43;
-const CHECKSUM_LENGTH = 6;
-const SHAPE = /^sk-[0-9A-Za-z]{49}$/;
-
-/**
- * A new key string: `sk-`, 43 random base62 characters (256 bits), 6 base62 characters of their CRC-32. The
- * checksum lets the service refuse a typo without a look-up and lets secret scanners verify a find.
- */
-export function mintKeyString(): string {
-  const random = randomBase62(RANDOM_LENGTH);
-  return `sk-${random}${checksumOf(random)}`;
-}
-
-/** True for what {@link mintKeyString} could have made. */
-export function isKeyString(text: string): boolean {
-  if (!SHAPE.test(text)) return false;
-  const random = text.slice(3, 3 + RANDOM_LENGTH);
-  return text.endsWith(checksumOf(random));
-}
+const RANDOM_LENGTH = 35;
+const MARK_LENGTH = 8;
 
 /** The key ID of a key string: its last 4 characters (specification, section 2). */
 export function keyIdOf(keyString: string): string {
   return keyString.slice(-4);
 }
 
-function checksumOf(random: string): string {
-  let rest = crc32(random);
-  let text = "";
-  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
-    text = ALPHABET.charAt(rest % 62) + text;
-    rest = Math.floor(rest / 62);
+/** True for a text in the form of a key string, made here or not. */
+export function isKeyString(text: string): boolean {
+  return isSecretString(text, KEY_PREFIX);
+}
+
+/**
+ * Makes key strings and recognises its own: `sk-`, 35 random base62 characters (208 bits), 8 more that are their
+ * keyed hash (47 bits), 6 of CRC-32.
+ *
+ * Anybody can compute the checksum. The mark they can't: a flood of made-up keys is therefore refused without asking
+ * the database, on every node, whatever the addresses it comes from.
+ */
+export class KeyMint {
+  readonly #secret: Uint8Array;
+
+  /** `secret`: the installation's, the same on every node for as long as its keys are to hold. */
+  constructor(secret: Uint8Array) {
+    this.#secret = secret;
   }
-  return text;
+
+  mint(): string {
+    const random = randomBase62(RANDOM_LENGTH);
+    return withChecksum(KEY_PREFIX, random + this.#markOf(random));
+  }
+
+  /** Whether this installation minted the key string. It may still be nobody's any more. */
+  recognises(keyString: string): boolean {
+    const body = bodyOf(keyString, KEY_PREFIX);
+    // No secret is compared here: who finds a mark by trying has found that a key does not exist.
+    return body.slice(RANDOM_LENGTH) === this.#markOf(body.slice(0, RANDOM_LENGTH));
+  }
+
+  #markOf(random: string): string {
+    // 48 bits are a whole number that a double holds; 62^8 is a little less, which costs nothing but evenness.
+    const bits = createHmac("sha256", this.#secret).update(random).digest().readUIntBE(0, 6);
+    return base62(bits, MARK_LENGTH);
+  }
 }

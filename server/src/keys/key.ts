@@ -1,4 +1,4 @@
-import type { AccountId, AccountState, Plan } from "../accounts/account.ts";
+import type { AccountId, AccountState, IpRules, Plan } from "../accounts/account.ts";
 
 /** The key's UUIDv7. Not its key ID, which is the last 4 characters of the key string. */
 export type KeyUuid = string & { readonly __id: "key" };
@@ -13,10 +13,40 @@ export interface Key {
   readonly state: KeyState;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
+  /** The key that this one was created to take over from. */
+  readonly replaces: KeyUuid | null;
+}
+
+/** Who uses a key, and how much. Requests that were refused count too: somebody still sends them. */
+export interface KeyUsage {
+  readonly lastUsedAt: Date | null;
+  /** Where the last request came from; `null` also when that address could not be told. */
+  readonly lastUsedIp: string | null;
+  /** How many addresses it was used from, each in the 30 days before it was last seen. */
+  readonly addresses: number;
+  /** Exactly the last 60 seconds. */
+  readonly requestsLastMinute: number;
+  /** Whole minutes: the present one and the 60 before it. */
+  readonly requestsLastHour: number;
+  /** Whole minutes: the present one and the 1,440 before it. */
+  readonly requestsLastDay: number;
 }
 
 export interface ListedKey extends Key {
-  readonly lastUsedAt: Date | null;
+  readonly usage: KeyUsage;
+  /** Set once a successor was made by `rotate`. */
+  readonly rotation: Rotation | null;
+}
+
+/** How far a key's successor has taken over. Revoking the old key stays its owner's act. */
+export interface Rotation {
+  readonly successorId: KeyUuid;
+  /** For how long the old key has to be unused. */
+  readonly quietAfterS: number;
+  /** Since when it has been unused: its last request, or the successor's creation if that was later. */
+  readonly quietSince: Date;
+  /** True when it has been unused for long enough. */
+  readonly isQuiet: boolean;
 }
 
 /** A key and its account at one version: all that is needed to decide whether a request may pass. */
@@ -26,7 +56,8 @@ export interface KeySnapshot {
     readonly id: AccountId;
     readonly state: AccountState;
     readonly plan: Plan;
-    /** Raised by every change of the account's keys, state, plan, limits or IP rules. */
+    readonly ipRules: IpRules;
+    /** Raised by every change of the account that bears on who may pass. */
     readonly version: bigint;
   };
 }

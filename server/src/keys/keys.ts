@@ -1,19 +1,25 @@
 import { v7 as uuidv7 } from "uuid";
+import { suspended } from "../access/access.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId } from "../accounts/account.ts";
-import type { AdmissionStore } from "../admission/admission-store.ts";
+import type { Actor } from "../accounts/action.ts";
+import type { Publisher } from "../admission/publisher.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
-import type { Key, KeyUuid, ListedKey } from "./key.ts";
-import { keyIdOf, mintKeyString } from "./key-string.ts";
+import type { Key, KeyUsage, KeyUuid, ListedKey } from "./key.ts";
+import { type KeyMint, keyIdOf } from "./key-string.ts";
+import { successorName } from "./successor-name.ts";
 
-/** What managing keys needs of the store. Each change raises the account's version in the same transaction. */
+/** What managing keys needs of the store. Every change is recorded in its transaction. */
 export interface KeyStore {
-  createKey(key: NewKey, limits: typeof ACTIVE_KEY_LIMITS): Promise<CreateOutcome>;
-  listKeys(accountId: AccountId): Promise<readonly ListedKey[]>;
-  /** Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
+  createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome>;
+  listKeys(accountId: AccountId, now: Date): Promise<readonly ListedKey[]>;
+  /** @returns `null` when the account has no such key. */
+  findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null>;
+  /** Raises the version. Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
   revokeKey(
     accountId: AccountId,
     id: KeyUuid,
+    by: Actor,
     now: Date,
   ): Promise<{ readonly key: Key; readonly version: bigint } | null>;
 }
@@ -25,13 +31,32 @@ export interface NewKey {
   readonly keyId: string;
   readonly digest: Uint8Array;
   readonly createdAt: Date;
+  readonly idempotencyDigest: Uint8Array | null;
+  readonly rotation: { readonly replaces: KeyUuid; readonly quietAfterS: number } | null;
+}
+
+export interface CreationRules {
+  readonly activeKeyLimits: typeof ACTIVE_KEY_LIMITS;
+  /** For how long an idempotency key is remembered. */
+  readonly replayableForMs: number;
+  /** For how long an answer may still be on its way, so that a second string must not take the first one's place. */
+  readonly answeringForMs: number;
 }
 
 export type CreateOutcome =
-  | { readonly kind: "created"; readonly key: Key; readonly version: bigint }
+  | { readonly kind: "created"; readonly key: Key }
+  /** The same call had created a key that nobody has used: its string was replaced, and the version raised. */
+  | { readonly kind: "reissued"; readonly key: Key; readonly version: bigint }
   | { readonly kind: "name-taken" }
   | { readonly kind: "key-id-taken" }
-  | { readonly kind: "limit-reached"; readonly limit: number };
+  | { readonly kind: "limit-reached"; readonly limit: number }
+  | { readonly kind: "suspended" }
+  | { readonly kind: "call-differs" }
+  | { readonly kind: "call-still-answering" }
+  | { readonly kind: "call-created-used-key"; readonly key: Key }
+  | { readonly kind: "no-such-key" }
+  | { readonly kind: "replaced-is-revoked" }
+  | { readonly kind: "replaced-has-successor"; readonly successor: string };
 
 export interface CreatedKey {
   readonly id: KeyUuid;
@@ -41,77 +66,197 @@ export interface CreatedKey {
   readonly key: string;
   readonly state: "active";
   readonly createdAt: Date;
+  /** The key that it is to take over from. */
+  readonly replaces: KeyUuid | null;
 }
 
-/** Creating, listing and revoking an account's keys. */
-export class Keys {
-  readonly #store: KeyStore;
-  readonly #admission: AdmissionStore;
-  readonly #now: () => Date;
+export interface RotateRequest {
+  readonly id: KeyUuid;
+  /** `null`: the old key's, with a number. */
+  readonly name: string | null;
+  /** For how long the old key has to be unused before it is reported quiet. */
+  readonly quietAfterS: number;
+  readonly idempotencyKey: string | null;
+}
 
-  constructor(store: KeyStore, admission: AdmissionStore, now: () => Date) {
-    this.#store = store;
-    this.#admission = admission;
-    this.#now = now;
+const RULES: CreationRules = {
+  activeKeyLimits: ACTIVE_KEY_LIMITS,
+  replayableForMs: 24 * 60 * 60_000,
+  answeringForMs: 5_000,
+};
+
+export interface KeysParts {
+  readonly store: KeyStore;
+  readonly publisher: Publisher;
+  readonly mint: KeyMint;
+  /** Resolves when what this node has recorded can be read. */
+  readonly flushed: () => Promise<void>;
+  readonly now: () => Date;
+}
+
+/** Creating, listing, rotating and revoking an account's keys. */
+export class Keys {
+  readonly #parts: KeysParts;
+
+  constructor(parts: KeysParts) {
+    this.#parts = parts;
   }
 
   /**
-   * @throws {Failure} `conflict` when an active key has the name; `key_limit_reached` at the plan's limit.
+   * Creates a key. With an idempotency key a repeated call makes no second one: as long as nobody has used the first,
+   * it gets a new string in its place, for the one that was lost can't be shown again.
+   *
+   * @throws {Failure} `conflict` when an active key has the name, when the first call may still be answered, or when its
+   *   key is in use; `idempotency_key_reused` when it asked for something else; `key_limit_reached` at the plan's
+   *   limit; `account_suspended`.
    */
-  async create(accountId: AccountId, name: string): Promise<CreatedKey> {
-    for (;;) {
-      const keyString = mintKeyString();
-      const outcome = await this.#store.createKey(
-        {
-          id: uuidv7() as KeyUuid,
-          accountId,
-          name,
-          keyId: keyIdOf(keyString),
-          digest: digestOf(keyString),
-          createdAt: this.#now(),
-        },
-        ACTIVE_KEY_LIMITS,
-      );
-      switch (outcome.kind) {
-        case "created": {
-          await this.#admission.publish(accountId, outcome.version);
-          const { id, keyId, createdAt } = outcome.key;
-          return { id, name, keyId, key: keyString, state: "active", createdAt };
-        }
-        case "key-id-taken":
-          // One in 14 million for each key the account ever had: mint another.
-          continue;
-        case "name-taken":
-          throw new Failure("conflict", `An active key is named "${name}". Choose another name.`, {
-            param: "name",
-          });
-        case "limit-reached":
-          throw new Failure(
-            "key_limit_reached",
-            `The account has ${outcome.limit} active keys, as many as its plan allows. Revoke one, or change the plan.`,
-          );
-      }
-    }
+  create(
+    by: Actor,
+    accountId: AccountId,
+    name: string,
+    idempotencyKey: string | null = null,
+  ): Promise<CreatedKey> {
+    return this.#create(by, accountId, async () => name, idempotencyKey, null);
   }
 
-  list(accountId: AccountId): Promise<readonly ListedKey[]> {
-    return this.#store.listKeys(accountId);
+  /**
+   * Creates a successor and links the two. The old key goes on working until its owner revokes it.
+   *
+   * @throws {Failure} as {@link create} does; `not_found`; `conflict` when the key is revoked or has a successor.
+   */
+  rotate(by: Actor, accountId: AccountId, request: RotateRequest): Promise<CreatedKey> {
+    const nameFor = async () => {
+      if (request.name !== null) return request.name;
+      const keys = await this.#parts.store.listKeys(accountId, this.#parts.now());
+      const old = keys.find(({ id }) => id === request.id) ?? noSuchKey();
+      const earlier = keys.find(({ replaces }) => replaces === request.id);
+      // A repeated call must ask for the same: the name that it was given the first time.
+      if (request.idempotencyKey !== null && earlier?.state === "active") return earlier.name;
+      return successorName(
+        old.name,
+        keys.filter(({ state }) => state === "active").map(({ name }) => name),
+      );
+    };
+    const rotation = { replaces: request.id, quietAfterS: request.quietAfterS };
+    return this.#create(by, accountId, nameFor, request.idempotencyKey, rotation);
+  }
+
+  /** With who uses them: what this node has answered by now is counted. */
+  async list(accountId: AccountId): Promise<readonly ListedKey[]> {
+    await this.#parts.flushed();
+    return this.#parts.store.listKeys(accountId, this.#parts.now());
+  }
+
+  /** Who uses a key, now. @throws {Failure} `not_found` */
+  async usage(
+    accountId: AccountId,
+    id: KeyUuid,
+  ): Promise<KeyUsage & Pick<ListedKey, "id" | "keyId" | "name" | "state" | "rotation">> {
+    await this.#parts.flushed();
+    const found = (await this.#parts.store.findKey(accountId, id, this.#parts.now())) ?? noSuchKey();
+    const { keyId, name, state, rotation, usage } = found;
+    return { id, keyId, name, state, rotation, ...usage };
   }
 
   /**
    * Once this has resolved no node admits the key. Revoking it again is harmless, and mends a revocation whose
    * publication failed.
    *
-   * @throws {Failure} `not_found` when the account has no such key.
+   * @throws {Failure} `not_found` when the account has no such key; `server_is_overloaded` when not all nodes could be
+   *   told yet.
    */
-  async revoke(accountId: AccountId, id: KeyUuid): Promise<Key> {
-    const outcome = await this.#store.revokeKey(accountId, id, this.#now());
-    if (outcome === null) {
-      throw new Failure("not_found", "The account has no such key. List its keys to find the id.", {
-        param: "id",
-      });
-    }
-    await this.#admission.publish(accountId, outcome.version);
+  async revoke(by: Actor, accountId: AccountId, id: KeyUuid): Promise<Key> {
+    const outcome = (await this.#parts.store.revokeKey(accountId, id, by, this.#parts.now())) ?? noSuchKey();
+    await this.#parts.publisher.publish(accountId, outcome.version);
     return outcome.key;
   }
+
+  async #create(
+    by: Actor,
+    accountId: AccountId,
+    nameFor: () => Promise<string>,
+    idempotencyKey: string | null,
+    rotation: NewKey["rotation"],
+  ): Promise<CreatedKey> {
+    for (;;) {
+      const name = await nameFor();
+      const keyString = this.#parts.mint.mint();
+      const fresh: NewKey = {
+        id: uuidv7() as KeyUuid,
+        accountId,
+        name,
+        keyId: keyIdOf(keyString),
+        digest: digestOf(keyString),
+        createdAt: this.#parts.now(),
+        idempotencyDigest: idempotencyKey === null ? null : digestOf(idempotencyKey),
+        rotation,
+      };
+      const outcome = await this.#parts.store.createKey(fresh, RULES, by);
+      // One in 14 million for each key the account ever had: mint another.
+      if (outcome.kind === "key-id-taken") continue;
+      if (outcome.kind === "reissued") await this.#parts.publisher.publish(accountId, outcome.version);
+      if (outcome.kind !== "created" && outcome.kind !== "reissued") throw refusalOf(outcome, name);
+      const { id, keyId, createdAt, replaces } = outcome.key;
+      return { id, name, keyId, key: keyString, state: "active", createdAt, replaces };
+    }
+  }
+}
+
+function refusalOf(
+  outcome: Exclude<CreateOutcome, { kind: "created" | "reissued" | "key-id-taken" }>,
+  name: string,
+): Failure {
+  switch (outcome.kind) {
+    case "name-taken":
+      return new Failure("conflict", `An active key is named "${name}". Choose another name.`, {
+        param: "name",
+      });
+    case "limit-reached":
+      return new Failure(
+        "key_limit_reached",
+        `The account has as many active keys as its plan allows, ${outcome.limit}. Revoke one, or change the plan.`,
+      );
+    case "suspended":
+      return suspended();
+    case "call-differs":
+      return new Failure(
+        "idempotency_key_reused",
+        "Another call was made with this idempotency key. Use a new one for every key that you create.",
+        { param: "idempotencyKey" },
+      );
+    case "call-still-answering":
+      return new Failure(
+        "conflict",
+        "The same call was made a moment ago, and its answer may still be on the way. Try again in a few seconds.",
+        { param: "idempotencyKey", retryAfterMs: RULES.answeringForMs },
+      );
+    case "call-created-used-key":
+      return new Failure(
+        "conflict",
+        `This call has created the key "${outcome.key.name}" (…${outcome.key.keyId}), which was used or revoked since. Its string can't be shown again: revoke it and create another.`,
+        { param: "idempotencyKey" },
+      );
+    case "no-such-key":
+      return noSuchKeyFailure();
+    case "replaced-is-revoked":
+      return new Failure("conflict", "The key is revoked: there is nothing to take over. Create a new key.", {
+        param: "id",
+      });
+    case "replaced-has-successor":
+      return new Failure(
+        "conflict",
+        `The key has a successor already: "${outcome.successor}". Revoke that one first if it is not to be used.`,
+        { param: "id" },
+      );
+  }
+}
+
+function noSuchKeyFailure(): Failure {
+  return new Failure("not_found", "The account has no such key. List its keys to find the id.", {
+    param: "id",
+  });
+}
+
+function noSuchKey(): never {
+  throw noSuchKeyFailure();
 }

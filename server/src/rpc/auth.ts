@@ -1,13 +1,14 @@
 import { z } from "zod";
-import type { SignedIn } from "../accounts/account.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
+import type { SessionId, SignedIn } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
-import { publicProcedure, router } from "./trpc.ts";
+import { personProcedure, publicProcedure, router } from "./trpc.ts";
 
-const email = z.email("must be an e-mail address").max(254);
+export const emailInput = z.email("must be an e-mail address").max(254);
 /** Length is what makes a password strong (NIST SP 800-63B, section 5.1.1); the upper bound is for the hash. */
 const newPassword = z.string().min(10, "must have at least 10 characters").max(200);
-const accountName = z.string().trim().min(1, "must not be empty").max(80);
+const password = z.string().min(1).max(200);
+export const accountNameInput = z.string().trim().min(1, "must not be empty").max(80);
 
 export interface AuthServices {
   readonly signIn: SignIn;
@@ -19,39 +20,77 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
   return router({
     /** Makes an account with its first user, who is signed in by the answer's cookie. */
     signUp: publicProcedure
-      .input(z.strictObject({ email, password: newPassword, accountName }))
+      .input(z.strictObject({ email: emailInput, password: newPassword, accountName: accountNameInput }))
       .mutation(async ({ ctx, input }) => {
         if (!signUpIsOpen) {
           throw new Failure("permission_denied", "Sign-up is closed here. Ask the operator for an account.");
         }
-        const { token, signedIn } = await signIn.beginSession(await signIn.signUp(input));
-        ctx.sessionCookie.set(token);
+        const signedIn = await signIn.signUp(input, ctx.visit);
+        ctx.sessionCookie.set(await signIn.beginSession(signedIn, ctx.visit));
         return publicView(signedIn);
       }),
 
     signIn: publicProcedure
-      .input(z.strictObject({ email, password: z.string().min(1).max(200) }))
+      .input(z.strictObject({ email: emailInput, password }))
       .mutation(async ({ ctx, input }) => {
-        const signedIn = await signIn.signIn(input.email, input.password);
-        if (ctx.session !== null) await signIn.endSession(ctx.session.token);
-        const session = await signIn.beginSession(signedIn);
-        ctx.sessionCookie.set(session.token);
+        const signedIn = await signIn.signIn(input.email, input.password, ctx.visit);
+        if (ctx.caller.kind === "session") {
+          // Whoever was signed in here before is not any more.
+          await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
+        }
+        ctx.sessionCookie.set(await signIn.beginSession(signedIn, ctx.visit));
         return publicView(signedIn);
       }),
 
     signOut: publicProcedure.mutation(async ({ ctx }) => {
-      if (ctx.session !== null) await signIn.endSession(ctx.session.token);
+      if (ctx.caller.kind === "session") {
+        await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
+      }
       ctx.sessionCookie.clear();
     }),
 
     /** Who is signed in; `null` for nobody. */
-    me: publicProcedure.query(({ ctx }) => (ctx.session === null ? null : publicView(ctx.session.signedIn))),
+    me: publicProcedure.query(({ ctx }) =>
+      ctx.caller.kind === "session" || ctx.caller.kind === "management-token"
+        ? publicView(ctx.caller.signedIn)
+        : null,
+    ),
+
+    /** Where the user is signed in, last seen first. */
+    sessions: personProcedure.query(async ({ ctx }) => ({
+      sessions: (await signIn.listSessions(ctx.user.id)).map((session) => ({
+        ...session,
+        isCurrent: session.id === ctx.sessionId,
+      })),
+    })),
+
+    /** Signs the user out of one place. */
+    endSession: personProcedure.input(z.strictObject({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
+      await signIn.endSession(ctx.user.id, input.id as SessionId);
+      if (input.id === ctx.sessionId) ctx.sessionCookie.clear();
+    }),
+
+    /** Signs the user out everywhere, here too. */
+    signOutAll: personProcedure.mutation(async ({ ctx }) => {
+      await signIn.endAllSessions(ctx.actor);
+      ctx.sessionCookie.clear();
+    }),
+
+    /** Ends every session of the user; the answer's cookie is a new one. */
+    changePassword: personProcedure
+      .input(z.strictObject({ current: password, next: newPassword }))
+      .mutation(async ({ ctx, input }) => {
+        await signIn.changePassword(ctx.actor, ctx.user, ctx.sessionId, input);
+        const session = await signIn.beginSession(ctx.signedIn, ctx.visit);
+        await signIn.leaveSession(ctx.user.id, ctx.sessionId);
+        ctx.sessionCookie.set(session);
+      }),
   });
 }
 
-function publicView({ user, account }: SignedIn) {
-  return {
-    user: { id: user.id, email: user.email },
-    account: { id: account.id, name: account.name, plan: account.plan, state: account.state },
-  };
+function publicView(signedIn: SignedIn) {
+  const user = { id: signedIn.user.id, email: signedIn.user.email, role: signedIn.role };
+  if (signedIn.role === "operator") return { user, account: null };
+  const { id, name, plan, state } = signedIn.account;
+  return { user, account: { id, name, plan, state } };
 }

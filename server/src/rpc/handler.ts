@@ -1,12 +1,12 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
 import { v7 as uuidv7 } from "uuid";
-import { type Access, RefusedCaller } from "../access/access.ts";
-import type { SignIn } from "../accounts/sign-in.ts";
+import { RefusedCaller } from "../access/access.ts";
+import type { Visit } from "../accounts/user.ts";
 import { type EntryId, requestIdOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
-import type { KeySnapshot } from "../keys/key.ts";
+import { type CallerParts, callerOf } from "./caller.ts";
 import { recordKeyUse } from "./key-use.ts";
 import type { AppRouter } from "./router.ts";
 import { requireSameOrigin } from "./same-origin.ts";
@@ -15,11 +15,10 @@ import { failureOf, type RpcContext } from "./trpc.ts";
 
 const MAX_BATCH = 20;
 const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_USER_AGENT_LENGTH = 256;
 
-export interface RpcParts {
+export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
-  readonly signIn: SignIn;
-  readonly access: Access;
   readonly recorder: Recorder;
   readonly now: () => Date;
   /** The client's address, from the socket's and what proxies say. */
@@ -35,11 +34,23 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
   return async (request, peer) => {
     const id = uuidv7() as EntryId;
     const requestId = requestIdOf(id);
-    const use = { id, at: parts.now(), request, sourceIp: parts.clientAddress(request, peer) };
+    const visit = visitOf(request, parts.clientAddress(request, peer));
+    const use = { id, at: parts.now(), request, sourceIp: visit.sourceIp };
     try {
       requireRpcForm(request, parts.publicOrigin);
       const setCookies: string[] = [];
-      const context = await contextOf(request, requestId, parts, cookie, setCookies);
+      const caller = await callerOf(parts, request, cookie.read(request), visit);
+      const context: RpcContext = {
+        requestId,
+        caller,
+        visit,
+        sessionCookie: {
+          set: (session) => void setCookies.push(cookie.keep(session)),
+          clear: () => void setCookies.push(cookie.forget()),
+        },
+      };
+      // What a procedure that failed asks its caller to do, such as to wait.
+      const failureHeaders = new Headers();
       const response = await fetchRequestHandler({
         endpoint: "/trpc",
         req: request,
@@ -48,16 +59,17 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
         maxBatchSize: MAX_BATCH,
         onError: ({ error, path }) => {
           const failure = failureOf(error);
+          for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
           if (failure.status < 500) return;
           parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
         },
       });
-      if (context.key !== null) {
-        await recordKeyUse(parts.recorder, parts.now, use, context.key, {
-          status: response.status,
-          errorCode: null,
-        });
+      if (caller.kind === "key") {
+        const { snapshot, wouldRefuse } = caller.permission;
+        const outcome = { status: response.status, errorCode: null, wouldRefuse };
+        await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
       }
+      for (const [name, value] of failureHeaders) response.headers.set(name, value);
       for (const value of setCookies) response.headers.append("set-cookie", value);
       response.headers.set("x-request-id", requestId);
       response.headers.set("cache-control", "no-store");
@@ -65,7 +77,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
     } catch (thrown) {
       const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
       if (thrown instanceof RefusedCaller) {
-        const outcome = { status: failure.status, errorCode: failure.code };
+        const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
         await recordKeyUse(parts.recorder, parts.now, use, thrown.snapshot, outcome);
       }
       if (failure.status >= 500) {
@@ -77,6 +89,11 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
       });
     }
   };
+}
+
+function visitOf(request: Request, sourceIp: string | null): Visit {
+  const userAgent = request.headers.get("user-agent");
+  return { sourceIp, userAgent: userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null };
 }
 
 /** A body that is not JSON needs no preflight, and tRPC would run mutations without input from it. */
@@ -93,30 +110,4 @@ function requireRpcForm(request: Request, publicOrigin: string | null): void {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) {
     throw new Failure("request_too_large", `The body exceeds ${MAX_BODY_BYTES} bytes. Send less.`);
   }
-}
-
-async function contextOf(
-  request: Request,
-  requestId: string,
-  parts: RpcParts,
-  cookie: SessionCookie,
-  setCookies: string[],
-): Promise<RpcContext> {
-  const token = cookie.read(request);
-  const signedIn = token === null ? null : await parts.signIn.findSession(token);
-  return {
-    requestId,
-    session: token === null || signedIn === null ? null : { token, signedIn },
-    key: await keyOf(request, parts.access),
-    sessionCookie: {
-      set: (fresh) => void setCookies.push(cookie.keep(fresh)),
-      clear: () => void setCookies.push(cookie.forget()),
-    },
-  };
-}
-
-async function keyOf(request: Request, access: Access): Promise<KeySnapshot | null> {
-  const authorization = request.headers.get("authorization");
-  if (authorization === null) return null;
-  return access.confirm(await access.identify([authorization]));
 }

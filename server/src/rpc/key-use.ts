@@ -18,7 +18,7 @@ export async function recordKeyUse(
   now: () => Date,
   use: KeyUse,
   snapshot: KeySnapshot,
-  outcome: Pick<AuditEntry, "status" | "errorCode">,
+  outcome: Pick<AuditEntry, "status" | "errorCode" | "wouldRefuse">,
 ): Promise<void> {
   const { pathname } = new URL(use.request.url);
   await recorder.record({

@@ -3,9 +3,17 @@ import { type AccountServices, accountRouter } from "./account.ts";
 import { type AuditServices, auditRouter } from "./audit.ts";
 import { type AuthServices, authRouter } from "./auth.ts";
 import { type KeyServices, keysRouter } from "./keys.ts";
+import { type OperatorServices, operatorRouter } from "./operator.ts";
+import { type TokenServices, tokensRouter } from "./tokens.ts";
 import { accountReader, publicProcedure, router } from "./trpc.ts";
 
-export interface RpcServices extends AuthServices, AccountServices, KeyServices, AuditServices {
+export interface RpcServices
+  extends AuthServices,
+    AccountServices,
+    KeyServices,
+    TokenServices,
+    AuditServices,
+    OperatorServices {
   readonly catalog: Catalog;
   readonly service: {
     /** The operator's own name for the service. */
@@ -28,7 +36,9 @@ export function createAppRouter(services: RpcServices) {
     auth: authRouter(services),
     account: accountRouter(services),
     keys: keysRouter(services),
+    tokens: tokensRouter(services),
     audit: auditRouter(services),
+    operator: operatorRouter(services),
     models: router({
       list: accountReader.query(() => ({
         models: services.catalog.models.map(({ routes: _, ...model }) => model),

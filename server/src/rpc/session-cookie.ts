@@ -1,4 +1,4 @@
-import { SESSION_LENGTH } from "../accounts/sign-in.ts";
+import { SESSION_LENGTH, type Session } from "../accounts/sign-in.ts";
 import { Cookie, parseCookies } from "../secrets/oslo.ts";
 
 /** The cookie that holds a session's token. */
@@ -17,8 +17,8 @@ export class SessionCookie {
     return parseCookies(request.headers.get("cookie") ?? "").get(this.#name) ?? null;
   }
 
-  /** A `Set-Cookie` value that keeps the token. */
-  keep(token: string): string {
+  /** A `Set-Cookie` value that keeps the session's token. */
+  keep({ token }: Session): string {
     return this.#cookie(token, SESSION_LENGTH.seconds());
   }
 

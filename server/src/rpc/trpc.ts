@@ -2,18 +2,19 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import superjson from "superjson";
 import { ZodError } from "zod";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
-import type { AccountId, SignedIn } from "../accounts/account.ts";
+import type { Actor } from "../accounts/action.ts";
+import type { Session } from "../accounts/sign-in.ts";
+import type { SignedIn, User, Visit } from "../accounts/user.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
-import type { KeySnapshot } from "../keys/key.ts";
+import type { RpcCaller } from "./caller.ts";
 
 /** Who calls a procedure, and how to answer beside its result. */
 export interface RpcContext {
   readonly requestId: string;
-  readonly session: { readonly token: string; readonly signedIn: SignedIn } | null;
-  /** Set when the call came with an API key instead of a session. */
-  readonly key: KeySnapshot | null;
+  readonly caller: RpcCaller;
+  readonly visit: Visit;
   readonly sessionCookie: {
-    set(token: string): void;
+    set(session: Session): void;
     clear(): void;
   };
 }
@@ -29,6 +30,7 @@ const TRPC_CODES = {
   409: "CONFLICT",
   413: "PAYLOAD_TOO_LARGE",
   415: "UNSUPPORTED_MEDIA_TYPE",
+  422: "UNPROCESSABLE_CONTENT",
   429: "TOO_MANY_REQUESTS",
   500: "INTERNAL_SERVER_ERROR",
   502: "BAD_GATEWAY",
@@ -99,29 +101,68 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
   return result;
 });
 
-/** For a user who is signed in. An API key is not enough: a leaked key must not mint its own successor. */
-export const userProcedure = publicProcedure.use(({ ctx, next }) => {
-  if (ctx.session === null) {
-    if (ctx.key !== null) {
+/** For whoever may read an account: its users, their management tokens, and its API keys. */
+export const accountReader = publicProcedure.use(({ ctx, next }) => {
+  const { caller } = ctx;
+  if (caller.kind === "key") return next({ ctx: { accountId: caller.permission.snapshot.account.id } });
+  return next({ ctx: { accountId: ownerOf(caller).account.id } });
+});
+
+/** For whoever may change an account. An API key may not: a leaked key must not mint its own successor. */
+export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
+  const { user, account } = ownerOf(ctx.caller);
+  return next({ ctx: { accountId: account.id, user, actor: actorOf(ctx, user) } });
+});
+
+/** For a person themselves, of an account or an operator: what would let a leaked management token outlive it. */
+export const personProcedure = publicProcedure.use(({ ctx, next }) => {
+  const { caller } = ctx;
+  if (caller.kind === "management-token" || caller.kind === "key") {
+    throw toTrpcError(
+      new Failure("permission_denied", "Only a person may do this. Sign in to the dashboard for it."),
+    );
+  }
+  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  const { user } = caller.signedIn;
+  return next({ ctx: { user, sessionId: caller.id, signedIn: caller.signedIn, actor: actorOf(ctx, user) } });
+});
+
+/** For operators and their management tokens. */
+export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
+  const { caller } = ctx;
+  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  if (caller.kind === "key" || caller.signedIn.role !== "operator") {
+    throw toTrpcError(new Failure("permission_denied", "Only operators of the service may do this."));
+  }
+  return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
+});
+
+function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
+  switch (caller.kind) {
+    case "nobody":
+      throw toTrpcError(notSignedIn());
+    case "key":
       throw toTrpcError(
         new Failure(
           "permission_denied",
-          "An API key can only read. Sign in to the dashboard to change things.",
+          "An API key can only read. Sign in to the dashboard, or use a management token, to change things.",
         ),
       );
-    }
-    throw toTrpcError(notSignedIn());
+    default:
+      if (caller.signedIn.role === "owner") return caller.signedIn;
+      throw toTrpcError(
+        new Failure(
+          "permission_denied",
+          "Operators have no account of their own. Use the operator procedures.",
+        ),
+      );
   }
-  const { signedIn, token } = ctx.session;
-  return next({ ctx: { user: signedIn.user, account: signedIn.account, sessionToken: token } });
-});
+}
 
-/** For whoever may read an account: its users, and its API keys. */
-export const accountReader = publicProcedure.use(({ ctx, next }) => {
-  const accountId: AccountId | undefined = ctx.session?.signedIn.account.id ?? ctx.key?.account.id;
-  if (accountId === undefined) throw toTrpcError(notSignedIn());
-  return next({ ctx: { accountId } });
-});
+function actorOf({ caller, visit }: RpcContext, user: User): Actor {
+  const managementToken = caller.kind === "management-token" ? caller.id : null;
+  return { userId: user.id, managementToken, sourceIp: visit.sourceIp };
+}
 
 function notSignedIn(): Failure {
   return new Failure("not_signed_in", "Sign in first.");

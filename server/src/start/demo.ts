@@ -21,8 +21,11 @@ export interface DemoAccount {
  */
 export async function createDemoAccount(signIn: SignIn, keys: Keys, dataDir: string): Promise<DemoAccount> {
   const password = randomBase62(16);
-  const { account } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" });
-  const { key } = await keys.create(account.id, "demo");
+  const nobody = { sourceIp: null, userAgent: null };
+  const signedIn = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, nobody);
+  if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
+  const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
+  const { key } = await keys.create(by, signedIn.account.id, "demo");
   await writeFile(join(dataDir, NOTE_FILE), `e-mail: ${DEMO_EMAIL}\npassword: ${password}\n`, {
     mode: 0o600,
   });

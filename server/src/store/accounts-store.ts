@@ -1,89 +1,38 @@
-import type { Account, AccountId, AccountState, Plan, SignedIn, UserId } from "../accounts/account.ts";
-import type { NewAccount, NewSession, SignInStore } from "../accounts/sign-in.ts";
-import { type Database, violatesUnique } from "./database.ts";
+import type { Account, AccountId, Plan, UserId } from "../accounts/account.ts";
+import type {
+  AccountAdminStore,
+  AccountDetails,
+  ChangedAccount,
+  CreditGrant,
+  ListedAccount,
+} from "../accounts/account-admin.ts";
+import { type AccountChange, changed, differenceOf, reasonOf } from "../accounts/account-change.ts";
+import type { Actor } from "../accounts/action.ts";
+import type { NewAccount } from "../accounts/user.ts";
+import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
+import { recordAction } from "./actions-store.ts";
+import type { Database, Transaction } from "./database.ts";
+import { insertAccount, unlessTaken } from "./users-store.ts";
+import { raiseVersion } from "./versions-store.ts";
 
-interface SignedInRow {
-  user_id: UserId;
-  email: string;
-  account_id: AccountId;
-  name: string;
-  plan: Plan;
-  state: AccountState;
-  created_at: Date;
+interface ListedRow extends AccountRow {
+  users: readonly { id: UserId; email: string }[];
+  active_keys: bigint;
 }
 
-/** Accounts, their users and sessions in Postgres. */
-export class PostgresAccounts implements SignInStore {
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** Accounts in Postgres. */
+export class PostgresAccounts implements AccountAdminStore {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  async createAccountWithUser(account: NewAccount): Promise<SignedIn | null> {
-    try {
-      await this.#database.begin(async (transaction) => {
-        await transaction`
-          insert into accounts (id, name, created_at)
-          values (${account.accountId}, ${account.accountName}, ${account.createdAt})`;
-        await transaction`
-          insert into users (id, account_id, email, password_hash, created_at)
-          values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
-      });
-    } catch (error) {
-      if (violatesUnique(error, "users_email_key")) return null;
-      throw error;
-    }
-    return {
-      user: { id: account.userId, accountId: account.accountId, email: account.email },
-      account: {
-        id: account.accountId,
-        name: account.accountName,
-        plan: "free",
-        state: "active",
-        createdAt: account.createdAt,
-      },
-    };
-  }
-
-  async findUser(
-    email: string,
-  ): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null> {
-    const [row] = await this.#database<(SignedInRow & { password_hash: string })[]>`
-      select users.id as user_id, users.email, users.password_hash,
-             accounts.id as account_id, accounts.name, accounts.plan, accounts.state, accounts.created_at
-      from users
-      join accounts on accounts.id = users.account_id
-      where users.email = ${email}`;
-    return row === undefined ? null : { signedIn: signedInOf(row), passwordHash: row.password_hash };
-  }
-
-  async createSession(session: NewSession): Promise<void> {
-    await this.#database`
-      insert into sessions (digest, user_id, created_at, expires_at)
-      values (${session.digest}, ${session.userId}, ${session.createdAt}, ${session.expiresAt})`;
-    await this
-      .#database`delete from sessions where user_id = ${session.userId} and expires_at <= ${session.createdAt}`;
-  }
-
-  async findSession(digest: Uint8Array, now: Date): Promise<SignedIn | null> {
-    const [row] = await this.#database<SignedInRow[]>`
-      select users.id as user_id, users.email,
-             accounts.id as account_id, accounts.name, accounts.plan, accounts.state, accounts.created_at
-      from sessions
-      join users on users.id = sessions.user_id
-      join accounts on accounts.id = users.account_id
-      where sessions.digest = ${digest} and sessions.expires_at > ${now}`;
-    return row === undefined ? null : signedInOf(row);
-  }
-
-  async deleteSession(digest: Uint8Array): Promise<void> {
-    await this.#database`delete from sessions where digest = ${digest}`;
-  }
-
   async findAccount(id: AccountId): Promise<Account | null> {
-    const [row] = await this.#database<Omit<SignedInRow, "user_id" | "email">[]>`
-      select id as account_id, name, plan, state, created_at from accounts where id = ${id}`;
+    const [row] = await this.#database<AccountRow[]>`
+      select ${accountColumns(this.#database)} from accounts where id = ${id}`;
     return row === undefined ? null : accountOf(row);
   }
 
@@ -94,21 +43,139 @@ export class PostgresAccounts implements SignInStore {
     >`select not exists (select from accounts) as empty`;
     return row?.empty ?? false;
   }
+
+  async searchAccounts(
+    search: string,
+    before: AccountId | null,
+    limit: number,
+  ): Promise<readonly ListedAccount[]> {
+    const sql = this.#database;
+    const prefix = `${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+    // Uses accounts_by_name and the unique index of the users' addresses.
+    const matching = UUID.test(search)
+      ? sql`accounts.id = ${search}`
+      : sql`(lower(accounts.name) like ${prefix}
+             or accounts.id in (select account_id from users where email like ${prefix}))`;
+    const rows = await sql<ListedRow[]>`
+      select ${accountColumns(sql)}, ${listedColumns(sql)}
+      from accounts
+      where true
+        ${search === "" ? sql`` : sql`and ${matching}`}
+        ${before === null ? sql`` : sql`and accounts.id < ${before}`}
+      order by accounts.id desc
+      limit ${limit}`;
+    return rows.map(listedOf);
+  }
+
+  async findAccountDetails(id: AccountId): Promise<AccountDetails | null> {
+    const sql = this.#database;
+    const [row] = await sql<ListedRow[]>`
+      select ${accountColumns(sql)}, ${listedColumns(sql)} from accounts where id = ${id}`;
+    if (row === undefined) return null;
+    return { ...listedOf(row), balanceNanoUsd: await balanceOf(sql, id) };
+  }
+
+  async createAccount(account: NewAccount, plan: Plan, by: Actor): Promise<AccountId | null> {
+    const created = await unlessTaken(() =>
+      this.#database.begin(async (transaction) => {
+        await insertAccount(transaction, account, plan);
+        await recordAction(transaction, {
+          at: account.createdAt,
+          by,
+          accountId: account.accountId,
+          action: "account.create",
+          reason: null,
+          before: null,
+          after: { name: account.accountName, email: account.email, plan },
+        });
+      }),
+    );
+    return created ? account.accountId : null;
+  }
+
+  async changeAccount(
+    id: AccountId,
+    change: AccountChange,
+    { by, at, reason }: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
+  ): Promise<ChangedAccount | null> {
+    return this.#database.begin(async (transaction) => {
+      const [row] = await transaction<AccountRow[]>`
+        select ${accountColumns(transaction)} from accounts where id = ${id} for update`;
+      if (row === undefined) return null;
+      const before = accountOf(row);
+      const after = changed(before, change, at);
+      const difference = differenceOf(before, after);
+      if (difference !== null) {
+        await updateAccount(transaction, after);
+        await recordAction(transaction, {
+          at,
+          by,
+          accountId: id,
+          action: change.action,
+          reason: reasonOf(change, reason),
+          ...difference,
+        });
+      }
+      // Also when nothing changed: a repeated call mends a publication that failed.
+      const version = await raiseVersion(transaction, id);
+      const [keys] = await transaction<{ active: bigint }[]>`
+        select count(*) as active from keys where account_id = ${id} and state = 'active'`;
+      return { before, after, activeKeys: Number(keys?.active ?? 0n), version };
+    });
+  }
+
+  async grantCredits(grant: CreditGrant, by: Actor): Promise<bigint | null> {
+    return this.#database.begin(async (transaction) => {
+      // Locks the account, so that the balance that is recorded is the one before this grant.
+      const [account] = await transaction`select from accounts where id = ${grant.accountId} for update`;
+      if (account === undefined) return null;
+      const before = await balanceOf(transaction, grant.accountId);
+      await transaction`
+        insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+        values (${grant.id}, ${grant.accountId}, ${grant.at}, ${grant.amountNanoUsd > 0n ? "grant" : "adjustment"},
+                ${grant.amountNanoUsd}, ${grant.reason})`;
+      const after = before + grant.amountNanoUsd;
+      await recordAction(transaction, {
+        at: grant.at,
+        by,
+        accountId: grant.accountId,
+        action: "account.grantCredits",
+        reason: grant.reason,
+        before: { balanceNanoUsd: before.toString() },
+        after: { balanceNanoUsd: after.toString(), amountNanoUsd: grant.amountNanoUsd.toString() },
+      });
+      return after;
+    });
+  }
 }
 
-function signedInOf(row: SignedInRow): SignedIn {
-  return {
-    user: { id: row.user_id, accountId: row.account_id, email: row.email },
-    account: accountOf(row),
-  };
+async function balanceOf(sql: Database | Transaction, id: AccountId): Promise<bigint> {
+  // Uses credit_ledger_by_account.
+  const [row] = await sql<{ balance: bigint }[]>`
+    select coalesce(sum(amount_nano_usd), 0)::bigint as balance from credit_ledger where account_id = ${id}`;
+  return row?.balance ?? 0n;
 }
 
-function accountOf(row: Omit<SignedInRow, "user_id" | "email">): Account {
-  return {
-    id: row.account_id,
-    name: row.name,
-    plan: row.plan,
-    state: row.state,
-    createdAt: row.created_at,
-  };
+async function updateAccount(transaction: Transaction, account: Account): Promise<void> {
+  const { suspension, ipRules, limits } = account;
+  await transaction`
+    update accounts
+    set plan = ${account.plan}, state = ${account.state},
+        suspended_at = ${suspension?.at ?? null}, suspension_reason = ${suspension?.reason ?? null},
+        ip_rules = ${transaction.json([...ipRules.networks])}, ip_rules_mode = ${ipRules.mode},
+        requests_per_minute = ${limits.requestsPerMinute}, tokens_per_minute = ${limits.tokensPerMinute},
+        concurrent_requests = ${limits.concurrentRequests}
+    where id = ${account.id}`;
+}
+
+function listedColumns(sql: Database) {
+  // Uses users_by_account and keys_active_name_unique.
+  return sql`
+    (select coalesce(jsonb_agg(jsonb_build_object('id', users.id, 'email', users.email) order by users.id), '[]')
+     from users where users.account_id = accounts.id) as users,
+    (select count(*) from keys where keys.account_id = accounts.id and keys.state = 'active') as active_keys`;
+}
+
+function listedOf(row: ListedRow): ListedAccount {
+  return { ...accountOf(row), users: row.users, activeKeys: Number(row.active_keys) };
 }

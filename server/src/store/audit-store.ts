@@ -27,6 +27,7 @@ interface EntryRow {
   latency_ms: number;
   time_to_first_token_ms: number | null;
   source_ip: string | null;
+  would_refuse: ErrorCode | null;
 }
 
 /** Audit entries in Postgres. */
@@ -58,23 +59,52 @@ export class PostgresAudit implements EntrySink, EntryReader {
       latency_ms: entry.latencyMs,
       time_to_first_token_ms: entry.timeToFirstTokenMs,
       source_ip: entry.sourceIp,
+      would_refuse: entry.wouldRefuse,
     }));
     // One parameter for the whole batch: 50,000 rows a second where an insert for each row makes a few thousand.
+    // What keys are used for is counted from the rows that were inserted, so a replayed batch counts once; keys in
+    // order, so that two nodes' batches wait for each other instead of locking each other out.
     await this.#database`
-      insert into audit_entries (
-        id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
-        prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip
+      with inserted as (
+        insert into audit_entries (
+          id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
+          prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
+          would_refuse
+        )
+        select
+          id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
+          prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
+          would_refuse
+        from jsonb_to_recordset(${this.#database.json(rows)}) as row (
+          id uuid, account_id uuid, key uuid, key_id text, at timestamptz, endpoint text, model text, upstream text,
+          status integer, error_code text, end_reason text, usage_source text, prompt_tokens bigint,
+          completion_tokens bigint, cached_tokens bigint, cost_nano_usd bigint, latency_ms integer,
+          time_to_first_token_ms integer, source_ip inet, would_refuse text
+        )
+        on conflict (id) do nothing
+        returning id, key, at, source_ip
+      ),
+      used as (
+        insert into key_usage (key, requests, last_used_at, last_used_ip)
+        select key, count(*), max(at), (array_agg(source_ip order by id desc))[1]
+        from inserted group by key order by key
+        on conflict (key) do update set
+          requests = key_usage.requests + excluded.requests,
+          last_used_at = greatest(key_usage.last_used_at, excluded.last_used_at),
+          last_used_ip = case
+            when excluded.last_used_at >= key_usage.last_used_at then excluded.last_used_ip
+            else key_usage.last_used_ip
+          end
+      ),
+      minutes as (
+        insert into key_usage_minutes (key, minute, requests)
+        select key, date_trunc('minute', at), count(*) from inserted group by 1, 2 order by 1, 2
+        on conflict (key, minute) do update set requests = key_usage_minutes.requests + excluded.requests
       )
-      select
-        id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
-        prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip
-      from jsonb_to_recordset(${this.#database.json(rows)}) as row (
-        id uuid, account_id uuid, key uuid, key_id text, at timestamptz, endpoint text, model text, upstream text,
-        status integer, error_code text, end_reason text, usage_source text, prompt_tokens bigint,
-        completion_tokens bigint, cached_tokens bigint, cost_nano_usd bigint, latency_ms integer,
-        time_to_first_token_ms integer, source_ip inet
-      )
-      on conflict (id) do nothing`;
+      insert into key_addresses (key, source_ip, last_seen_at)
+      select key, source_ip, max(at) from inserted where source_ip is not null group by 1, 2 order by 1, 2
+      on conflict (key, source_ip) do update
+        set last_seen_at = greatest(key_addresses.last_seen_at, excluded.last_seen_at)`;
   }
 
   async listEntries(
@@ -88,7 +118,7 @@ export class PostgresAudit implements EntrySink, EntryReader {
              entries.endpoint, entries.model, entries.upstream, entries.status, entries.error_code,
              entries.end_reason, entries.usage_source, entries.prompt_tokens, entries.completion_tokens,
              entries.cached_tokens, entries.cost_nano_usd, entries.latency_ms, entries.time_to_first_token_ms,
-             host(entries.source_ip) as source_ip
+             host(entries.source_ip) as source_ip, entries.would_refuse
       from audit_entries entries
       join keys on keys.id = entries.key
       where entries.account_id = ${accountId}
@@ -121,6 +151,7 @@ function entryOf(row: EntryRow): ListedEntry {
     latencyMs: row.latency_ms,
     timeToFirstTokenMs: row.time_to_first_token_ms,
     sourceIp: row.source_ip,
+    wouldRefuse: row.would_refuse,
   };
 }
 

@@ -18,6 +18,8 @@ export type DatabaseAddress =
 export interface DatabaseOptions {
   readonly maxConnections: number;
   readonly connectTimeoutS: number;
+  /** Whether a connection stays open for as long as it can, whatever it does. */
+  readonly keepOpen?: boolean;
 }
 
 /** Opens a pool. Nothing is connected until the first query. */
@@ -25,7 +27,8 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   const settings = {
     max: options.maxConnections,
     connect_timeout: options.connectTimeoutS,
-    idle_timeout: 60,
+    idle_timeout: options.keepOpen === true ? 0 : 60,
+    ...(options.keepOpen === true ? { max_lifetime: null } : {}),
     // Arrays are never sent as parameters (batches go as jsonb), so the look-up of their types can be saved.
     fetch_types: false,
     types: { bigint: postgres.BigInt },

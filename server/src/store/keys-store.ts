@@ -1,8 +1,19 @@
 import type { KeyLookup } from "../access/access.ts";
-import type { ACTIVE_KEY_LIMITS, AccountId, Plan } from "../accounts/account.ts";
+import type { AccountId, AccountState, IpRules, Plan } from "../accounts/account.ts";
+import type { ActionName, Actor } from "../accounts/action.ts";
 import type { Key, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../keys/key.ts";
-import type { CreateOutcome, KeyStore, NewKey } from "../keys/keys.ts";
+import type { CreateOutcome, CreationRules, KeyStore, NewKey } from "../keys/keys.ts";
+import { recordAction } from "./actions-store.ts";
 import { type Database, type Transaction, violatesUnique } from "./database.ts";
+import {
+  rotationOf,
+  type SuccessorRow,
+  type UsageRow,
+  usageColumns,
+  usageJoins,
+  usageOf,
+} from "./key-usage.ts";
+import { raiseVersion } from "./versions-store.ts";
 
 interface KeyRow {
   id: KeyUuid;
@@ -11,7 +22,10 @@ interface KeyRow {
   state: KeyState;
   created_at: Date;
   revoked_at: Date | null;
+  replaces: KeyUuid | null;
 }
+
+type ListedRow = KeyRow & UsageRow & SuccessorRow;
 
 /** Keys in Postgres. */
 export class PostgresKeys implements KeyStore, KeyLookup {
@@ -29,101 +43,207 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         key_id: string;
         key_state: KeyState;
         account: AccountId;
-        account_state: KeySnapshot["account"]["state"];
+        account_state: AccountState;
         plan: Plan;
+        ip_rules: readonly string[];
+        ip_rules_mode: IpRules["mode"];
         version: bigint;
       }[]
     >`
-      select keys.id as key, keys.key_id, keys.state as key_state,
-             accounts.id as account, accounts.state as account_state, accounts.plan, accounts.version
+      select keys.id as key, keys.key_id, keys.state as key_state, accounts.id as account,
+             accounts.state as account_state, accounts.plan, accounts.ip_rules, accounts.ip_rules_mode, accounts.version
       from keys
       join accounts on accounts.id = keys.account_id
       where keys.digest = ${digest}`;
     if (row === undefined) return null;
     return {
       key: { id: row.key, keyId: row.key_id, state: row.key_state },
-      account: { id: row.account, state: row.account_state, plan: row.plan, version: row.version },
+      account: {
+        id: row.account,
+        state: row.account_state,
+        plan: row.plan,
+        ipRules: { mode: row.ip_rules_mode, networks: row.ip_rules },
+        version: row.version,
+      },
     };
   }
 
-  async createKey(key: NewKey, limits: typeof ACTIVE_KEY_LIMITS): Promise<CreateOutcome> {
+  async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
     try {
       return await this.#database.begin(async (transaction) => {
-        // Raising the version first locks the account's row: two creations count the active keys one after the other.
-        const { version, plan } = await raiseVersion(transaction, key.accountId);
-        const limit = limits[plan];
+        // Locks the account's row: two creations count the active keys one after the other. A key that nobody could
+        // have used yet bears on no decision, so the version stays.
+        const [account] = await transaction<{ plan: Plan; state: AccountState }[]>`
+          select plan, state from accounts where id = ${key.accountId} for update`;
+        if (account === undefined) throw new Error("the account does not exist");
+        if (account.state === "suspended") return { kind: "suspended" };
+        const again = await issueAgain(transaction, key, rules, by);
+        if (again !== null) return again;
+        const refusal =
+          key.rotation === null ? null : await mayReplace(transaction, key, key.rotation.replaces);
+        if (refusal !== null) return refusal;
+        const limit = rules.activeKeyLimits[account.plan];
         if (limit !== null && (await countActive(transaction, key.accountId)) >= limit) {
-          throw new LimitReached(limit);
+          return { kind: "limit-reached", limit };
         }
-        const [row] = await transaction<KeyRow[]>`
-          insert into keys (id, account_id, name, key_id, digest, created_at)
-          values (${key.id}, ${key.accountId}, ${key.name}, ${key.keyId}, ${key.digest}, ${key.createdAt})
-          returning id, name, key_id, state, created_at, revoked_at`;
-        if (row === undefined) throw new Error("insert into keys returned no row");
-        return { kind: "created", key: keyOf(row), version } as const;
+        return { kind: "created", key: await insertKey(transaction, key, by) };
       });
     } catch (error) {
-      if (error instanceof LimitReached) return { kind: "limit-reached", limit: error.limit };
       if (violatesUnique(error, "keys_active_name_unique")) return { kind: "name-taken" };
       if (violatesUnique(error, "keys_key_id_unique")) return { kind: "key-id-taken" };
       throw error;
     }
   }
 
-  async listKeys(accountId: AccountId): Promise<readonly ListedKey[]> {
-    // The last use is one step down audit_entries_by_key for each key.
-    const rows = await this.#database<(KeyRow & { last_used_at: Date | null })[]>`
-      select keys.id, keys.name, keys.key_id, keys.state, keys.created_at, keys.revoked_at, last.at as last_used_at
-      from keys
-      left join lateral (
-        select at from audit_entries where audit_entries.key = keys.id order by id desc limit 1
-      ) last on true
-      where keys.account_id = ${accountId}
-      order by keys.created_at desc, keys.id desc`;
-    return rows.map((row) => ({ ...keyOf(row), lastUsedAt: row.last_used_at }));
+  async listKeys(accountId: AccountId, now: Date): Promise<readonly ListedKey[]> {
+    return this.#list(accountId, null, now);
+  }
+
+  async findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null> {
+    const [found] = await this.#list(accountId, id, now);
+    return found ?? null;
   }
 
   async revokeKey(
     accountId: AccountId,
     id: KeyUuid,
+    by: Actor,
     now: Date,
   ): Promise<{ readonly key: Key; readonly version: bigint } | null> {
     return this.#database.begin(async (transaction) => {
-      const { version } = await raiseVersion(transaction, accountId);
+      const isOwn = transaction`select state from keys where id = ${id} and account_id = ${accountId}`;
+      if ((await isOwn).length === 0) return null;
+      const version = await raiseVersion(transaction, accountId);
+      // Asked again under the account's lock: of two revocations at once, one is recorded.
+      const [found] = await transaction<{ state: KeyState }[]>`select state from keys where id = ${id}`;
       const [row] = await transaction<KeyRow[]>`
-        update keys
-        set state = 'revoked', revoked_at = coalesce(revoked_at, ${now})
-        where id = ${id} and account_id = ${accountId}
-        returning id, name, key_id, state, created_at, revoked_at`;
-      return row === undefined ? null : { key: keyOf(row), version };
+        update keys set state = 'revoked', revoked_at = coalesce(revoked_at, ${now})
+        where id = ${id}
+        returning ${keyColumns(transaction)}`;
+      if (found === undefined || row === undefined) throw new Error("update of keys returned no row");
+      const key = keyOf(row);
+      if (found.state === "active") await recordKeyAction(transaction, "key.revoke", accountId, by, now, key);
+      return { key, version };
     });
   }
-}
 
-/** Rolls the transaction back: a refused creation must not raise the version. */
-class LimitReached extends Error {
-  readonly limit: number;
-
-  constructor(limit: number) {
-    super("key limit reached");
-    this.limit = limit;
+  async #list(accountId: AccountId, id: KeyUuid | null, now: Date): Promise<readonly ListedKey[]> {
+    const sql = this.#database;
+    // Uses keys_key_id_unique, by account, and keys_by_replaced.
+    const rows = await sql<ListedRow[]>`
+      select ${keyColumns(sql)}, ${usageColumns(sql, now)},
+             successor.id as successor, successor.created_at as successor_created_at, successor.quiet_after_s
+      from keys
+      ${usageJoins(sql, now)}
+      left join lateral (
+        select next.id, next.created_at, next.quiet_after_s from keys next
+        where next.replaces = keys.id and next.state = 'active'
+        order by next.id desc limit 1
+      ) successor on true
+      where keys.account_id = ${accountId} ${id === null ? sql`` : sql`and keys.id = ${id}`}
+      order by keys.created_at desc, keys.id desc`;
+    return rows.map((row) => ({
+      ...keyOf(row),
+      usage: usageOf(row),
+      rotation: rotationOf(row, row.last_used_at, now),
+    }));
   }
 }
 
-async function raiseVersion(
+/** What becomes of a call that has created a key before; `null` when it has not. */
+async function issueAgain(
   transaction: Transaction,
+  key: NewKey,
+  rules: CreationRules,
+  by: Actor,
+): Promise<CreateOutcome | null> {
+  if (key.idempotencyDigest === null) return null;
+  const [row] = await transaction<(KeyRow & { issued_at: Date; used: boolean })[]>`
+    select ${keyColumns(transaction)}, keys.issued_at,
+           exists (select from key_usage where key_usage.key = keys.id) as used
+    from keys
+    where keys.account_id = ${key.accountId} and keys.idempotency_digest = ${key.idempotencyDigest}`;
+  if (row === undefined) return null;
+  const age = key.createdAt.getTime() - row.issued_at.getTime();
+  if (age > rules.replayableForMs) {
+    await transaction`update keys set idempotency_digest = null where id = ${row.id}`;
+    return null;
+  }
+  const earlier = keyOf(row);
+  if (row.name !== key.name || row.replaces !== (key.rotation?.replaces ?? null))
+    return { kind: "call-differs" };
+  if (row.state === "revoked" || row.used) return { kind: "call-created-used-key", key: earlier };
+  if (age < rules.answeringForMs) return { kind: "call-still-answering" };
+  const version = await raiseVersion(transaction, key.accountId);
+  const [issued] = await transaction<KeyRow[]>`
+    update keys set digest = ${key.digest}, key_id = ${key.keyId}, issued_at = ${key.createdAt} where id = ${row.id}
+    returning ${keyColumns(transaction)}`;
+  if (issued === undefined) throw new Error("update of keys returned no row");
+  await recordKeyAction(transaction, "key.reissue", key.accountId, by, key.createdAt, keyOf(issued));
+  return { kind: "reissued", key: keyOf(issued), version };
+}
+
+/** Why a key can't have a successor; `null` when it can. */
+async function mayReplace(
+  transaction: Transaction,
+  { accountId }: NewKey,
+  replaced: KeyUuid,
+): Promise<CreateOutcome | null> {
+  const [old] = await transaction<{ state: KeyState; successor: string | null }[]>`
+    select state, (
+      select name from keys next where next.replaces = keys.id and next.state = 'active' limit 1
+    ) as successor
+    from keys where id = ${replaced} and account_id = ${accountId}`;
+  if (old === undefined) return { kind: "no-such-key" };
+  if (old.state === "revoked") return { kind: "replaced-is-revoked" };
+  return old.successor === null ? null : { kind: "replaced-has-successor", successor: old.successor };
+}
+
+async function insertKey(transaction: Transaction, key: NewKey, by: Actor): Promise<Key> {
+  const [row] = await transaction<KeyRow[]>`
+    insert into keys
+      (id, account_id, name, key_id, digest, created_at, issued_at, idempotency_digest, replaces, quiet_after_s)
+    values
+      (${key.id}, ${key.accountId}, ${key.name}, ${key.keyId}, ${key.digest}, ${key.createdAt}, ${key.createdAt},
+       ${key.idempotencyDigest}, ${key.rotation?.replaces ?? null}, ${key.rotation?.quietAfterS ?? null})
+    returning ${keyColumns(transaction)}`;
+  if (row === undefined) throw new Error("insert into keys returned no row");
+  const created = keyOf(row);
+  const action = key.rotation === null ? "key.create" : "key.rotate";
+  await recordKeyAction(transaction, action, key.accountId, by, key.createdAt, created);
+  return created;
+}
+
+async function recordKeyAction(
+  transaction: Transaction,
+  action: ActionName,
   accountId: AccountId,
-): Promise<{ readonly version: bigint; readonly plan: Plan }> {
-  const [row] = await transaction<{ version: bigint; plan: Plan }[]>`
-    update accounts set version = version + 1 where id = ${accountId} returning version, plan`;
-  if (row === undefined) throw new Error("the account does not exist");
-  return row;
+  by: Actor,
+  at: Date,
+  { id, name, keyId, replaces }: Key,
+): Promise<void> {
+  const key = { id, name, keyId, ...(replaces === null ? {} : { replaces }) };
+  const isRevocation = action === "key.revoke";
+  await recordAction(transaction, {
+    at,
+    by,
+    accountId,
+    action,
+    reason: null,
+    before: isRevocation ? { ...key, state: "active" } : null,
+    after: { ...key, state: isRevocation ? "revoked" : "active" },
+  });
 }
 
 async function countActive(transaction: Transaction, accountId: AccountId): Promise<number> {
+  // Uses keys_active_name_unique.
   const [row] = await transaction<{ count: bigint }[]>`
     select count(*) as count from keys where account_id = ${accountId} and state = 'active'`;
   return Number(row?.count ?? 0n);
+}
+
+function keyColumns(sql: Database | Transaction) {
+  return sql`keys.id, keys.name, keys.key_id, keys.state, keys.created_at, keys.revoked_at, keys.replaces`;
 }
 
 function keyOf(row: KeyRow): Key {
@@ -134,5 +254,6 @@ function keyOf(row: KeyRow): Key {
     state: row.state,
     createdAt: row.created_at,
     revokedAt: row.revoked_at,
+    replaces: row.replaces,
   };
 }

@@ -1,0 +1,172 @@
+import { v7 as uuidv7 } from "uuid";
+import type { IpRuleBook, IpVerdict } from "../access/ip-rules.ts";
+import { parseNetworks } from "../access/networks.ts";
+import type { Publisher } from "../admission/publisher.ts";
+import { Failure } from "../errors/failure.ts";
+import { randomBase62 } from "../secrets/oslo.ts";
+import { ACTIVE_KEY_LIMITS, type Account, type AccountId, type IpRules, type Plan } from "./account.ts";
+import { type AccountChange, noticesOf } from "./account-change.ts";
+import type { Action, ActionId, ActionReader, Actor } from "./action.ts";
+import { addressTaken, type SignIn } from "./sign-in.ts";
+import type { NewAccount, User } from "./user.ts";
+
+export type LedgerEntryId = string & { readonly __id: "ledger-entry" };
+
+/** Credits given to an account, or taken back. */
+export interface CreditGrant {
+  readonly id: LedgerEntryId;
+  readonly accountId: AccountId;
+  readonly at: Date;
+  /** Negative: a correction downwards. Never 0. */
+  readonly amountNanoUsd: bigint;
+  readonly reason: string;
+}
+
+/** An account as operators see it in a list. */
+export interface ListedAccount extends Account {
+  readonly users: readonly User[];
+  readonly activeKeys: number;
+}
+
+export interface AccountDetails extends ListedAccount {
+  readonly balanceNanoUsd: bigint;
+}
+
+/** What administering accounts needs of the store. */
+export interface AccountAdminStore {
+  /** By name or user's address, from their beginning, in any case; or by id. In order of id, newest first. */
+  searchAccounts(search: string, before: AccountId | null, limit: number): Promise<readonly ListedAccount[]>;
+  findAccountDetails(id: AccountId): Promise<AccountDetails | null>;
+  /** @returns `null` when the e-mail address is taken. */
+  createAccount(account: NewAccount, plan: Plan, by: Actor): Promise<AccountId | null>;
+  /**
+   * Changes an account, records it and raises the version, in one transaction. A change that changes nothing is not
+   * recorded. @returns `null` when there is no such account.
+   */
+  changeAccount(
+    id: AccountId,
+    change: AccountChange,
+    record: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
+  ): Promise<ChangedAccount | null>;
+  /** @returns the balance after it, or `null` when there is no such account. */
+  grantCredits(grant: CreditGrant, by: Actor): Promise<bigint | null>;
+}
+
+export interface ChangedAccount {
+  readonly before: Account;
+  readonly after: Account;
+  readonly activeKeys: number;
+  readonly version: bigint;
+}
+
+export interface AccountAdminParts {
+  readonly store: AccountAdminStore;
+  readonly actions: ActionReader;
+  readonly publisher: Publisher;
+  readonly signIn: SignIn;
+  readonly ipRules: IpRuleBook;
+  readonly now: () => Date;
+}
+
+/** What an operator does with accounts. Everything that changes something is recorded. */
+export class AccountAdmin {
+  readonly #parts: AccountAdminParts;
+
+  constructor(parts: AccountAdminParts) {
+    this.#parts = parts;
+  }
+
+  /** A page of accounts, newest first. */
+  async list(
+    search: string,
+    cursor: AccountId | null,
+    limit: number,
+  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: AccountId | null }> {
+    const found = await this.#parts.store.searchAccounts(search.trim(), cursor, limit + 1);
+    const accounts = found.slice(0, limit);
+    return { accounts, nextCursor: found.length > limit ? (accounts.at(-1)?.id ?? null) : null };
+  }
+
+  /** @throws {Failure} `not_found` */
+  async get(id: AccountId): Promise<AccountDetails> {
+    return (await this.#parts.store.findAccountDetails(id)) ?? noSuchAccount();
+  }
+
+  /**
+   * Makes an account for somebody, also where signing up is closed.
+   *
+   * @returns the first user's password, shown once. @throws {Failure} `conflict` when the address is taken.
+   */
+  async create(
+    by: Actor,
+    request: { readonly email: string; readonly accountName: string; readonly plan: Plan },
+  ): Promise<{ readonly account: AccountDetails; readonly password: string }> {
+    const password = randomBase62(20);
+    const fresh = await this.#parts.signIn.newAccount({ ...request, password });
+    const id = await this.#parts.store.createAccount(fresh, request.plan, by);
+    if (id === null) throw addressTaken();
+    return { account: await this.get(id), password };
+  }
+
+  /**
+   * Once this has resolved no node admits a request by what was before it.
+   *
+   * @returns the account, and what the operator should know: a sentence each.
+   * @throws {Failure} `not_found`; `server_is_overloaded` when not all nodes could be told yet.
+   */
+  async change(
+    by: Actor,
+    id: AccountId,
+    change: AccountChange,
+    reason: string | null = null,
+  ): Promise<{ readonly account: Account; readonly notices: readonly string[] }> {
+    const record = { by, at: this.#parts.now(), reason };
+    const outcome = (await this.#parts.store.changeAccount(id, change, record)) ?? noSuchAccount();
+    await this.#parts.publisher.publish(id, outcome.version);
+    const { before, after, activeKeys } = outcome;
+    return { account: after, notices: noticesOf(before, after, activeKeys, ACTIVE_KEY_LIMITS[after.plan]) };
+  }
+
+  /** Whether a request from an address would pass an account's rules, or others that are to be tried first. */
+  async tryIpRules(id: AccountId, address: string, proposed: IpRules | null): Promise<IpVerdict> {
+    const account = await this.get(id);
+    // Proposed rules are tried as if they were enforced: that is what there is to know before one sets them.
+    return proposed === null
+      ? this.#parts.ipRules.judge(account, address)
+      : this.#parts.ipRules.judge({ plan: "enterprise", ipRules: proposed }, address);
+  }
+
+  /** @throws {Failure} `not_found` */
+  async grantCredits(
+    by: Actor,
+    accountId: AccountId,
+    amountNanoUsd: bigint,
+    reason: string,
+  ): Promise<{ readonly balanceNanoUsd: bigint }> {
+    const id = uuidv7() as LedgerEntryId;
+    const grant = { id, accountId, at: this.#parts.now(), amountNanoUsd, reason };
+    return { balanceNanoUsd: (await this.#parts.store.grantCredits(grant, by)) ?? noSuchAccount() };
+  }
+
+  /** What was done, newest first: to one account, or to all. */
+  async listActions(
+    accountId: AccountId | null,
+    cursor: ActionId | null,
+    limit: number,
+  ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: ActionId | null }> {
+    const found = await this.#parts.actions.listActions(accountId, cursor, limit + 1);
+    const actions = found.slice(0, limit);
+    return { actions, nextCursor: found.length > limit ? (actions.at(-1)?.id ?? null) : null };
+  }
+}
+
+/** @throws {Failure} `invalid_request` naming the first that is neither an address nor a block. */
+export function requireNetworks(networks: readonly string[]): readonly string[] {
+  const [problem] = parseNetworks(networks).problems;
+  if (problem === undefined) return networks;
+  throw new Failure("invalid_request", `networks: ${problem}`, { param: "networks" });
+}
+
+function noSuchAccount(): never {
+  throw new Failure("not_found", "There is no such account. Search for it to find the id.", { param: "id" });
+}

@@ -1,0 +1,82 @@
+import type { Account, IpRules, LimitOverrides, Plan } from "./account.ts";
+import type { ActionState } from "./action.ts";
+
+/** What an operator may change about an account. */
+export type AccountChange =
+  | { readonly action: "account.suspend"; readonly reason: string }
+  | { readonly action: "account.reinstate" }
+  | { readonly action: "account.setPlan"; readonly plan: Plan }
+  | { readonly action: "account.setIpRules"; readonly ipRules: IpRules }
+  | { readonly action: "account.setLimits"; readonly limits: LimitOverrides };
+
+/** The account after a change. */
+export function changed(account: Account, change: AccountChange, now: Date): Account {
+  switch (change.action) {
+    case "account.suspend":
+      // A suspended account stays suspended since when it was; the reason may be put better.
+      return {
+        ...account,
+        state: "suspended",
+        suspension: { at: account.suspension?.at ?? now, reason: change.reason },
+      };
+    case "account.reinstate":
+      return { ...account, state: "active", suspension: null };
+    case "account.setPlan":
+      return { ...account, plan: change.plan };
+    case "account.setIpRules":
+      return { ...account, ipRules: change.ipRules };
+    case "account.setLimits":
+      return { ...account, limits: change.limits };
+  }
+}
+
+/** What a change did to an account, for its record; `null` when it did nothing. */
+export function differenceOf(
+  before: Account,
+  after: Account,
+): { readonly before: ActionState; readonly after: ActionState } | null {
+  const parts = ["plan", "state", "suspension", "ipRules", "limits"] as const;
+  const differing = parts.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(after[part]));
+  if (differing.length === 0) return null;
+  const pick = (account: Account) => Object.fromEntries(differing.map((part) => [part, account[part]]));
+  return { before: pick(before), after: pick(after) };
+}
+
+/** What whoever changed an account should know beyond that it worked: a sentence each. */
+export function noticesOf(
+  before: Account,
+  after: Account,
+  activeKeys: number,
+  keyLimit: number | null,
+): string[] {
+  const notices: string[] = [];
+  const hasRules = after.ipRules.networks.length > 0;
+  if (before.plan !== after.plan) {
+    if (hasRules && before.plan === "enterprise") {
+      notices.push(
+        "The account's IP rules are kept but no longer enforced: they belong to the enterprise plan. Its keys work from every address now.",
+      );
+    }
+    if (hasRules && after.plan === "enterprise") {
+      notices.push(
+        after.ipRules.mode === "enforce"
+          ? "The account's IP rules are enforced from now on."
+          : "The account's IP rules are in force from now on, and only report.",
+      );
+    }
+    if (keyLimit !== null && activeKeys > keyLimit) {
+      notices.push(
+        `The account has ${activeKeys} active keys and its plan allows ${keyLimit}: all of them go on working, and no new one can be created until fewer are active.`,
+      );
+    }
+  }
+  if (before.ipRules !== after.ipRules && hasRules && after.plan !== "enterprise") {
+    notices.push("IP rules belong to the enterprise plan: these are kept and not enforced.");
+  }
+  return notices;
+}
+
+/** The operator's words for an action, where it has a reason of its own. */
+export function reasonOf(change: AccountChange, reason: string | null): string | null {
+  return change.action === "account.suspend" ? change.reason : reason;
+}

@@ -1,0 +1,129 @@
+import { v7 as uuidv7 } from "uuid";
+import { Failure } from "../errors/failure.ts";
+import { digestOf } from "../secrets/digest.ts";
+import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
+import type { UserId } from "./account.ts";
+import type { Actor } from "./action.ts";
+import type { SignedIn, Visit } from "./user.ts";
+
+/** The token's UUIDv7. Not its token ID, which is the last 4 characters of the token. */
+export type TokenUuid = string & { readonly __id: "management-token" };
+
+/** What lets a script do what its user may do in the dashboard. */
+export interface ManagementToken {
+  readonly id: TokenUuid;
+  readonly name: string;
+  /** Last 4 characters of the token. */
+  readonly tokenId: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  readonly lastUsedIp: string | null;
+}
+
+export interface NewManagementToken {
+  readonly id: TokenUuid;
+  readonly userId: UserId;
+  readonly name: string;
+  readonly tokenId: string;
+  readonly digest: Uint8Array;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+export interface ManagementTokenStore {
+  /** @returns `false` when the user has `limit` tokens that hold. */
+  createToken(token: NewManagementToken, limit: number, by: Actor): Promise<boolean>;
+  listTokens(userId: UserId): Promise<readonly ManagementToken[]>;
+  /** Revoking a revoked token changes nothing. @returns `null` when the user has no such token. */
+  revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null>;
+  /** Whose token it is, as long as it holds; notes its use. */
+  useToken(
+    digest: Uint8Array,
+    visit: Visit,
+    now: Date,
+  ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn } | null>;
+}
+
+export interface CreatedManagementToken {
+  readonly id: TokenUuid;
+  readonly name: string;
+  readonly tokenId: string;
+  /** The whole token, here and never again. */
+  readonly token: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+const ACTIVE_TOKENS = 100;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Creating, listing, revoking and checking management tokens. */
+export class ManagementTokens {
+  readonly #store: ManagementTokenStore;
+  readonly #now: () => Date;
+
+  constructor(store: ManagementTokenStore, now: () => Date) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /**
+   * @param expiresInDays `null`: it holds until it is revoked.
+   * @throws {Failure} `key_limit_reached` when the user has too many.
+   */
+  async create(by: Actor, name: string, expiresInDays: number | null): Promise<CreatedManagementToken> {
+    const token = mintSecretString(TOKEN_PREFIX);
+    const createdAt = this.#now();
+    const fresh: NewManagementToken = {
+      id: uuidv7() as TokenUuid,
+      userId: by.userId,
+      name,
+      tokenId: token.slice(-4),
+      digest: digestOf(token),
+      createdAt,
+      expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS),
+    };
+    if (!(await this.#store.createToken(fresh, ACTIVE_TOKENS, by))) {
+      throw new Failure(
+        "key_limit_reached",
+        `You have ${ACTIVE_TOKENS} management tokens that hold. Revoke those that are not used any more.`,
+      );
+    }
+    const { id, tokenId, expiresAt } = fresh;
+    return { id, name, tokenId, token, createdAt, expiresAt };
+  }
+
+  list(userId: UserId): Promise<readonly ManagementToken[]> {
+    return this.#store.listTokens(userId);
+  }
+
+  /** Once this has resolved the token opens nothing. @throws {Failure} `not_found` */
+  async revoke(by: Actor, id: TokenUuid): Promise<ManagementToken> {
+    const revoked = await this.#store.revokeToken(by.userId, id, by, this.#now());
+    if (revoked !== null) return revoked;
+    throw new Failure("not_found", "You have no such management token. List them to find the id.", {
+      param: "id",
+    });
+  }
+
+  /**
+   * Whose token it is. Asked of the database at every call, so that revoking needs no word to other nodes.
+   *
+   * @throws {Failure} `invalid_management_token`
+   */
+  async identify(
+    token: string,
+    visit: Visit,
+  ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
+    const found = isSecretString(token, TOKEN_PREFIX)
+      ? await this.#store.useToken(digestOf(token), visit, this.#now())
+      : null;
+    if (found !== null) return found;
+    throw new Failure(
+      "invalid_management_token",
+      "The management token is mistyped, revoked or expired. Create another one in the dashboard.",
+    );
+  }
+}

@@ -1,0 +1,48 @@
+import type { Account, AccountId, UserId } from "./account.ts";
+
+export type SessionId = string & { readonly __id: "session" };
+
+/** A person who signs in. */
+export interface User {
+  readonly id: UserId;
+  /** Lower case. */
+  readonly email: string;
+}
+
+/** Who is at the dashboard: a user of an account, or an operator, who belongs to none. */
+export type SignedIn =
+  | { readonly role: "owner"; readonly user: User; readonly account: Account }
+  | { readonly role: "operator"; readonly user: User };
+
+/** From where and with what somebody calls. */
+export interface Visit {
+  /** `null` when a trusted proxy sent an address that can't be parsed. */
+  readonly sourceIp: string | null;
+  readonly userAgent: string | null;
+}
+
+/** A sign-in that still holds, as its user sees it. */
+export interface ListedSession extends Visit {
+  readonly id: SessionId;
+  readonly createdAt: Date;
+  /** To the minute. */
+  readonly lastSeenAt: Date;
+  readonly expiresAt: Date;
+}
+
+export interface NewUser {
+  readonly userId: UserId;
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly createdAt: Date;
+}
+
+export interface NewAccount extends NewUser {
+  readonly accountId: AccountId;
+  readonly accountName: string;
+}
+
+/** An address names one user however it is typed. */
+export function normaliseEmail(email: string): string {
+  return email.trim().toLowerCase();
+}

@@ -1,0 +1,22 @@
+const LONGEST = 64;
+const NUMBERED = /^(.*?) (\d{1,6})$/;
+
+/** A name for a key's successor: the old one's with the next number that no active key has. */
+export function successorName(name: string, taken: readonly string[]): string {
+  const [, base = name, number = "1"] = NUMBERED.exec(name) ?? [];
+  for (let next = Number(number) + 1; ; next++) {
+    const suffix = ` ${next}`;
+    const candidate = truncated(base, LONGEST - suffix.length) + suffix;
+    if (!taken.includes(candidate)) return candidate;
+  }
+}
+
+/** Whole characters only: half of a surrogate pair is no name. */
+function truncated(text: string, length: number): string {
+  let short = "";
+  for (const character of text) {
+    if (short.length + character.length > length) break;
+    short += character;
+  }
+  return short.trimEnd();
+}

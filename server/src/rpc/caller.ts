@@ -1,0 +1,73 @@
+import { type Access, ipBlocked, type Permission } from "../access/access.ts";
+import { readManagementToken } from "../access/bearer.ts";
+import type { IpRuleBook } from "../access/ip-rules.ts";
+import type { AccountId } from "../accounts/account.ts";
+import type { ManagementTokens, TokenUuid } from "../accounts/management-token.ts";
+import type { SignIn } from "../accounts/sign-in.ts";
+import type { SessionId, SignedIn, Visit } from "../accounts/user.ts";
+import { Failure } from "../errors/failure.ts";
+
+/** With what a call came. */
+export type RpcCaller =
+  | { readonly kind: "nobody" }
+  | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }
+  | { readonly kind: "management-token"; readonly id: TokenUuid; readonly signedIn: SignedIn }
+  | { readonly kind: "key"; readonly permission: Permission };
+
+export interface CallerParts {
+  readonly access: Access;
+  readonly ipRules: IpRuleBook;
+  readonly managementTokens: ManagementTokens;
+  readonly signIn: SignIn;
+}
+
+/**
+ * Who calls. An `Authorization` header decides if there is one: what a script says of itself comes before what a browser
+ * sends along.
+ *
+ * @throws {Failure | RefusedCaller} when what was sent opens nothing, or may not from here.
+ */
+export async function callerOf(
+  parts: CallerParts,
+  request: Request,
+  sessionToken: string | null,
+  visit: Visit,
+): Promise<RpcCaller> {
+  const header = request.headers.get("authorization");
+  if (header !== null) {
+    const token = readManagementToken([header]);
+    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, visit)) };
+    const { access } = parts;
+    return { kind: "key", permission: await access.confirm(await access.identify([header]), visit.sourceIp) };
+  }
+  const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
+  return session === null ? { kind: "nobody" } : { kind: "session", ...session };
+}
+
+/**
+ * The account that a management token may act for.
+ *
+ * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `ip_blocked`.
+ */
+export async function accountOfToken(parts: CallerParts, token: string, visit: Visit): Promise<AccountId> {
+  const { signedIn } = await useToken(parts, token, visit);
+  if (signedIn.role === "owner") return signedIn.account.id;
+  throw new Failure(
+    "permission_denied",
+    "Operators have no account of their own. Use the operator procedures.",
+  );
+}
+
+/** A token is held to the account's IP rules like a key: a leaked one must not mint keys from anywhere. */
+async function useToken(
+  { managementTokens, ipRules }: CallerParts,
+  token: string,
+  visit: Visit,
+): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
+  const used = await managementTokens.identify(token, visit);
+  const { signedIn } = used;
+  if (signedIn.role === "owner" && ipRules.judge(signedIn.account, visit.sourceIp) === "blocked") {
+    throw ipBlocked(visit.sourceIp);
+  }
+  return used;
+}

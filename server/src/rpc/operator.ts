@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
+import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
+import type { ActionId } from "../accounts/action.ts";
+import type { SignIn } from "../accounts/sign-in.ts";
+import { accountNameInput, emailInput } from "./auth.ts";
+import { ipAddress } from "./inputs.ts";
+import { operatorProcedure, router } from "./trpc.ts";
+
+const accountId = z.uuid().transform((text) => text as AccountId);
+const reason = z.string().trim().min(1, "must not be empty").max(500);
+const MAX_NETWORKS = 1_000;
+const limit = z.number().int().min(1).max(1_000_000_000).nullable();
+/** 9 million USD: what a bigint column holds, with room to add. */
+const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
+
+const ipRules = z
+  .strictObject({
+    mode: z.enum(["enforce", "report"]).default("enforce"),
+    networks: z.array(z.string().trim().max(64)).max(MAX_NETWORKS),
+  })
+  .transform(({ mode, networks }): IpRules => ({ mode, networks: requireNetworks(networks) }));
+
+export interface OperatorServices {
+  readonly accountAdmin: AccountAdmin;
+  readonly signIn: SignIn;
+}
+
+/** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
+export function operatorRouter({ accountAdmin, signIn }: OperatorServices) {
+  return router({
+    accounts: router({
+      /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
+      list: operatorProcedure
+        .input(
+          z
+            .strictObject({
+              search: z.string().max(254).default(""),
+              cursor: accountId.optional(),
+              direction: z.literal("forward").optional(),
+              limit: z.number().int().min(1).max(200).default(50),
+            })
+            .default({ search: "", limit: 50 }),
+        )
+        .query(({ input }) => accountAdmin.list(input.search, input.cursor ?? null, input.limit)),
+
+      get: operatorProcedure
+        .input(z.strictObject({ id: accountId }))
+        .query(({ input }) => accountAdmin.get(input.id)),
+
+      /** Also where signing up is closed. The answer holds the first user's password, this once. */
+      create: operatorProcedure
+        .input(
+          z.strictObject({
+            email: emailInput,
+            accountName: accountNameInput,
+            plan: z.enum(PLANS).default("free"),
+          }),
+        )
+        .mutation(({ ctx, input }) => accountAdmin.create(ctx.actor, input)),
+
+      /** When this has answered, every request of the account is refused. */
+      suspend: operatorProcedure
+        .input(z.strictObject({ id: accountId, reason }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(ctx.actor, input.id, { action: "account.suspend", reason: input.reason }),
+        ),
+
+      reinstate: operatorProcedure
+        .input(z.strictObject({ id: accountId, reason: reason.optional() }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }, input.reason ?? null),
+        ),
+
+      /** A plan with fewer keys keeps those that there are. `notices` says what else comes with it. */
+      setPlan: operatorProcedure
+        .input(z.strictObject({ id: accountId, plan: z.enum(PLANS), reason: reason.optional() }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(
+            ctx.actor,
+            input.id,
+            { action: "account.setPlan", plan: input.plan },
+            input.reason ?? null,
+          ),
+        ),
+
+      setIpRules: operatorProcedure
+        .input(z.strictObject({ id: accountId, rules: ipRules, reason: reason.optional() }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(
+            ctx.actor,
+            input.id,
+            { action: "account.setIpRules", ipRules: input.rules },
+            input.reason ?? null,
+          ),
+        ),
+
+      /** Would this address pass? By the account's rules, or by `rules` before they are set. */
+      tryIpRules: operatorProcedure
+        .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
+        .query(async ({ input }) => ({
+          verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),
+        })),
+
+      /** `null`: as the plan says. */
+      setLimits: operatorProcedure
+        .input(
+          z.strictObject({
+            id: accountId,
+            limits: z.strictObject({
+              requestsPerMinute: limit,
+              tokensPerMinute: limit,
+              concurrentRequests: limit,
+            }),
+            reason: reason.optional(),
+          }),
+        )
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(
+            ctx.actor,
+            input.id,
+            { action: "account.setLimits", limits: input.limits },
+            input.reason ?? null,
+          ),
+        ),
+
+      /** A negative amount takes credits back. */
+      grantCredits: operatorProcedure
+        .input(
+          z.strictObject({
+            id: accountId,
+            amountNanoUsd: z
+              .bigint()
+              .refine((amount) => amount !== 0n, "must not be 0")
+              .refine(
+                (amount) => amount >= -MAX_GRANT_NANO_USD && amount <= MAX_GRANT_NANO_USD,
+                "must be at most 9 million USD",
+              ),
+            reason,
+          }),
+        )
+        .mutation(({ ctx, input }) =>
+          accountAdmin.grantCredits(ctx.actor, input.id, input.amountNanoUsd, input.reason),
+        ),
+    }),
+
+    users: router({
+      /** For a user who lost their password. The answer holds the new one, this once. */
+      resetPassword: operatorProcedure
+        .input(z.strictObject({ email: emailInput }))
+        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
+    }),
+
+    /** Who changed what, in one account or everywhere, newest first. */
+    audit: operatorProcedure
+      .input(
+        z
+          .strictObject({
+            accountId: accountId.optional(),
+            cursor: z.uuid().optional(),
+            direction: z.literal("forward").optional(),
+            limit: z.number().int().min(1).max(200).default(50),
+          })
+          .default({ limit: 50 }),
+      )
+      .query(({ input }) =>
+        accountAdmin.listActions(
+          input.accountId ?? null,
+          (input.cursor ?? null) as ActionId | null,
+          input.limit,
+        ),
+      ),
+  });
+}

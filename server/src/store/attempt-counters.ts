@@ -1,0 +1,38 @@
+import { Redis } from "ioredis";
+import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
+import type { AttemptRule, CounterFactory } from "../accounts/attempts.ts";
+import type { RedisAdmissionStoreOptions } from "../admission/redis-store.ts";
+
+export interface AttemptCounters {
+  readonly counter: CounterFactory;
+  close(): Promise<void>;
+}
+
+/** Counters of a single node. */
+export function memoryCounters(): AttemptCounters {
+  return { counter: (rule) => new RateLimiterMemory(settingsOf(rule)), close: async () => {} };
+}
+
+/** Counters that all nodes share. While Redis is away each node counts for itself: guessing stays slow. */
+export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
+  const redis = new Redis(options.url, {
+    commandTimeout: options.commandTimeoutMs,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+  });
+  redis.on("error", (error: Error) => options.onError(error.message));
+  return {
+    counter: (rule) =>
+      new RateLimiterRedis({
+        ...settingsOf(rule),
+        keyPrefix: `${options.prefix}:${rule.keyPrefix}`,
+        storeClient: redis,
+        insuranceLimiter: new RateLimiterMemory(settingsOf(rule)),
+      }),
+    close: async () => redis.disconnect(),
+  };
+}
+
+function settingsOf({ keyPrefix, points, durationS }: AttemptRule) {
+  return { keyPrefix, points, duration: durationS };
+}

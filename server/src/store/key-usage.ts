@@ -1,0 +1,76 @@
+import type { KeyUsage, KeyUuid, Rotation } from "../keys/key.ts";
+import type { Database } from "./database.ts";
+
+/** The columns of a key's usage, as {@link usageColumns} names them. */
+export interface UsageRow {
+  last_used_at: Date | null;
+  last_used_ip: string | null;
+  addresses: bigint;
+  last_minute: bigint;
+  last_hour: bigint;
+  last_day: bigint;
+}
+
+/**
+ * What to select beside `keys` for {@link usageOf}. Each part is a look-up by the key's own index, whatever the number
+ * of entries: key_usage_pkey, key_addresses_pkey, key_usage_minutes_pkey, and audit_entries_by_key for the last minute,
+ * which whole minutes can't tell.
+ */
+export function usageColumns(sql: Database, now: Date) {
+  return sql`
+    key_usage.last_used_at, host(key_usage.last_used_ip) as last_used_ip,
+    (select count(*) from key_addresses where key_addresses.key = keys.id) as addresses,
+    (select count(*) from audit_entries
+     where audit_entries.key = keys.id and audit_entries.id >= ${firstIdAt(now.getTime() - 60_000)}::uuid) as last_minute,
+    minutes.last_hour, minutes.last_day`;
+}
+
+/** What {@link usageColumns} reads from. */
+export function usageJoins(sql: Database, now: Date) {
+  return sql`
+    left join key_usage on key_usage.key = keys.id
+    left join lateral (
+      select coalesce(sum(requests) filter (where minute >= ${now}::timestamptz - interval '61 minutes'), 0)::bigint as last_hour,
+             coalesce(sum(requests), 0)::bigint as last_day
+      from key_usage_minutes
+      where key_usage_minutes.key = keys.id and minute >= ${now}::timestamptz - interval '1441 minutes'
+    ) minutes on true`;
+}
+
+export function usageOf(row: UsageRow): KeyUsage {
+  return {
+    lastUsedAt: row.last_used_at,
+    lastUsedIp: row.last_used_ip,
+    addresses: Number(row.addresses),
+    requestsLastMinute: Number(row.last_minute),
+    requestsLastHour: Number(row.last_hour),
+    requestsLastDay: Number(row.last_day),
+  };
+}
+
+export interface SuccessorRow {
+  successor: KeyUuid | null;
+  successor_created_at: Date | null;
+  quiet_after_s: number | null;
+}
+
+/** How far the successor has taken over from a key that was last used then. */
+export function rotationOf(row: SuccessorRow, lastUsedAt: Date | null, now: Date): Rotation | null {
+  const { successor, successor_created_at: createdAt, quiet_after_s: quietAfterS } = row;
+  if (successor === null || createdAt === null || quietAfterS === null) return null;
+  const quietSince = lastUsedAt !== null && lastUsedAt > createdAt ? lastUsedAt : createdAt;
+  const isQuiet = now.getTime() - quietSince.getTime() >= quietAfterS * 1_000;
+  return { successorId: successor, quietAfterS, quietSince, isQuiet };
+}
+
+/** Deletes what is not asked for any more. Harmless at any time, on any node. */
+export async function dropOldUsage(database: Database, now: Date): Promise<void> {
+  await database`delete from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'`;
+  await database`delete from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'`;
+}
+
+/** The lowest UUIDv7 of a time: entries' ids begin with their milliseconds (RFC 9562, section 5.7). */
+function firstIdAt(ms: number): string {
+  const hex = Math.trunc(ms).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
+}

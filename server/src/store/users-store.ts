@@ -1,0 +1,213 @@
+import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../accounts/account.ts";
+import type { FoundSession, NewSession, UserChange, UserStore } from "../accounts/sign-in.ts";
+import type { ListedSession, NewAccount, NewUser, SessionId, SignedIn, Visit } from "../accounts/user.ts";
+import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
+import { recordAction } from "./actions-store.ts";
+import { type Database, type Transaction, violatesUnique } from "./database.ts";
+
+/** A user's row with that of their account, whose columns are all null for an operator. */
+export interface SignedInRow extends AccountRow {
+  user_id: UserId;
+  email: string;
+  role: SignedIn["role"];
+}
+
+/** Users and their sessions in Postgres. */
+export class PostgresUsers implements UserStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null> {
+    const by = { userId: account.userId, managementToken: null, sourceIp: visit.sourceIp };
+    const created = await unlessTaken(() =>
+      this.#database.begin(async (transaction) => {
+        await insertAccount(transaction, account, "free");
+        await recordAction(transaction, {
+          at: account.createdAt,
+          by,
+          accountId: account.accountId,
+          action: "user.signUp",
+          reason: null,
+          before: null,
+          after: { name: account.accountName, email: account.email },
+        });
+      }),
+    );
+    if (!created) return null;
+    const { userId: id, email } = account;
+    return { role: "owner", user: { id, email }, account: freshAccount(account) };
+  }
+
+  async createOperator({ userId, email, passwordHash, createdAt }: NewUser): Promise<SignedIn | null> {
+    const created = await unlessTaken(
+      () => this.#database`
+        insert into users (id, role, email, password_hash, created_at)
+        values (${userId}, 'operator', ${email}, ${passwordHash}, ${createdAt})`,
+    );
+    return created ? { role: "operator", user: { id: userId, email } } : null;
+  }
+
+  async findUser(
+    email: string,
+  ): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null> {
+    // Uses users_email_key.
+    const [row] = await this.#database<(SignedInRow & { password_hash: string })[]>`
+      select users.id as user_id, users.email, users.role, users.password_hash, ${accountColumns(this.#database)}
+      from users
+      left join accounts on accounts.id = users.account_id
+      where users.email = ${email}`;
+    return row === undefined ? null : { signedIn: signedInOf(row), passwordHash: row.password_hash };
+  }
+
+  async findPasswordHash(userId: UserId): Promise<string | null> {
+    const [row] = await this.#database<{ password_hash: string }[]>`
+      select password_hash from users where id = ${userId}`;
+    return row?.password_hash ?? null;
+  }
+
+  async changePassword(
+    userId: UserId,
+    passwordHash: string,
+    keep: SessionId | null,
+    change: UserChange,
+  ): Promise<void> {
+    await this.#database.begin(async (transaction) => {
+      await transaction`update users set password_hash = ${passwordHash} where id = ${userId}`;
+      await transaction`
+        delete from sessions
+        where user_id = ${userId} ${keep === null ? transaction`` : transaction`and id <> ${keep}`}`;
+      await recordUserChange(transaction, userId, change);
+    });
+  }
+
+  async createSession(session: NewSession): Promise<void> {
+    await this.#database`
+      insert into sessions (id, digest, user_id, created_at, last_seen_at, expires_at, source_ip, user_agent)
+      values (${session.id}, ${session.digest}, ${session.userId}, ${session.createdAt}, ${session.createdAt},
+              ${session.expiresAt}, ${session.sourceIp}, ${session.userAgent})`;
+    await this
+      .#database`delete from sessions where user_id = ${session.userId} and expires_at <= ${session.createdAt}`;
+  }
+
+  async findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null> {
+    // Uses sessions_pkey. Written at most once a minute for each session.
+    const [row] = await this.#database<(SignedInRow & { session: SessionId; seen_long_ago: boolean })[]>`
+      select sessions.id as session,
+             coalesce(sessions.last_seen_at, sessions.created_at) < ${now}::timestamptz - interval '1 minute'
+               as seen_long_ago,
+             users.id as user_id, users.email, users.role, ${accountColumns(this.#database)}
+      from sessions
+      join users on users.id = sessions.user_id
+      left join accounts on accounts.id = users.account_id
+      where sessions.digest = ${digest} and sessions.expires_at > ${now}`;
+    if (row === undefined) return null;
+    if (row.seen_long_ago) {
+      await this.#database`update sessions set last_seen_at = ${now} where digest = ${digest}`;
+    }
+    return { id: row.session, signedIn: signedInOf(row) };
+  }
+
+  async listSessions(userId: UserId, now: Date): Promise<readonly ListedSession[]> {
+    // Uses sessions_by_user.
+    const rows = await this.#database<
+      {
+        id: SessionId;
+        created_at: Date;
+        last_seen_at: Date | null;
+        expires_at: Date;
+        source_ip: string | null;
+        user_agent: string | null;
+      }[]
+    >`
+      select id, created_at, last_seen_at, expires_at, host(source_ip) as source_ip, user_agent
+      from sessions
+      where user_id = ${userId} and expires_at > ${now}
+      order by last_seen_at desc nulls last, created_at desc`;
+    return rows.map((row) => ({
+      id: row.id,
+      createdAt: row.created_at,
+      lastSeenAt: row.last_seen_at ?? row.created_at,
+      expiresAt: row.expires_at,
+      sourceIp: row.source_ip,
+      userAgent: row.user_agent,
+    }));
+  }
+
+  async deleteSession(userId: UserId, id: SessionId): Promise<boolean> {
+    const { count } = await this.#database`delete from sessions where id = ${id} and user_id = ${userId}`;
+    return count > 0;
+  }
+
+  async deleteSessions(userId: UserId, change: UserChange): Promise<void> {
+    await this.#database.begin(async (transaction) => {
+      await transaction`delete from sessions where user_id = ${userId}`;
+      await recordUserChange(transaction, userId, change);
+    });
+  }
+}
+
+async function recordUserChange(
+  transaction: Transaction,
+  userId: UserId,
+  { by, at, action }: UserChange,
+): Promise<void> {
+  const [user] = await transaction<{ email: string; account_id: Account["id"] | null }[]>`
+    select email, account_id from users where id = ${userId}`;
+  await recordAction(transaction, {
+    at,
+    by,
+    accountId: user?.account_id ?? null,
+    action,
+    reason: null,
+    before: null,
+    after: { email: user?.email ?? null },
+  });
+}
+
+/** An account and its first user, in a transaction. */
+export async function insertAccount(
+  transaction: Transaction,
+  account: NewAccount,
+  plan: Account["plan"],
+): Promise<void> {
+  await transaction`
+    insert into accounts (id, name, plan, created_at)
+    values (${account.accountId}, ${account.accountName}, ${plan}, ${account.createdAt})`;
+  await transaction`
+    insert into users (id, account_id, email, password_hash, created_at)
+    values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
+}
+
+/** @returns `false` when the e-mail address is somebody's. */
+export async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<boolean> {
+  try {
+    await insert();
+    return true;
+  } catch (error) {
+    if (violatesUnique(error, "users_email_key")) return false;
+    throw error;
+  }
+}
+
+export function signedInOf(row: SignedInRow): SignedIn {
+  const user = { id: row.user_id, email: row.email };
+  return row.role === "operator"
+    ? { role: "operator", user }
+    : { role: "owner", user, account: accountOf(row) };
+}
+
+function freshAccount(account: NewAccount): Account {
+  return {
+    id: account.accountId,
+    name: account.accountName,
+    plan: "free",
+    state: "active",
+    suspension: null,
+    ipRules: NO_IP_RULES,
+    limits: NO_OVERRIDES,
+    createdAt: account.createdAt,
+  };
+}
