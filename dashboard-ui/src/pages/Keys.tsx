@@ -106,7 +106,10 @@ export function Keys() {
                   </td>
                   <td className="actions">
                     {key.state === "active" ? (
-                      <Button aria-label={`Revoke ${key.name}`} onClick={() => setRevoking({ ...key, lastUsedAt: key.usage.lastUsedAt })}>
+                      <Button
+                        aria-label={`Revoke ${key.name}`}
+                        onClick={() => setRevoking({ ...key, lastUsedAt: key.usage.lastUsedAt })}
+                      >
                         Revoke
                       </Button>
                     ) : null}
