@@ -1,4 +1,5 @@
-// Bundles the server's own modules into one file (dependencies stay in node_modules), with its migrations beside it.
+// Bundles the server's own modules into one file, and the operator's command line into another (dependencies stay in
+// node_modules), with the migrations beside them.
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -8,8 +9,8 @@ const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${here}/
 
 rmSync(`${here}/dist`, { recursive: true, force: true });
 await build({
-  entryPoints: [`${here}/src/main.ts`],
-  outfile: `${here}/dist/main.js`,
+  entryPoints: [`${here}/src/main.ts`, `${here}/src/operator.ts`],
+  outdir: `${here}/dist`,
   bundle: true,
   platform: "node",
   target: "node20",

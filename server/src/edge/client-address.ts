@@ -1,5 +1,4 @@
-import ipaddr from "ipaddr.js";
-import type { Networks } from "../access/networks.ts";
+import { type Networks, parseAddress } from "../access/networks.ts";
 
 /**
  * The address that a request came from: the socket's, unless the socket's peer is a trusted proxy; then the
@@ -30,8 +29,7 @@ function withoutPort(hop: string): string {
   return dotted?.[1] ?? hop;
 }
 
+/** A zone names an interface of this host, not the peer: `fe80::1%eth0`. */
 function canonical(address: string): string | null {
-  const bare = address.split("%")[0] ?? address;
-  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return null;
-  return ipaddr.process(bare).toString();
+  return parseAddress(address.split("%", 1)[0] ?? address)?.toString() ?? null;
 }

@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { parseAddress } from "../access/networks.ts";
 
 /** A label, shown in lists and logs: no characters that would break or disguise a line. */
 export const label = z
@@ -13,10 +13,7 @@ export const label = z
 export const ipAddress = z
   .string()
   .trim()
-  .refine(
-    (text) => ipaddr.IPv4.isValidFourPartDecimal(text) || (text.includes(":") && ipaddr.IPv6.isValid(text)),
-    "must be an IPv4 or IPv6 address",
-  );
+  .refine((text) => parseAddress(text) !== null, "must be an IPv4 or IPv6 address");
 
 /** Random, and of one call's own: a UUID for example. */
 export const idempotencyKey = z

@@ -1,0 +1,260 @@
+import { type Command, Option } from "commander";
+import {
+  type Account,
+  type AccountId,
+  type IpRules,
+  type LimitOverrides,
+  PLANS,
+} from "../accounts/account.ts";
+import type { AccountDetails } from "../accounts/account-admin.ts";
+import { CliError } from "./cli-error.ts";
+import type { Client } from "./connection.ts";
+import { nanoUsdOf, usdOf } from "./money.ts";
+import { columns } from "./output.ts";
+import type { CommandParts } from "./run.ts";
+
+const ACCOUNT = "an account's id, or the e-mail address of one of its users";
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** `accounts …`: find, make and change accounts; and what else operators do for their users. */
+export function addAccountCommands(program: Command, { connection, output }: CommandParts): void {
+  const accounts = program.command("accounts").description("find, make and change accounts");
+  const reason = () => new Option("--reason <text>", "recorded with the change");
+  const plan = () => new Option("--plan <plan>").choices(PLANS);
+
+  /** Prints a changed account and what its operator should know. */
+  const printChange = ({ account, notices }: { account: Account; notices: readonly string[] }) =>
+    output().print({ account, notices }, [
+      ...columns(describe(account)),
+      ...notices.map((notice) => `! ${notice}`),
+    ]);
+
+  accounts
+    .command("list")
+    .description("newest first")
+    .option("--search <text>", "the beginning of a name or of a user's e-mail address, or an id", "")
+    .option("--limit <number>", "accounts a page, 1 to 200", "50")
+    .option("--cursor <cursor>", "of the page before")
+    .action(async (options: { search: string; limit: string; cursor?: string }) => {
+      const page = await connection()
+        .client()
+        .operator.accounts.list.query({
+          search: options.search,
+          limit: wholeNumber("--limit", options.limit),
+          ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
+        });
+      const rows = page.accounts.map((account) => [
+        account.id,
+        account.state,
+        account.plan,
+        `${account.activeKeys} keys`,
+        account.name,
+        account.users.map(({ email }) => email).join(", "),
+      ]);
+      const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
+      output().print(page, [...columns(rows), ...more]);
+    });
+
+  accounts
+    .command("get")
+    .argument("<account>", ACCOUNT)
+    .action(async (which: string) => {
+      const client = connection().client();
+      const account = await client.operator.accounts.get.query({ id: await idOf(client, which) });
+      output().print(account, describeDetails(account));
+    });
+
+  accounts
+    .command("create")
+    .description("make an account with its first user, whose password is shown this once")
+    .requiredOption("--email <address>")
+    .requiredOption("--name <text>")
+    .addOption(plan().default("free"))
+    .action(async (options: { email: string; name: string; plan: Account["plan"] }) => {
+      const created = await connection().client().operator.accounts.create.mutate({
+        email: options.email,
+        accountName: options.name,
+        plan: options.plan,
+      });
+      output().print(created, [
+        ...describeDetails(created.account),
+        `password   ${created.password}   (shown only now)`,
+      ]);
+    });
+
+  accounts
+    .command("suspend")
+    .description("refuse every request of the account")
+    .argument("<account>", ACCOUNT)
+    .addOption(reason().makeOptionMandatory())
+    .action(async (which: string, options: { reason: string }) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      printChange(await client.operator.accounts.suspend.mutate({ id, reason: options.reason }));
+    });
+
+  accounts
+    .command("reinstate")
+    .argument("<account>", ACCOUNT)
+    .addOption(reason())
+    .action(async (which: string, options: Reason) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      printChange(await client.operator.accounts.reinstate.mutate({ id, ...options }));
+    });
+
+  accounts
+    .command("set-plan")
+    .argument("<account>", ACCOUNT)
+    .argument("<plan>", PLANS.join(", "))
+    .addOption(reason())
+    .action(async (which: string, next: string, options: Reason) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      printChange(await client.operator.accounts.setPlan.mutate({ id, plan: planOf(next), ...options }));
+    });
+
+  accounts
+    .command("set-ip-rules")
+    .description("the addresses and CIDR blocks that keys may be used from; none: everywhere")
+    .argument("<account>", ACCOUNT)
+    .argument("[networks...]", "such as 192.0.2.7 or 2001:db8::/32")
+    .option("--report-only", "let everything pass, and note in the audit log what would have been refused")
+    .addOption(reason())
+    .action(async (which: string, networks: string[], options: Reason & { reportOnly?: boolean }) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      const rules = rulesOf(networks, options.reportOnly);
+      const why = options.reason === undefined ? {} : { reason: options.reason };
+      printChange(await client.operator.accounts.setIpRules.mutate({ id, rules, ...why }));
+    });
+
+  accounts
+    .command("try-ip-rules")
+    .description("would a request from this address pass?")
+    .argument("<account>", ACCOUNT)
+    .argument("<address>")
+    .option("--rules <networks...>", "try these instead of the account's own")
+    .action(async (which: string, address: string, options: { rules?: string[] }) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      const proposed = options.rules === undefined ? {} : { rules: rulesOf(options.rules, false) };
+      const answer = await client.operator.accounts.tryIpRules.query({ id, address, ...proposed });
+      output().print(answer, [answer.verdict]);
+    });
+
+  accounts
+    .command("set-limits")
+    .description(
+      "limits that differ from the plan's; \"plan\" goes back to the plan's; what is not named stays",
+    )
+    .argument("<account>", ACCOUNT)
+    .option("--requests-per-minute <number>")
+    .option("--tokens-per-minute <number>")
+    .option("--concurrent-requests <number>")
+    .addOption(reason())
+    .action(async (which: string, options: Reason & Partial<Record<keyof LimitOverrides, string>>) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      const { limits: present } = await client.operator.accounts.get.query({ id });
+      const limit = (name: keyof LimitOverrides): number | null => {
+        const text = options[name];
+        if (text === undefined) return present[name];
+        return text === "plan" ? null : wholeNumber(name, text);
+      };
+      const limits = {
+        requestsPerMinute: limit("requestsPerMinute"),
+        tokensPerMinute: limit("tokensPerMinute"),
+        concurrentRequests: limit("concurrentRequests"),
+      };
+      const why = options.reason === undefined ? {} : { reason: options.reason };
+      printChange(await client.operator.accounts.setLimits.mutate({ id, limits, ...why }));
+    });
+
+  accounts
+    .command("grant-credits")
+    .description("a negative amount takes credits back: put -- before it")
+    .argument("<account>", ACCOUNT)
+    .argument("<usd>", "US dollars, such as 25 or 0.005")
+    .addOption(reason().makeOptionMandatory())
+    .action(async (which: string, usd: string, options: { reason: string }) => {
+      const client = connection().client();
+      const id = await idOf(client, which);
+      const amountNanoUsd = nanoUsdOf(usd);
+      const granted = await client.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, ...options });
+      output().print(granted, [`balance   ${usdOf(granted.balanceNanoUsd)}`]);
+    });
+
+  program
+    .command("reset-password")
+    .description("give a user who lost theirs a new password, shown this once, and end their sessions")
+    .argument("<email>")
+    .action(async (email: string) => {
+      const reset = await connection().client().operator.users.resetPassword.mutate({ email });
+      output().print(reset, [`password   ${reset.password}   (shown only now)`]);
+    });
+}
+
+interface Reason {
+  readonly reason?: string;
+}
+
+async function idOf(client: Client, which: string): Promise<AccountId> {
+  if (UUID.test(which)) return which as AccountId;
+  const email = which.toLowerCase();
+  const { accounts } = await client.operator.accounts.list.query({ search: email, limit: 200 });
+  const found = accounts.find(({ users }) => users.some((user) => user.email === email));
+  if (found === undefined) {
+    throw new CliError(`No account has a user with the address ${which}. Search with "accounts list".`);
+  }
+  return found.id;
+}
+
+function planOf(text: string): Account["plan"] {
+  const plan = PLANS.find((name) => name === text);
+  if (plan === undefined) throw new CliError(`"${text}" is not a plan. Plans are ${PLANS.join(", ")}.`);
+  return plan;
+}
+
+function rulesOf(networks: readonly string[], reportOnly: boolean | undefined) {
+  const mode: IpRules["mode"] = reportOnly === true ? "report" : "enforce";
+  return { mode, networks: [...networks] };
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new CliError(`${name}: "${text}" is not a whole number.`);
+  return Number(text);
+}
+
+function describe(account: Account): string[][] {
+  const { suspension, ipRules, limits } = account;
+  const state =
+    suspension === null
+      ? account.state
+      : `suspended since ${suspension.at.toISOString()}: ${suspension.reason}`;
+  const rules =
+    ipRules.networks.length === 0
+      ? "none"
+      : `${ipRules.networks.join(", ")}${ipRules.mode === "report" ? " (report only)" : ""}`;
+  const limit = (value: number | null) => (value === null ? "as the plan" : String(value));
+  return [
+    ["account", account.id],
+    ["name", account.name],
+    ["plan", account.plan],
+    ["state", state],
+    ["IP rules", rules],
+    ["requests a minute", limit(limits.requestsPerMinute)],
+    ["tokens a minute", limit(limits.tokensPerMinute)],
+    ["requests at once", limit(limits.concurrentRequests)],
+    ["created", account.createdAt.toISOString()],
+  ];
+}
+
+function describeDetails(account: AccountDetails): string[] {
+  return columns([
+    ...describe(account),
+    ["users", account.users.map(({ email }) => email).join(", ")],
+    ["keys", `${account.activeKeys} active`],
+    ["balance", usdOf(account.balanceNanoUsd)],
+  ]);
+}

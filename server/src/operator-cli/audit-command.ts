@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import type { AccountId } from "../accounts/account.ts";
+import type { Action } from "../accounts/action.ts";
+import { CliError } from "./cli-error.ts";
+import type { CommandParts } from "./run.ts";
+
+/** `audit`: who changed what. */
+export function addAuditCommand(program: Command, { connection, output }: CommandParts): void {
+  program
+    .command("audit")
+    .description("who changed what, newest first")
+    .option("--account <id>", "of one account only")
+    .option("--limit <number>", "actions a page, 1 to 200", "50")
+    .option("--cursor <cursor>", "of the page before")
+    .action(async (options: { account?: string; limit: string; cursor?: string }) => {
+      if (!/^\d{1,3}$/.test(options.limit))
+        throw new CliError("--limit must be a whole number from 1 to 200.");
+      const page = await connection()
+        .client()
+        .operator.audit.query({
+          limit: Number(options.limit),
+          ...(options.account === undefined ? {} : { accountId: options.account as AccountId }),
+          ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
+        });
+      const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
+      output().print(page, [...page.actions.flatMap(describe), ...more]);
+    });
+}
+
+function describe(action: Action): string[] {
+  const who = action.by === null ? "the service" : (action.userEmail ?? action.by.userId);
+  const how = action.by?.managementToken == null ? "" : " with a management token";
+  const from = action.by?.sourceIp == null ? "" : ` from ${action.by.sourceIp}`;
+  const about = action.accountName === null ? "" : `  ${action.accountName} (${action.accountId})`;
+  const lines = [`${action.at.toISOString()}  ${action.action}${about}`, `  by ${who}${how}${from}`];
+  if (action.reason !== null) lines.push(`  reason  ${action.reason}`);
+  if (action.before !== null) lines.push(`  before  ${JSON.stringify(action.before)}`);
+  if (action.after !== null) lines.push(`  after   ${JSON.stringify(action.after)}`);
+  return lines;
+}

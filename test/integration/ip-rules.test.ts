@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import { outcomeOf } from "../fixtures/request.ts";
+import type { Service } from "../fixtures/service.ts";
+import type { Visitor } from "../fixtures/user.ts";
+
+/** Behind a proxy that is trusted, so that requests can come from anywhere. */
+let service: Service;
+let operator: Visitor;
+let accountId: string;
+let key: string;
+
+beforeAll(async () => {
+  service = await startOperatedService({ env: { TRUSTED_PROXIES: "127.0.0.1, 10.255.0.0/16" } });
+  operator = await signInOperator(service.baseUrl);
+  const owner = await signUpEnterprise(service.baseUrl, operator);
+  accountId = owner.accountId;
+  key = (await owner.trpc.keys.create.mutate({ name: "ruled" })).key;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+async function setRules(...networks: string[]): Promise<void> {
+  await operator.trpc.operator.accounts.setIpRules.mutate({ id: accountId, rules: { networks } });
+}
+
+/** Whether a request passes that a chain of proxies says comes from there. */
+async function passes(forwardedFor: string): Promise<boolean> {
+  const outcome = await outcomeOf(service.baseUrl, key, { "x-forwarded-for": forwardedFor });
+  if (outcome.status === 200) return true;
+  expect(outcome).toEqual({ status: 403, code: "ip_blocked" });
+  return false;
+}
+
+/** Rules, an address, and whether it is inside. */
+const CASES: readonly [rules: string, address: string, inside: boolean][] = [
+  ["192.0.2.7", "192.0.2.7", true],
+  ["192.0.2.7", "192.0.2.8", false],
+  ["192.0.2.7/32", "192.0.2.7", true],
+  ["192.0.2.7/32", "192.0.2.6", false],
+  ["192.0.2.0/31", "192.0.2.1", true],
+  ["192.0.2.0/31", "192.0.2.2", false],
+  ["192.0.2.0/24", "192.0.2.0", true],
+  ["192.0.2.0/24", "192.0.2.255", true],
+  ["192.0.2.0/24", "192.0.3.0", false],
+  ["192.0.2.0/24", "192.0.1.255", false],
+  ["192.0.2.77/24", "192.0.2.1", true],
+  ["128.0.0.0/1", "127.255.255.255", false],
+  ["128.0.0.0/1", "128.0.0.0", true],
+  ["0.0.0.0/0", "203.0.113.5", true],
+  ["0.0.0.0/0", "2001:db8::1", false],
+  ["::/0", "2001:db8::1", true],
+  ["::/0", "203.0.113.5", false],
+  ["::/0", "::ffff:203.0.113.5", false],
+  ["2001:db8::/32", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", true],
+  ["2001:db8::/32", "2001:db9::", false],
+  ["2001:DB8::1", "2001:0db8:0:0:0:0:0:1", true],
+  ["2001:db8::1/128", "2001:db8::2", false],
+  ["2001:db8::/127", "2001:db8::1", true],
+  ["192.0.2.0/24", "::ffff:192.0.2.9", true],
+  ["192.0.2.0/24", "::ffff:c000:209", true],
+  ["::ffff:192.0.2.0/120", "192.0.2.9", true],
+  ["::ffff:192.0.2.0/120", "192.0.3.9", false],
+  ["::ffff:192.0.2.9", "192.0.2.9", true],
+  ["::ffff:0.0.0.0/96", "203.0.113.5", true],
+  // A translated address is one of its own (RFC 6052), not the IPv4 address inside it.
+  ["192.0.2.0/24", "64:ff9b::192.0.2.9", false],
+  ["198.51.100.1, 2001:db8::/64, 192.0.2.0/28", "192.0.2.15", true],
+  ["198.51.100.1, 2001:db8::/64, 192.0.2.0/28", "192.0.2.16", false],
+  ["198.51.100.1, 2001:db8::/64, 192.0.2.0/28", "2001:db8::abcd", true],
+];
+
+describe("IP rules", () => {
+  it.each(CASES)("%s and a request from %s: inside is %s", async (rules, address, inside) => {
+    const networks = rules.split(", ");
+    const { tryIpRules } = operator.trpc.operator.accounts;
+    const proposed = await tryIpRules.query({ id: accountId, address, rules: { networks } });
+    expect(proposed.verdict).toBe(inside ? "passes" : "blocked");
+    await setRules(...networks);
+    expect((await tryIpRules.query({ id: accountId, address })).verdict).toBe(proposed.verdict);
+    expect(await passes(address)).toBe(inside);
+  });
+
+  it("refuse what can't be told, and let it pass where there are none", async () => {
+    await setRules("0.0.0.0/0", "::/0");
+    for (const hop of [
+      "unknown",
+      "_hidden",
+      "203.0.113",
+      "0x7f.0.0.1",
+      "010.0.0.1",
+      "300.1.1.1",
+      "203.0.113.5 or so",
+    ]) {
+      expect(await passes(hop), hop).toBe(false);
+    }
+    await setRules();
+    expect(await passes("unknown")).toBe(true);
+  });
+});
+
+describe("X-Forwarded-For", () => {
+  it.each([
+    ["203.0.113.5", true],
+    ["198.51.100.1, 203.0.113.5", true],
+    // What a client writes itself stands to the left of what the proxy adds.
+    ["203.0.113.5, 198.51.100.1", false],
+    ["203.0.113.5, 203.0.113.5, 198.51.100.1", false],
+    ["198.51.100.1, 203.0.113.5, 10.255.0.9", true],
+    ["203.0.113.5, 198.51.100.1, 10.255.0.9", false],
+    ["203.0.113.5, unknown", false],
+    ["203.0.113.5,", false],
+    ["203.0.113.5:8080", true],
+    ["10.255.0.9", false],
+    ["", false],
+  ])("%j passes rules for 203.0.113.5: %s", async (forwardedFor, inside) => {
+    await setRules("203.0.113.5");
+    expect(await passes(forwardedFor)).toBe(inside);
+  });
+
+  it("in several headers reads as one list", async () => {
+    await setRules("203.0.113.5");
+    const send = async (...values: string[]) => {
+      const headers = new Headers({ authorization: `Bearer ${key}` });
+      for (const value of values) headers.append("x-forwarded-for", value);
+      const response = await fetch(`${service.baseUrl}/v1/models`, { headers });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    expect(await send("198.51.100.1", "203.0.113.5")).toBe(200);
+    expect(await send("203.0.113.5", "198.51.100.1")).toBe(403);
+  });
+
+  it("and its relatives mean nothing from a peer that is no trusted proxy", async () => {
+    await using open = await startOperatedService();
+    const admin = await signInOperator(open.baseUrl);
+    const owner = await signUpEnterprise(open.baseUrl, admin);
+    const own = await owner.trpc.keys.create.mutate({ name: "spoofed" });
+    await admin.trpc.operator.accounts.setIpRules.mutate({
+      id: owner.accountId,
+      rules: { networks: ["203.0.113.5"] },
+    });
+    const claims: Record<string, string>[] = [
+      { "x-forwarded-for": "203.0.113.5" },
+      { forwarded: "for=203.0.113.5" },
+      { "x-real-ip": "203.0.113.5" },
+      { "x-client-ip": "203.0.113.5" },
+      { "true-client-ip": "203.0.113.5" },
+      { "cf-connecting-ip": "203.0.113.5" },
+      { "x-forwarded-host": "203.0.113.5", via: "203.0.113.5" },
+    ];
+    for (const headers of claims) {
+      expect((await outcomeOf(open.baseUrl, own.key, headers)).status, JSON.stringify(headers)).toBe(403);
+    }
+  });
+});

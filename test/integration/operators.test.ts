@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import { outcomeOf } from "../fixtures/request.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+
+let service: Service;
+let operator: Visitor;
+
+beforeAll(async () => {
+  service = await startOperatedService();
+  operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+describe("a suspended account", () => {
+  it("is refused from the moment that the suspension was answered, until it is reinstated", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 200, code: null });
+    await operator.trpc.operator.accounts.suspend.mutate({ id, reason: "unpaid" });
+    expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 403, code: "account_suspended" });
+    expect((await owner.trpc.account.get.query()).suspension?.reason).toBe("unpaid");
+    await operator.trpc.operator.accounts.reinstate.mutate({ id, reason: "paid" });
+    expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 200, code: null });
+    expect((await owner.trpc.account.get.query()).suspension).toBeNull();
+  });
+
+  it("says 401 of a revoked key all the same, as the specification's order has it", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+    await operator.trpc.operator.accounts.suspend.mutate({ id, reason: "leak" });
+    expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 401, code: "revoked_api_key" });
+  });
+
+  it("may be read and its keys revoked by its owner, and gets no new key", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    await operator.trpc.operator.accounts.suspend.mutate({ id, reason: "leak" });
+    expect((await owner.trpc.keys.list.query()).keys).toHaveLength(1);
+    expect(await refusalOf(owner.trpc.keys.create.mutate({ name: "another" }))).toEqual({
+      status: 403,
+      code: "account_suspended",
+    });
+    expect((await owner.trpc.keys.revoke.mutate({ id: owner.id })).state).toBe("revoked");
+  });
+});
+
+describe("a plan", () => {
+  it("that allows fewer keys keeps those that there are, says so, and allows no new one", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
+    const keys = await Promise.all(
+      Array.from({ length: 52 }, (_, number) => owner.trpc.keys.create.mutate({ name: `key ${number}` })),
+    );
+    const { notices } = await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "free" });
+    expect(notices.join()).toMatch(/52 active keys.*allows 50/);
+    for (const { key } of keys.slice(0, 3)) expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+    for (const key of keys.slice(0, 2)) {
+      expect((await refusalOf(owner.trpc.keys.create.mutate({ name: "more" }))).code).toBe(
+        "key_limit_reached",
+      );
+      await owner.trpc.keys.revoke.mutate({ id: key.id });
+    }
+    // 50 are left: as many as the plan allows.
+    expect((await refusalOf(owner.trpc.keys.create.mutate({ name: "more" }))).code).toBe("key_limit_reached");
+    await owner.trpc.keys.revoke.mutate({ id: keys[2]?.id ?? "" });
+    expect((await owner.trpc.keys.create.mutate({ name: "more" })).state).toBe("active");
+  });
+
+  it("has a last place that exactly one of two creations gets", async () => {
+    for (let round = 0; round < 3; round++) {
+      const owner = await signUp(service.baseUrl);
+      for (let number = 0; number < 49; number++) {
+        await owner.trpc.keys.create.mutate({ name: `key ${number}` });
+      }
+      const racers = Array.from({ length: 8 }, (_, number) =>
+        owner.trpc.keys.create.mutate({ name: `racer ${number}` }).then(
+          () => "created",
+          (error) => error.data.ostiary.code,
+        ),
+      );
+      const outcomes = await Promise.all(racers);
+      expect(outcomes.sort()).toEqual(["created", ...Array(7).fill("key_limit_reached")]);
+    }
+  });
+});
+
+describe("IP rules", () => {
+  it("bear on an enterprise account as long as it is one", async () => {
+    const owner = await signUpEnterprise(service.baseUrl, operator);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "ruled" });
+    const rules = { networks: ["192.0.2.0/24"] };
+    const set = { id: owner.accountId, rules };
+    await operator.trpc.operator.accounts.setIpRules.mutate(set);
+    expect(await outcomeOf(service.baseUrl, key)).toEqual({ status: 403, code: "ip_blocked" });
+    expect((await owner.trpc.account.get.query()).ipRulesInForce).toBe(true);
+
+    const left = await operator.trpc.operator.accounts.setPlan.mutate({ id: owner.accountId, plan: "pro" });
+    expect(left.notices.join()).toContain("no longer enforced");
+    expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+    expect(await owner.trpc.account.get.query()).toMatchObject({ ipRulesInForce: false, ipRules: rules });
+
+    const back = await operator.trpc.operator.accounts.setPlan.mutate({
+      id: owner.accountId,
+      plan: "enterprise",
+    });
+    expect(back.notices.join()).toContain("enforced from now on");
+    expect((await outcomeOf(service.baseUrl, key)).status).toBe(403);
+
+    await operator.trpc.operator.accounts.setIpRules.mutate({ ...set, rules: { networks: [] } });
+    expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+  });
+
+  it("that only report let everything pass, and the entry says what they would have refused", async () => {
+    const owner = await signUpEnterprise(service.baseUrl, operator);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "watched" });
+    await operator.trpc.operator.accounts.setIpRules.mutate({
+      id: owner.accountId,
+      rules: { mode: "report", networks: ["192.0.2.0/24"] },
+    });
+    expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+    await operator.trpc.operator.accounts.setIpRules.mutate({
+      id: owner.accountId,
+      rules: { mode: "report", networks: ["127.0.0.0/8", "::1"] },
+    });
+    expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+    const { entries } = await owner.trpc.audit.list.query();
+    expect(entries.map((entry) => entry.wouldRefuse)).toEqual([null, "ip_blocked"]);
+    const page = await fetch(`${service.baseUrl}/v1/audit`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await page.json()).data.map((entry: { would_refuse: string }) => entry.would_refuse)).toEqual([
+      null,
+      "ip_blocked",
+    ]);
+  });
+
+  it("hold for management tokens too, and never for a person", async () => {
+    const owner = await signUpEnterprise(service.baseUrl, operator);
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    await operator.trpc.operator.accounts.setIpRules.mutate({
+      id: owner.accountId,
+      rules: { networks: ["192.0.2.0/24"] },
+    });
+    const script = visit(service.baseUrl, { authorization: `Bearer ${token}` });
+    expect(await refusalOf(script.trpc.keys.list.query())).toEqual({ status: 403, code: "ip_blocked" });
+    const audit = await fetch(`${service.baseUrl}/v1/audit`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(audit.status).toBe(403);
+    expect((await owner.trpc.keys.list.query()).keys).toEqual([]);
+  });
+
+  it("that can't be parsed are refused, whole", async () => {
+    const owner = await signUpEnterprise(service.baseUrl, operator);
+    for (const wrong of [
+      "10.0.0.0/33",
+      "10.1",
+      "0x7f.1",
+      "example.com",
+      "",
+      "::/129",
+      "10.0.0.1 ",
+      "fe80::1%eth0",
+    ]) {
+      const call = operator.trpc.operator.accounts.setIpRules.mutate({
+        id: owner.accountId,
+        rules: { networks: ["192.0.2.1", wrong] },
+      });
+      // Space around an entry is no part of it.
+      if (wrong.trim() === "10.0.0.1") await call;
+      else expect((await refusalOf(call)).code, wrong).toBe("invalid_request");
+    }
+  });
+});
+
+describe("an operator", () => {
+  it("finds accounts by name, user and id, a page at a time", async () => {
+    const name = `Find ${crypto.randomUUID()}`;
+    const emails: string[] = [];
+    for (let number = 0; number < 5; number++) {
+      const visitor = visit(service.baseUrl);
+      const email = `${crypto.randomUUID()}@example.com`;
+      await visitor.trpc.auth.signUp.mutate({ email, password: PASSWORD, accountName: `${name} ${number}` });
+      emails.push(email);
+    }
+    const { list } = operator.trpc.operator.accounts;
+    const seen: string[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await list.query({
+        search: name.toUpperCase(),
+        limit: 2,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      seen.push(...page.accounts.flatMap(({ users }) => users.map((user) => user.email)));
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual(emails.toReversed());
+    const [email = ""] = emails;
+    const [byUser] = (await list.query({ search: email.slice(0, 20) })).accounts;
+    expect(byUser?.users[0]?.email).toBe(email);
+    expect((await list.query({ search: byUser?.id ?? "" })).accounts).toHaveLength(1);
+    expect((await list.query({ search: "%" })).accounts).toEqual([]);
+  });
+
+  it("leaves a record of all that they change: who, what, before, after, when", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { accounts } = operator.trpc.operator;
+    await accounts.suspend.mutate({ id, reason: "unpaid" });
+    await accounts.suspend.mutate({ id, reason: "unpaid" });
+    await accounts.reinstate.mutate({ id, reason: "paid" });
+    await accounts.setPlan.mutate({ id, plan: "enterprise" });
+    await accounts.setIpRules.mutate({ id, rules: { networks: ["10.0.0.0/8"] } });
+    const limits = { requestsPerMinute: 7, tokensPerMinute: null, concurrentRequests: 2 };
+    await accounts.setLimits.mutate({ id, limits });
+    const granted = await accounts.grantCredits.mutate({ id, amountNanoUsd: 5n, reason: "welcome" });
+    expect(granted.balanceNanoUsd).toBe(5n);
+    await accounts.grantCredits.mutate({ id, amountNanoUsd: -2n, reason: "correction" });
+    expect(await accounts.get.query({ id })).toMatchObject({ balanceNanoUsd: 3n, limits });
+
+    const { actions } = await operator.trpc.operator.audit.query({ accountId: id });
+    expect(actions.map(({ action, reason }) => [action, reason])).toEqual([
+      ["account.grantCredits", "correction"],
+      ["account.grantCredits", "welcome"],
+      ["account.setLimits", null],
+      ["account.setIpRules", null],
+      ["account.setPlan", null],
+      ["account.reinstate", "paid"],
+      ["account.suspend", "unpaid"],
+      ["user.signUp", null],
+    ]);
+    const suspension = actions.find(({ action }) => action === "account.suspend");
+    expect(suspension).toMatchObject({
+      userEmail: "operator@example.com",
+      by: { managementToken: null, sourceIp: "127.0.0.1" },
+      before: { state: "active", suspension: null },
+      after: { state: "suspended", suspension: { reason: "unpaid" } },
+    });
+    expect(suspension?.at.getTime()).toBeGreaterThan(Date.now() - 60_000);
+    // The owner reads the same of their own account.
+    expect((await owner.trpc.account.actions.query()).actions).toHaveLength(actions.length);
+  });
+
+  it("makes accounts where signing up is closed, and gives a lost password anew", async () => {
+    await using closed = await startService({
+      env: {
+        OSTIARY_SIGNUP: "closed",
+        OSTIARY_OPERATOR_EMAIL: "operator@example.com",
+        OSTIARY_OPERATOR_PASSWORD: "an operator's password",
+      },
+    });
+    const admin = await signInOperator(closed.baseUrl);
+    expect((await refusalOf(signUp(closed.baseUrl))).code).toBe("permission_denied");
+    const email = "first@example.com";
+    const { account, password } = await admin.trpc.operator.accounts.create.mutate({
+      email,
+      accountName: "First",
+      plan: "pro",
+    });
+    expect(account).toMatchObject({ name: "First", plan: "pro", users: [{ email }] });
+    const user = visit(closed.baseUrl);
+    await user.trpc.auth.signIn.mutate({ email, password });
+    expect((await user.trpc.account.get.query()).plan).toBe("pro");
+
+    const reset = await admin.trpc.operator.users.resetPassword.mutate({ email });
+    expect(await user.trpc.auth.me.query()).toBeNull();
+    expect((await refusalOf(user.trpc.auth.signIn.mutate({ email, password }))).code).toBe(
+      "wrong_credentials",
+    );
+    await user.trpc.auth.signIn.mutate({ email, password: reset.password });
+    const again = admin.trpc.operator.accounts.create.mutate({ email, accountName: "Again" });
+    expect((await refusalOf(again)).code).toBe("conflict");
+  });
+
+  it("is nobody else: no owner, key or management token of an account may do what operators do", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const callers = [
+      visit(service.baseUrl),
+      owner,
+      visit(service.baseUrl, { authorization: `Bearer ${owner.key}` }),
+      visit(service.baseUrl, { authorization: `Bearer ${token}` }),
+    ];
+    for (const { trpc } of callers) {
+      const { accounts, audit, users } = trpc.operator;
+      const limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+      const calls = [
+        accounts.list.query(),
+        accounts.get.query({ id }),
+        accounts.create.mutate({ email: "x@example.com", accountName: "X" }),
+        accounts.suspend.mutate({ id, reason: "x" }),
+        accounts.reinstate.mutate({ id }),
+        accounts.setPlan.mutate({ id, plan: "enterprise" }),
+        accounts.setIpRules.mutate({ id, rules: { networks: [] } }),
+        accounts.tryIpRules.query({ id, address: "127.0.0.1" }),
+        accounts.setLimits.mutate({ id, limits }),
+        accounts.grantCredits.mutate({ id, amountNanoUsd: 1n, reason: "x" }),
+        users.resetPassword.mutate({ email: owner.email }),
+        audit.query(),
+      ];
+      for (const { status } of await Promise.all(calls.map(refusalOf))) expect([401, 403]).toContain(status);
+    }
+    expect((await owner.trpc.account.get.query()).plan).toBe("free");
+  });
+
+  it("has no account of their own", async () => {
+    expect(await operator.trpc.auth.me.query()).toMatchObject({ user: { role: "operator" }, account: null });
+    expect((await refusalOf(operator.trpc.keys.list.query())).code).toBe("permission_denied");
+    expect((await refusalOf(operator.trpc.keys.create.mutate({ name: "x" }))).code).toBe("permission_denied");
+  });
+
+  it("keeps the password they have chosen since, whatever the settings say", async () => {
+    await using first = await startOperatedService();
+    const admin = await signInOperator(first.baseUrl);
+    await admin.trpc.auth.changePassword.mutate({
+      current: "an operator's password",
+      next: "another operator's password",
+    });
+    await first.stop();
+    await using second = await startOperatedService({
+      dataDir: first.dataDir,
+      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+    });
+    expect((await refusalOf(signInOperator(second.baseUrl))).code).toBe("wrong_credentials");
+  });
+});
