@@ -1,0 +1,308 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf } from "../fixtures/operator.ts";
+import { outcomeOf, statusOf } from "../fixtures/request.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp, visit } from "../fixtures/user.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+async function activeKeys({ trpc }: Owner): Promise<number> {
+  return (await trpc.keys.list.query()).keys.filter(({ state }) => state === "active").length;
+}
+
+describe("a key's name", () => {
+  it.each(["", " ", "x".repeat(65), "a\nb", "a\u0000b", "a\u202eb", "a\ud800b", "\u200b"])(
+    "can't be %j",
+    async (name) => {
+      const owner = await signUp(service.baseUrl);
+      expect((await refusalOf(owner.trpc.keys.create.mutate({ name }))).code).toBe("invalid_request");
+    },
+  );
+
+  it("is one active key's of the account, free again when that is revoked, and another account's at any time", async () => {
+    const owner = await signUp(service.baseUrl);
+    const first = await owner.trpc.keys.create.mutate({ name: "production" });
+    expect((await refusalOf(owner.trpc.keys.create.mutate({ name: "production" }))).code).toBe("conflict");
+    await (await signUp(service.baseUrl)).trpc.keys.create.mutate({ name: "production" });
+    await owner.trpc.keys.revoke.mutate({ id: first.id });
+    expect((await owner.trpc.keys.create.mutate({ name: "production" })).name).toBe("production");
+  });
+
+  it("goes to one of two creations at once", async () => {
+    const owner = await signUp(service.baseUrl);
+    const creations = Array.from({ length: 8 }, () => owner.trpc.keys.create.mutate({ name: "the one" }));
+    const outcomes = await Promise.allSettled(creations);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await activeKeys(owner)).toBe(1);
+  });
+});
+
+describe("a creation that is called again with its idempotency key", () => {
+  it("makes no second key, and gives the first a new string when the old one may be lost", async () => {
+    const owner = await signUp(service.baseUrl);
+    const call = { name: "production", idempotencyKey: crypto.randomUUID() };
+    const lost = await owner.trpc.keys.create.mutate(call);
+    // The first answer may still be on its way: a second string must not take the place of one that is about to be used.
+    expect(await refusalOf(owner.trpc.keys.create.mutate(call))).toEqual({ status: 409, code: "conflict" });
+    expect(await activeKeys(owner)).toBe(1);
+    const again = await expect
+      .poll(() => owner.trpc.keys.create.mutate(call).catch(() => null), { interval: 500 })
+      .not.toBeNull()
+      .then(() => owner.trpc.keys.list.query());
+    expect(again.keys.map(({ id, name }) => [id, name])).toEqual([[lost.id, "production"]]);
+    expect(again.keys[0]?.keyId).not.toBe(lost.keyId);
+    expect(await outcomeOf(service.baseUrl, lost.key)).toEqual({ status: 401, code: "invalid_api_key" });
+  });
+
+  it("never takes a key from whoever uses it", async () => {
+    const owner = await signUp(service.baseUrl);
+    const call = { name: "production", idempotencyKey: crypto.randomUUID() };
+    const { key } = await owner.trpc.keys.create.mutate(call);
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    await owner.trpc.audit.list.query();
+    expect((await refusalOf(owner.trpc.keys.create.mutate(call))).code).toBe("conflict");
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+  });
+
+  it("must ask for the same", async () => {
+    const owner = await signUp(service.baseUrl);
+    const idempotencyKey = crypto.randomUUID();
+    await owner.trpc.keys.create.mutate({ name: "one", idempotencyKey });
+    const other = owner.trpc.keys.create.mutate({ name: "two", idempotencyKey });
+    expect(await refusalOf(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
+    const stranger = await signUp(service.baseUrl);
+    await stranger.trpc.keys.create.mutate({ name: "two", idempotencyKey });
+  });
+
+  it("makes one key when all its calls come at once", async () => {
+    const owner = await signUp(service.baseUrl);
+    const call = { name: "production", idempotencyKey: crypto.randomUUID() };
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, () => owner.trpc.keys.create.mutate(call)),
+    );
+    const made = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.key] : []));
+    expect(made).toHaveLength(1);
+    expect(await activeKeys(owner)).toBe(1);
+    expect(await statusOf(service.baseUrl, made[0] ?? "")).toBe(200);
+  });
+});
+
+describe("who uses a key", () => {
+  it("is told at once: how often, when last, from where and from how many places", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "watched" });
+    const unused = {
+      lastUsedAt: null,
+      lastUsedIp: null,
+      addresses: 0,
+      requestsLastMinute: 0,
+      requestsLastHour: 0,
+      requestsLastDay: 0,
+    };
+    expect(await owner.trpc.keys.usage.query({ id })).toMatchObject(unused);
+    for (const address of ["192.0.2.1", "2001:db8::1", "192.0.2.1", "unknown"]) {
+      expect(await statusOf(service.baseUrl, key, { "x-forwarded-for": address })).toBe(200);
+    }
+    const used = await owner.trpc.keys.usage.query({ id });
+    expect(used).toMatchObject({
+      id,
+      state: "active",
+      lastUsedIp: null,
+      addresses: 2,
+      requestsLastMinute: 4,
+      requestsLastHour: 4,
+      requestsLastDay: 4,
+      rotation: null,
+    });
+    expect(used.lastUsedAt?.getTime()).toBeGreaterThan(Date.now() - 60_000);
+    await statusOf(service.baseUrl, key, { "x-forwarded-for": "198.51.100.7" });
+    const { keys } = await owner.trpc.keys.list.query();
+    expect(keys[0]?.usage).toMatchObject({ lastUsedIp: "198.51.100.7", addresses: 3, requestsLastMinute: 5 });
+  });
+
+  it("is told of a revoked key too: somebody still tries it", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "leaked" });
+    await owner.trpc.keys.revoke.mutate({ id });
+    expect(await statusOf(service.baseUrl, key, { "x-forwarded-for": "203.0.113.66" })).toBe(401);
+    expect(await owner.trpc.keys.usage.query({ id })).toMatchObject({
+      state: "revoked",
+      lastUsedIp: "203.0.113.66",
+      requestsLastMinute: 1,
+    });
+  });
+
+  it("is nobody else's to know", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "mine" });
+    const stranger = await signUp(service.baseUrl);
+    expect((await refusalOf(stranger.trpc.keys.usage.query({ id }))).code).toBe("not_found");
+    expect((await refusalOf(stranger.trpc.keys.rotate.mutate({ id }))).code).toBe("not_found");
+    expect((await refusalOf(stranger.trpc.keys.revoke.mutate({ id }))).code).toBe("not_found");
+  });
+});
+
+describe("a rotation", () => {
+  it("runs in the specification's order: create, move over, watch, revoke", async () => {
+    const owner = await signUp(service.baseUrl);
+    const old = await owner.trpc.keys.create.mutate({ name: "production" });
+    expect(await statusOf(service.baseUrl, old.key)).toBe(200);
+    const next = await owner.trpc.keys.rotate.mutate({ id: old.id, quietAfterS: 60 });
+    expect(next).toMatchObject({ name: "production 2", replaces: old.id, state: "active" });
+
+    // Both work while deployments move over.
+    expect(await statusOf(service.baseUrl, next.key)).toBe(200);
+    expect(await statusOf(service.baseUrl, old.key, { "x-forwarded-for": "192.0.2.44" })).toBe(200);
+    const { rotation, lastUsedAt, lastUsedIp } = await owner.trpc.keys.usage.query({ id: old.id });
+    expect(rotation).toEqual({
+      successorId: next.id,
+      quietAfterS: 60,
+      quietSince: lastUsedAt,
+      isQuiet: false,
+    });
+    expect(lastUsedIp).toBe("192.0.2.44");
+
+    await owner.trpc.keys.revoke.mutate({ id: old.id });
+    expect(await outcomeOf(service.baseUrl, old.key)).toEqual({ status: 401, code: "revoked_api_key" });
+    expect(await statusOf(service.baseUrl, next.key)).toBe(200);
+    const { keys } = await owner.trpc.keys.list.query();
+    expect(keys.map(({ name, state, replaces }) => [name, state, replaces])).toEqual([
+      ["production 2", "active", old.id],
+      ["production", "revoked", null],
+    ]);
+  });
+
+  it("goes on from successor to successor, each with a name of its own", async () => {
+    const owner = await signUp(service.baseUrl);
+    let { id } = await owner.trpc.keys.create.mutate({ name: "x".repeat(64) });
+    const names: string[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      const next = await owner.trpc.keys.rotate.mutate({ id });
+      names.push(next.name);
+      id = next.id;
+    }
+    expect(names).toEqual([2, 3, 4].map((number) => `${"x".repeat(62)} ${number}`));
+    const named = await owner.trpc.keys.rotate.mutate({ id, name: "chosen" });
+    expect(named.name).toBe("chosen");
+  });
+
+  it("makes one successor, however often it is called", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
+    const call = { id, idempotencyKey: crypto.randomUUID() };
+    const outcomes = await Promise.allSettled([
+      owner.trpc.keys.rotate.mutate(call),
+      owner.trpc.keys.rotate.mutate(call),
+      owner.trpc.keys.rotate.mutate({ id }),
+      owner.trpc.keys.rotate.mutate({ id, name: "other" }),
+    ]);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await activeKeys(owner)).toBe(2);
+  });
+
+  it("is refused for a key that is revoked or taken over already", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
+    const next = await owner.trpc.keys.rotate.mutate({ id });
+    expect((await refusalOf(owner.trpc.keys.rotate.mutate({ id }))).code).toBe("conflict");
+    // A successor that is not wanted after all makes room for another.
+    await owner.trpc.keys.revoke.mutate({ id: next.id });
+    await owner.trpc.keys.rotate.mutate({ id });
+    await owner.trpc.keys.revoke.mutate({ id });
+    expect((await refusalOf(owner.trpc.keys.rotate.mutate({ id }))).code).toBe("conflict");
+  });
+});
+
+describe("a management token", () => {
+  it("lets a script do what its user may do, and nothing that would let a leaked one live on", async () => {
+    const owner = await signUp(service.baseUrl);
+    const created = await owner.trpc.tokens.create.mutate({ name: "deploy", expiresInDays: 30 });
+    expect(created.token).toMatch(/^mt-[0-9A-Za-z]{49}$/);
+    const script = visit(service.baseUrl, { authorization: `Bearer ${created.token}` });
+    const { id, key } = await script.trpc.keys.create.mutate({ name: "by script" });
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    expect((await script.trpc.keys.list.query()).keys).toHaveLength(1);
+    expect((await script.trpc.audit.list.query()).entries).toHaveLength(1);
+    await script.trpc.keys.revoke.mutate({ id });
+    expect(await statusOf(service.baseUrl, key)).toBe(401);
+
+    const refused = await Promise.all(
+      [
+        script.trpc.tokens.create.mutate({ name: "successor" }),
+        script.trpc.tokens.list.query(),
+        script.trpc.tokens.revoke.mutate({ id: created.id }),
+        script.trpc.auth.changePassword.mutate({ current: "x", next: "another long password" }),
+        script.trpc.auth.sessions.query(),
+        script.trpc.auth.signOutAll.mutate(),
+      ].map(refusalOf),
+    );
+    expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(["permission_denied"]));
+
+    const { tokens } = await owner.trpc.tokens.list.query();
+    expect(tokens).toMatchObject([
+      { name: "deploy", tokenId: created.token.slice(-4), revokedAt: null, lastUsedIp: "127.0.0.1" },
+    ]);
+    expect(JSON.stringify(tokens)).not.toContain(created.token);
+    const { actions } = await owner.trpc.account.actions.query();
+    expect(actions[0]).toMatchObject({ action: "key.revoke", by: { managementToken: created.id } });
+
+    await owner.trpc.tokens.revoke.mutate({ id: created.id });
+    expect(await refusalOf(script.trpc.keys.list.query())).toEqual({
+      status: 401,
+      code: "invalid_management_token",
+    });
+  });
+
+  it("comes before a session that a browser sends along", async () => {
+    const owner = await signUp(service.baseUrl);
+    const stranger = await signUp(service.baseUrl);
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const both = visit(service.baseUrl, {
+      authorization: `Bearer ${token}`,
+      cookie: stranger.cookie(),
+    });
+    expect((await both.trpc.auth.me.query())?.user.email).toBe(owner.email);
+  });
+
+  it("is one's own only", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.tokens.create.mutate({ name: "mine" });
+    const stranger = await signUp(service.baseUrl);
+    expect((await refusalOf(stranger.trpc.tokens.revoke.mutate({ id }))).code).toBe("not_found");
+    expect((await stranger.trpc.tokens.list.query()).tokens).toEqual([]);
+  });
+});
+
+describe("an API key", () => {
+  it("reads its account and changes nothing", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id, key } = await owner.trpc.keys.create.mutate({ name: "reader" });
+    const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${key}` });
+    expect((await trpc.account.get.query()).plan).toBe("free");
+    expect((await trpc.keys.list.query()).keys).toHaveLength(1);
+    expect((await trpc.keys.usage.query({ id })).name).toBe("reader");
+    expect((await trpc.models.list.query()).models.length).toBeGreaterThan(0);
+    expect((await trpc.account.tryAddress.query({ address: "192.0.2.1" })).verdict).toBe("passes");
+    const refused = await Promise.all(
+      [
+        trpc.keys.create.mutate({ name: "successor" }),
+        trpc.keys.rotate.mutate({ id }),
+        trpc.keys.revoke.mutate({ id }),
+        trpc.tokens.create.mutate({ name: "successor" }),
+        trpc.tokens.list.query(),
+        trpc.auth.sessions.query(),
+        trpc.auth.signOutAll.mutate(),
+        trpc.account.actions.query(),
+      ].map(refusalOf),
+    );
+    expect(refused).toEqual(refused.map(() => ({ status: 403, code: "permission_denied" })));
+  });
+});
