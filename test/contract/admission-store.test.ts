@@ -112,6 +112,40 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
   });
 });
 
+describe("the admission store in memory", () => {
+  it("forgets accounts that were only read, without doubting who reads others meanwhile", async () => {
+    const store = new MemoryAdmissionStore(10);
+    const [early] = accounts(1);
+    const epoch = await store.epoch();
+    for (const account of accounts(1_000)) {
+      expect(await store.vouch(account, 1n, await store.epoch())).toBe(true);
+    }
+    expect(await store.vouch(early, 1n, epoch)).toBe(true);
+  });
+
+  it("doubts whoever read before a publication that it has forgotten, of any account", async () => {
+    const store = new MemoryAdmissionStore(10);
+    const [[changed], [other]] = [accounts(1), accounts(1)];
+    const epoch = await store.epoch();
+    // The reader of the database came between the commit and the publication of version 2.
+    await store.vouch(changed, 2n, epoch);
+    await store.publish(changed, 2n);
+    const afterwards = await store.epoch();
+    for (const account of accounts(100)) await store.vouch(account, 1n, afterwards);
+    expect(await store.vouch(changed, 1n, epoch)).toBe(false);
+    expect(await store.vouch(other, 1n, epoch)).toBe(false);
+    expect(await store.vouch(changed, 2n, afterwards)).toBe(true);
+    expect(await store.admit(changed, 1n)).toBe("stale");
+  });
+
+  function accounts(count: number): [AccountId, ...AccountId[]] {
+    return Array.from({ length: count }, () => crypto.randomUUID() as AccountId) as [
+      AccountId,
+      ...AccountId[],
+    ];
+  }
+});
+
 describe("the admission store in Redis", () => {
   it("says so when Redis does not answer, and neither admits nor refuses", async () => {
     const store = new RedisAdmissionStore({

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { statusOf } from "../fixtures/request.ts";
+import { runToExit, startService } from "../fixtures/service.ts";
+import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
+
+describe.skipIf(!hasDatabaseServer)("while the database is away, a single node", () => {
+  it("goes on with the keys that it knows, and calls none that it doesn't a stranger", {
+    timeout: 60_000,
+  }, async () => {
+    await using first = await startService({ env: ALONE });
+    const url = new URL(first.databaseUrl ?? "");
+    const known = await signUpWithKey(first.baseUrl);
+    const unknown = await signUpWithKey(first.baseUrl);
+    await first.stop();
+
+    await using way = await openTcpProxy(Number(url.port));
+    url.port = String(way.port);
+    await using node = await startService({ databaseUrl: url.href, env: ALONE });
+    expect(await statusOf(node.baseUrl, known.key)).toBe(200);
+    way.cut();
+    for (let number = 0; number < 20; number++) expect(await statusOf(node.baseUrl, known.key)).toBe(200);
+    const response = await fetch(`${node.baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${unknown.key}` },
+    });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    // A key that was never minted here needs no database to be told from one that was.
+    expect(await statusOf(node.baseUrl, `sk-${"A".repeat(49)}`)).toBe(401);
+    way.heal();
+    await expect.poll(() => statusOf(node.baseUrl, unknown.key)).toBe(200);
+  });
+});
+
+describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => {
+  it("is refused where nodes could not tell each other of changes", { timeout: 60_000 }, async () => {
+    await using first = await startService({ env: ALONE });
+    const databaseUrl = first.databaseUrl ?? "";
+    const second = await runToExit({ databaseUrl, env: ALONE });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain("Set REDIS_URL");
+    expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
+    // One that takes the place of a node that is stopping waits for it.
+    const successor = startService({ databaseUrl, env: ALONE });
+    await first.stop();
+    await using next = await successor;
+    expect((await fetch(`${next.baseUrl}/readyz`)).status).toBe(200);
+  });
+
+  it("is refused when one has a Redis and the other has not", { timeout: 60_000 }, async () => {
+    const redisUrl = process.env.OSTIARY_TEST_REDIS_URL;
+    if (redisUrl === undefined) return;
+    await using first = await startService();
+    const { code, stderr } = await runToExit({ databaseUrl: first.databaseUrl ?? "", env: ALONE });
+    expect(code).toBe(1);
+    expect(stderr).toContain("Set REDIS_URL");
+    await using second = await startService({ databaseUrl: first.databaseUrl ?? "" });
+    expect((await fetch(`${second.baseUrl}/readyz`)).status).toBe(200);
+  });
+});
