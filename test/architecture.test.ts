@@ -8,7 +8,7 @@ const SOURCES = resolve(import.meta.dirname, "../server/src");
 const DOMAIN = ["access", "accounts", "admission", "audit", "catalog", "gateway", "keys"];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   serve: ["edge", "errors"],
-  edge: [...DOMAIN, "errors", "upstream"],
+  edge: [...DOMAIN, "errors", "secrets", "upstream"],
   rpc: [...DOMAIN, "errors", "secrets"],
   // A client of its own server: of which it knows the contract.
   "operator-cli": ["accounts", "rpc"],

@@ -27,6 +27,7 @@ import { Keys } from "./keys/keys.ts";
 import { accountOfToken } from "./rpc/caller.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
 import { createAppRouter } from "./rpc/router.ts";
+import { withoutSecrets } from "./secrets/redact.ts";
 import type { Listener, ListenerOptions, Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
@@ -263,13 +264,18 @@ function readEnvironmentFile(): void {
   }
 }
 
+/** Lines of JSON on standard error. Whatever an error's words hold, no key leaves by them. */
+function openLog(level: Config["logLevel"]): Logger {
+  return pino({ level, hooks: { streamWrite: withoutSecrets } }, destination({ fd: 2, sync: true }));
+}
+
 async function main(): Promise<void> {
-  let log = pino({ level: "info" }, destination({ fd: 2, sync: true }));
+  let log = openLog("info");
   const teardown = new Teardown();
   try {
     readEnvironmentFile();
     const config = readConfig(process.env);
-    log = pino({ level: config.logLevel }, destination({ fd: 2, sync: true }));
+    log = openLog(config.logLevel);
     for (const name of config.unknownVariables)
       log.warn(`${name} is not a setting of this service; is it misspelt?`);
     const stop = () => {

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -120,21 +120,5 @@ describe("a service that is stopped and started again", () => {
       text += part.value;
     expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
     expect(await exited).toBe(0);
-  });
-});
-
-describe("the data folder", () => {
-  it("holds no key string and no password", async () => {
-    await using service = await startService({ env: { OSTIARY_LOG: "debug" } });
-    const owner = await signUpWithKey(service.baseUrl);
-    await (await chat(service, owner.key, "hi")).json();
-    await service.kill();
-    const files = await readdir(service.dataDir, { recursive: true, withFileTypes: true });
-    for (const file of files.filter((entry) => entry.isFile())) {
-      const bytes = await readFile(join(file.parentPath, file.name));
-      expect(bytes.includes(owner.key), file.name).toBe(false);
-      expect(bytes.includes(PASSWORD), file.name).toBe(false);
-    }
-    expect(service.stdout() + service.stderr()).not.toContain(owner.key);
   });
 });

@@ -6,6 +6,7 @@ import { Failure, toFailure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
 import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
 import { isJsonObject, type JsonObject } from "../gateway/json.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { TransportError } from "../upstream/transport.ts";
 import {
   type Endpoint,
@@ -121,8 +122,9 @@ function unknownModel(asked: string): Reply {
       { param: "model" },
     ),
     endReason: "refused",
-    // What a client sends goes into the log as text: without characters that text can't hold.
-    facts: { ...NO_FACTS, model: asked.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}") },
+    // What a client sends goes into the log as text: without characters that text can't hold, and without a key that
+    // was put into the wrong field.
+    facts: { ...NO_FACTS, model: withoutSecrets(asked.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}")) },
   };
 }
 

@@ -2,13 +2,14 @@ import { z } from "zod";
 import type { SignIn } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
+import { words } from "./inputs.ts";
 import { personProcedure, publicProcedure, router } from "./trpc.ts";
 
 export const emailInput = z.email("must be an e-mail address").max(254);
 /** Length is what makes a password strong (NIST SP 800-63B, section 5.1.1); the upper bound is for the hash. */
 const newPassword = z.string().min(10, "must have at least 10 characters").max(200);
 const password = z.string().min(1).max(200);
-export const accountNameInput = z.string().trim().min(1, "must not be empty").max(80);
+export const accountNameInput = words(80);
 
 export interface AuthServices {
   readonly signIn: SignIn;

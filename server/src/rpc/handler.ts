@@ -6,6 +6,7 @@ import type { Visit } from "../accounts/user.ts";
 import { type EntryId, requestIdOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { type CallerParts, callerOf } from "./caller.ts";
 import { recordKeyUse } from "./key-use.ts";
 import type { AppRouter } from "./router.ts";
@@ -93,7 +94,10 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
 
 function visitOf(request: Request, sourceIp: string | null): Visit {
   const userAgent = request.headers.get("user-agent");
-  return { sourceIp, userAgent: userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null };
+  return {
+    sourceIp,
+    userAgent: userAgent === null ? null : withoutSecrets(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
+  };
 }
 
 /** A body that is not JSON needs no preflight, and tRPC would run mutations without input from it. */

@@ -1,13 +1,22 @@
 import { z } from "zod";
 import { parseAddress } from "../access/networks.ts";
+import { holdsSecret } from "../secrets/redact.ts";
 
-/** A label, shown in lists and logs: no characters that would break or disguise a line. */
-export const label = z
-  .string()
-  .trim()
-  .min(1, "must not be empty")
-  .max(64, "must have at most 64 characters")
-  .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not hold control or invisible characters");
+/**
+ * Words of people, shown in lists and logs: no characters that would break or disguise a line, and no key that was
+ * pasted into the wrong field.
+ */
+export const words = (longest: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, "must not be empty")
+    .max(longest, `must have at most ${longest} characters`)
+    .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not hold control or invisible characters")
+    .refine((text) => !holdsSecret(text), "must not hold an API key or a management token");
+
+/** The name of a key or token. */
+export const label = words(64);
 
 /** An IPv4 address in four decimal parts, or an IPv6 address. */
 export const ipAddress = z

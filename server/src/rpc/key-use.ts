@@ -1,6 +1,7 @@
 import type { AuditEntry, EntryId } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { KeySnapshot } from "../keys/key.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 
 const MAX_ENDPOINT_LENGTH = 256;
 
@@ -27,7 +28,7 @@ export async function recordKeyUse(
     accountId: snapshot.account.id,
     key: snapshot.key.id,
     keyId: snapshot.key.keyId,
-    endpoint: `${use.request.method} ${pathname}`.slice(0, MAX_ENDPOINT_LENGTH),
+    endpoint: withoutSecrets(`${use.request.method} ${pathname}`).slice(0, MAX_ENDPOINT_LENGTH),
     model: null,
     upstream: null,
     ...outcome,

@@ -4,11 +4,11 @@ import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts
 import type { ActionId } from "../accounts/action.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { ipAddress } from "./inputs.ts";
+import { ipAddress, words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
 const accountId = z.uuid().transform((text) => text as AccountId);
-const reason = z.string().trim().min(1, "must not be empty").max(500);
+const reason = words(500);
 const MAX_NETWORKS = 1_000;
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */

@@ -6,6 +6,7 @@ import type { Actor } from "../accounts/action.ts";
 import type { Session } from "../accounts/sign-in.ts";
 import type { SignedIn, User, Visit } from "../accounts/user.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import type { RpcCaller } from "./caller.ts";
 
 /** Who calls a procedure, and how to answer beside its result. */
@@ -85,6 +86,8 @@ const t = initTRPC.context<RpcContext>().create({
       message: failure.message,
       data: {
         ...shape.data,
+        // The procedure that was asked for, as it was asked for.
+        ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
         httpStatus: status,
         ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
       },

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runOperatorCommand } from "../fixtures/command.ts";
+import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
+import { outcomeOf } from "../fixtures/request.ts";
+import type { Service } from "../fixtures/service.ts";
+import { signUpWithKey, visit } from "../fixtures/user.ts";
+
+let service: Service;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  service = await startOperatedService();
+  const base = { OSTIARY_BASE_URL: `${service.baseUrl}/v1` };
+  const { stdout } = await runOperatorCommand(["token", "tests"], { ...base, ...OPERATOR_ENV });
+  env = { ...base, OSTIARY_MANAGEMENT_TOKEN: stdout.trim() };
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** Runs a command that is to succeed. @returns what it printed. */
+async function operator(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runOperatorCommand(args, env);
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+  return stdout;
+}
+
+describe("the operator's command line", () => {
+  it("makes its own management token, once, and leaves no session behind", async () => {
+    expect(env.OSTIARY_MANAGEMENT_TOKEN).toMatch(/^mt-[0-9A-Za-z]{49}$/);
+    const { trpc } = visit(service.baseUrl);
+    await trpc.auth.signIn.mutate({
+      email: OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL,
+      password: OPERATOR_ENV.OSTIARY_OPERATOR_PASSWORD,
+    });
+    expect((await trpc.auth.sessions.query()).sessions).toHaveLength(1);
+  });
+
+  it("does for an account what the procedures do", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { email } = owner;
+    expect(await operator("accounts", "list", "--search", email)).toContain(email);
+
+    await operator("accounts", "suspend", email, "--reason", "unpaid");
+    expect((await outcomeOf(service.baseUrl, owner.key)).code).toBe("account_suspended");
+    expect(await operator("accounts", "get", email)).toMatch(/suspended since .*: unpaid/);
+    await operator("accounts", "reinstate", email, "--reason", "paid");
+
+    await operator("accounts", "set-plan", email, "enterprise");
+    expect(await operator("accounts", "try-ip-rules", email, "127.0.0.1", "--rules", "10.0.0.0/8")).toBe(
+      "blocked\n",
+    );
+    await operator("accounts", "set-ip-rules", email, "10.0.0.0/8", "2001:db8::/32");
+    expect((await outcomeOf(service.baseUrl, owner.key)).code).toBe("ip_blocked");
+    expect(await operator("accounts", "try-ip-rules", email, "2001:db8::7")).toBe("passes\n");
+    expect(await operator("accounts", "set-ip-rules", email, "10.0.0.0/8", "--report-only")).toContain(
+      "report only",
+    );
+    expect((await outcomeOf(service.baseUrl, owner.key)).status).toBe(200);
+    expect(await operator("accounts", "set-plan", email, "pro")).toContain(
+      "! The account's IP rules are kept",
+    );
+
+    await operator(
+      "accounts",
+      "set-limits",
+      email,
+      "--requests-per-minute",
+      "7",
+      "--concurrent-requests",
+      "2",
+    );
+    await operator("accounts", "set-limits", email, "--concurrent-requests", "plan");
+    expect((await owner.trpc.account.get.query()).limits).toEqual({
+      requestsPerMinute: 7,
+      tokensPerMinute: null,
+      concurrentRequests: null,
+    });
+    expect(await operator("accounts", "grant-credits", email, "12.5", "--reason", "welcome")).toContain(
+      "12.50 USD",
+    );
+    const taken = await operator(
+      "accounts",
+      "grant-credits",
+      email,
+      "--reason",
+      "slip",
+      "--",
+      "-0.000000001",
+    );
+    expect(taken).toContain("12.499999999 USD");
+
+    const { id } = await owner.trpc.account.get.query();
+    const page = JSON.parse(await operator("--json", "audit", "--account", id, "--limit", "1"));
+    expect(page.actions).toMatchObject([
+      { action: "account.grantCredits", reason: "slip", by: { managementToken: expect.any(String) } },
+    ]);
+    expect(await operator("audit", "--account", id)).toContain("reason  unpaid");
+  });
+
+  it("makes an account whose user can sign in, and gives a lost password anew", async () => {
+    const email = `${crypto.randomUUID()}@example.com`;
+    const made = JSON.parse(
+      await operator("--json", "accounts", "create", "--email", email, "--name", "Made", "--plan", "pro"),
+    );
+    await visit(service.baseUrl).trpc.auth.signIn.mutate({ email, password: made.password });
+    const reset = JSON.parse(await operator("--json", "reset-password", email));
+    const user = visit(service.baseUrl);
+    await user.trpc.auth.signIn.mutate({ email, password: reset.password });
+    expect((await user.trpc.account.get.query()).plan).toBe("pro");
+  });
+
+  it("says what is wrong and how to go on, without a stack trace", async () => {
+    const cases: [string[], Record<string, string>, number, RegExp][] = [
+      [["accounts", "get", "nobody@example.com"], env, 2, /accounts list/],
+      [["accounts", "suspend", "nobody@example.com"], env, 2, /--reason/],
+      [["accounts", "set-plan", crypto.randomUUID(), "gold"], env, 2, /free, pro, enterprise/],
+      [["accounts", "get", crypto.randomUUID()], env, 1, /no such account.*\(not_found\)/],
+      [
+        ["accounts", "set-ip-rules", crypto.randomUUID(), "10.0.0.0/33"],
+        env,
+        1,
+        /10\.0\.0\.0\/33.*\(invalid_request\)/,
+      ],
+      [["accounts", "grant-credits", crypto.randomUUID(), "ten", "--reason", "x"], env, 2, /US dollars/],
+      [["no-such-command"], env, 2, /unknown command/],
+      [
+        ["accounts", "list"],
+        { ...env, OSTIARY_MANAGEMENT_TOKEN: "" },
+        2,
+        /OSTIARY_MANAGEMENT_TOKEN is not set/,
+      ],
+      [["accounts", "list"], { ...env, OSTIARY_MANAGEMENT_TOKEN: "mt-x" }, 1, /invalid_management_token/],
+      [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "http://127.0.0.1:9" }, 1, /can't be reached/],
+      [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "nowhere" }, 2, /not a URL/],
+    ];
+    for (const [args, environment, code, words] of cases) {
+      const outcome = await runOperatorCommand(args, environment);
+      expect(outcome.stderr, args.join(" ")).toMatch(words);
+      expect(outcome.stderr).not.toMatch(/\n\s+at /);
+      expect(outcome.code, args.join(" ")).toBe(code);
+    }
+  });
+});
