@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "operator-cli": ["accounts", "rpc"],
   dashboard: [],
   config: ["access"],
-  start: ["accounts", "admission", "catalog", "config", "keys", "secrets", "store", "upstream"],
+  start: ["accounts", "admission", "catalog", "config", "errors", "keys", "secrets", "store", "upstream"],
   // Implementations of interfaces that belong to the domain.
   store: [...DOMAIN, "errors"],
   upstream: ["catalog", "errors", "gateway"],

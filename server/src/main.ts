@@ -9,7 +9,9 @@ import { AttemptLimits } from "./accounts/attempts.ts";
 import { ManagementTokens } from "./accounts/management-token.ts";
 import { Passwords } from "./accounts/passwords.ts";
 import { SignIn } from "./accounts/sign-in.ts";
+import { FencedAdmissionStore } from "./admission/fenced-store.ts";
 import { Publisher } from "./admission/publisher.ts";
+import { RedisAdmissionStore } from "./admission/redis-store.ts";
 import { createApp } from "./app.ts";
 import { AuditLog } from "./audit/audit-log.ts";
 import { Journal } from "./audit/journal.ts";
@@ -33,13 +35,9 @@ import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
+import { joinNodes } from "./start/node-membership.ts";
 import { openCatalog } from "./start/open-catalog.ts";
-import {
-  claimDatabase,
-  openAdmissionStore,
-  openAttemptCounters,
-  openConfiguredDatabase,
-} from "./start/open-stores.ts";
+import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
 import { explainStartup, listenFailure } from "./start/startup-failure.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
@@ -50,6 +48,7 @@ import { keyMarkSecret } from "./store/installation-store.ts";
 import { dropOldUsage } from "./store/key-usage.ts";
 import { PostgresKeys } from "./store/keys-store.ts";
 import { migrate } from "./store/migrate.ts";
+import { PostgresNodes } from "./store/nodes-store.ts";
 import { PostgresManagementTokens } from "./store/tokens-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
@@ -92,16 +91,23 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const { database, label, close } = await openConfiguredDatabase(config, log);
   teardown.add(close);
-  const nodeLock = await claimDatabase(config, () => {
-    log.error("another node took the database while this one was cut off from it: stopping");
-    stop();
-  });
-  teardown.add(async () => nodeLock?.release());
   await migrate(database, new URL("./store/migrations/", import.meta.url));
   await makeAuditPartitions(database, now());
 
-  const admission = await openAdmissionStore(config, log);
+  const mint = new KeyMint(await keyMarkSecret(database));
+  const sharedStore = await openAdmissionStore(config, log);
+  const admission = new FencedAdmissionStore(sharedStore);
   teardown.add(() => admission.close());
+  const membership = await joinNodes(config, {
+    registry: new PostgresNodes(database),
+    redis: sharedStore instanceof RedisAdmissionStore ? sharedStore : null,
+    fence: admission,
+    onReplaced: () => {
+      log.error("another node has taken the database over: stopping");
+      stop();
+    },
+  });
+  teardown.add(() => membership.leave());
   const attemptCounters = openAttemptCounters(config, log);
   teardown.add(() => attemptCounters.close());
 
@@ -117,7 +123,6 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   teardown.add(() => recorder.stop());
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
-  const mint = new KeyMint(await keyMarkSecret(database));
   const ipRules = new IpRuleBook();
   const access = new Access({ lookup: keysStore, admission, recogniser: mint, ipRules });
   const flushed = () => recorder.flushed();
@@ -202,6 +207,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const chores = startChores(
     [
+      { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },

@@ -24,7 +24,7 @@ const implementations: Record<string, () => Promise<Subject>> = {
       store,
       forget: async () => {
         for (const other of [crypto.randomUUID(), crypto.randomUUID()]) {
-          await store.publish(other as AccountId, 1n);
+          await know(store, other as AccountId, 1n);
         }
       },
     };
@@ -46,6 +46,11 @@ const implementations: Record<string, () => Promise<Subject>> = {
         },
       }),
 };
+
+/** Lets a store learn a version as it does from a node: read, and vouched for. */
+async function know(store: AdmissionStore, account: AccountId, version: bigint): Promise<void> {
+  expect(await store.vouch(account, version, await store.epoch(account))).toBe(true);
+}
 
 async function redisStore(url: string): Promise<RedisAdmissionStore> {
   const store = new RedisAdmissionStore({ url, prefix: PREFIX, commandTimeoutMs: 2_000, onError: () => {} });
@@ -75,7 +80,8 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     expect(await store.admit(account, 1n)).toBe("stale");
   });
 
-  it("admits a snapshot of the published version and of a newer one, and none that is older", async () => {
+  it("admits a snapshot of the version that it knows and of a newer one, and none that is older", async () => {
+    await know(store, account, 1n);
     await store.publish(account, 7n);
     expect(await store.admit(account, 7n)).toBe("admitted");
     expect(await store.admit(account, 8n)).toBe("admitted");
@@ -83,10 +89,11 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
   });
 
   it("compares versions as numbers", async () => {
-    await store.publish(account, 10n);
+    await know(store, account, 10n);
     expect(await store.admit(account, 9n)).toBe("stale");
     await store.publish(account, 9n);
     expect(await store.admit(account, 9n)).toBe("stale");
+    expect(await store.admit(account, 10n)).toBe("admitted");
   });
 
   it("believes a node that vouches for what it read", async () => {
@@ -96,6 +103,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
   });
 
   it("does not let a node that read an old version undo what was published since", async () => {
+    await know(store, account, 3n);
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
     await store.vouch(account, 3n, epoch);
@@ -104,11 +112,32 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
   });
 
   it("does not believe a node that read before it forgot", async () => {
+    await know(store, account, 3n);
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
     await subject.forget(account);
     expect(await store.vouch(account, 3n, epoch)).toBe(false);
     expect(await store.admit(account, 3n)).toBe("stale");
+  });
+
+  it("learns nothing from old news that comes after it forgot", async () => {
+    await know(store, account, 5n);
+    await store.publish(account, 6n);
+    await subject.forget(account);
+    // What some node was about to say before version 6 was, and says only now.
+    await store.publish(account, 5n);
+    expect(await store.admit(account, 5n)).toBe("stale");
+    await know(store, account, 6n);
+    expect(await store.admit(account, 5n)).toBe("stale");
+    expect(await store.admit(account, 6n)).toBe("admitted");
+  });
+
+  it("does not believe what was read before news of an account that it does not know", async () => {
+    const epoch = await store.epoch(account);
+    await store.publish(account, 4n);
+    expect(await store.vouch(account, 3n, epoch)).toBe(false);
+    expect(await store.admit(account, 3n)).toBe("stale");
+    expect(await store.admit(account, 4n)).toBe("stale");
   });
 });
 

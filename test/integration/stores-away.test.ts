@@ -42,6 +42,7 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     const second = await runToExit({ databaseUrl, env: ALONE });
     expect(second.code).toBe(1);
     expect(second.stderr).toContain("Set REDIS_URL");
+    expect(second.stderr).toContain("OSTIARY_TAKE_OVER=1");
     expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
     // One that takes the place of a node that is stopping waits for it.
     const successor = startService({ databaseUrl, env: ALONE });
@@ -59,5 +60,54 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     expect(stderr).toContain("Set REDIS_URL");
     await using second = await startService({ databaseUrl: first.databaseUrl ?? "" });
     expect((await fetch(`${second.baseUrl}/readyz`)).status).toBe(200);
+  });
+
+  it("is refused also while the first can't reach the database, as it may go on", {
+    timeout: 60_000,
+  }, async () => {
+    await using first = await startService({ env: ALONE });
+    const url = new URL(first.databaseUrl ?? "");
+    await first.stop();
+    await using way = await openTcpProxy(Number(url.port));
+    const direct = url.href;
+    url.port = String(way.port);
+    await using cutOff = await startService({ databaseUrl: url.href, env: ALONE });
+    const { key } = await signUpWithKey(cutOff.baseUrl);
+    expect(await statusOf(cutOff.baseUrl, key)).toBe(200);
+    way.cut();
+    const second = await runToExit({ databaseUrl: direct, env: ALONE });
+    expect(second.code).toBe(1);
+    expect(await statusOf(cutOff.baseUrl, key)).toBe(200);
+    // Somebody says that it is gone: then it must be.
+    await using successor = await startService({
+      databaseUrl: direct,
+      env: { ...ALONE, OSTIARY_TAKE_OVER: "1" },
+    });
+    expect(await statusOf(successor.baseUrl, key)).toBe(200);
+    way.heal();
+    await expect.poll(() => statusOf(cutOff.baseUrl, key).catch(() => "gone")).not.toBe(200);
+  });
+
+  it("is the same node when it was killed and started on its data folder", { timeout: 60_000 }, async () => {
+    await using first = await startService({ env: ALONE });
+    await first.kill();
+    await using again = await startService({
+      dataDir: first.dataDir,
+      databaseUrl: first.databaseUrl ?? "",
+      env: ALONE,
+    });
+    expect((await fetch(`${again.baseUrl}/readyz`)).status).toBe(200);
+  });
+
+  it("is refused with another Redis, or another part of it", { timeout: 60_000 }, async () => {
+    if (process.env.OSTIARY_TEST_REDIS_URL === undefined) return;
+    await using first = await startService();
+    const databaseUrl = first.databaseUrl ?? "";
+    const elsewhere = await runToExit({
+      databaseUrl,
+      env: { OSTIARY_REDIS_PREFIX: `test:${crypto.randomUUID()}` },
+    });
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.stderr).toContain("must be the same for all of them");
   });
 });

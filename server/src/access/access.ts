@@ -1,10 +1,12 @@
 import { LRUCache } from "lru-cache";
 import type { AdmissionStore } from "../admission/admission-store.ts";
+import { within } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
 import type { KeySnapshot } from "../keys/key.ts";
-import { digestOf } from "../secrets/digest.ts";
+import { digestTextOf } from "../secrets/digest.ts";
 import { readBearer } from "./bearer.ts";
 import type { IpRuleBook } from "./ip-rules.ts";
+import { SnapshotCache } from "./snapshot-cache.ts";
 
 /** Where snapshots are read afresh. */
 export interface KeyLookup {
@@ -45,11 +47,9 @@ export class RefusedCaller extends Error {
   }
 }
 
-const KEYS_CACHED = 100_000;
 const UNKNOWN_CACHED = 10_000;
-/** A snapshot that was not used for so long makes room. How fresh it is has nothing to do with its age. */
-const IDLE_MS = 15 * 60_000;
-const IDLE_RESOLUTION_MS = 1_000;
+/** A database or admission store that takes longer is as good as away. */
+const PATIENCE_MS = 5_000;
 const READ_ATTEMPTS = 5;
 const TRY_AGAIN_MS = 1_000;
 
@@ -66,12 +66,7 @@ export class Access {
   readonly #admission: AdmissionStore;
   readonly #recogniser: KeyRecogniser;
   readonly #ipRules: IpRuleBook;
-  readonly #known = new LRUCache<string, Caller>({
-    max: KEYS_CACHED,
-    ttl: IDLE_MS,
-    ttlResolution: IDLE_RESOLUTION_MS,
-    updateAgeOnGet: true,
-  });
+  readonly #known = new SnapshotCache();
   /** Digests that are no key's any more. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_CACHED });
   readonly #reading = new Map<string, Promise<Caller>>();
@@ -96,9 +91,10 @@ export class Access {
    */
   async identify(authorization: readonly string[]): Promise<Caller> {
     const keyString = readBearer(authorization);
-    const digest = digestOf(keyString).toString("base64");
-    const known = this.#known.get(digest);
-    if (known !== undefined) return known;
+    const digest = digestTextOf(keyString);
+    const snapshot = this.#known.get(digest);
+    // The cache is emptied at every doubt: what is in it was read since.
+    if (snapshot !== undefined) return { digest, snapshot, doubts: this.#doubts };
     if (!this.#recogniser.recognises(keyString) || this.#unknown.has(digest)) throw unknownKey();
     return this.#read(digest);
   }
@@ -128,7 +124,7 @@ export class Access {
 
   /** Drops what was not used for a while. To be called now and then. */
   dropIdle(): void {
-    this.#known.purgeStale();
+    this.#known.dropIdle();
   }
 
   #decide(snapshot: KeySnapshot, address: string | null): Permission {
@@ -149,24 +145,27 @@ export class Access {
   }
 
   async #readAlone(digest: string): Promise<Caller> {
-    return vouched(async () => {
+    const read = async () => {
       const doubts = this.#doubts;
       const bytes = Buffer.from(digest, "base64");
-      const cached = this.#known.get(digest);
       // The epoch comes before the read. Of an account not seen before it is asked for after a first read.
-      const account = cached?.snapshot.account.id ?? (await this.#lookup.findKeyByDigest(bytes))?.account.id;
-      if (account === undefined) {
-        this.#unknown.set(digest, true);
-        throw unknownKey();
-      }
+      const account =
+        this.#known.accountOf(digest) ?? (await this.#lookup.findKeyByDigest(bytes))?.account.id;
+      if (account === undefined) throw this.#isUnknown(digest);
       const epoch = await this.#admission.epoch(account);
       const snapshot = await this.#lookup.findKeyByDigest(bytes);
-      if (snapshot === null) throw unknownKey();
-      const caller: Caller = { digest, snapshot, doubts };
+      if (snapshot === null) throw this.#isUnknown(digest);
       const believed = await this.#admission.vouch(account, snapshot.account.version, epoch);
-      if (believed && doubts === this.#doubts) this.#known.set(digest, caller);
-      return caller;
-    });
+      const isCertain = believed && doubts === this.#doubts;
+      return { digest, snapshot: isCertain ? this.#known.set(digest, snapshot) : snapshot, doubts };
+    };
+    return vouched(() => within(PATIENCE_MS, read));
+  }
+
+  #isUnknown(digest: string): Failure {
+    this.#known.delete(digest);
+    this.#unknown.set(digest, true);
+    return unknownKey();
   }
 }
 

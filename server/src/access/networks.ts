@@ -6,11 +6,13 @@ export interface Networks {
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = [Address, number];
+type Family = "ipv4" | "ipv6";
 
 /** IPv4 inside IPv6 without the mark of a mapped address: deprecated (RFC 4291, section 2.5.5.1), and read in two ways. */
 const IPV4_COMPATIBLE = /^::\d+\.\d+\.\d+\.\d+$/;
 const CIDR = /^([^/]+)\/(0|[1-9]\d{0,2})$/;
+const BITS: Readonly<Record<Family, number>> = { ipv4: 32, ipv6: 128 };
+const MAPPED_PREFIX = 96;
 
 /**
  * An address as people write it: four decimal parts, or IPv6 (RFC 4291, section 2.2). IPv4-mapped IPv6 is IPv4: a
@@ -21,42 +23,68 @@ const CIDR = /^([^/]+)\/(0|[1-9]\d{0,2})$/;
  */
 export function parseAddress(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
-  if (!text.includes(":") || text.includes("%") || IPV4_COMPATIBLE.test(text) || !ipaddr.IPv6.isValid(text))
+  if (!text.includes(":") || text.includes("%") || IPV4_COMPATIBLE.test(text) || !ipaddr.IPv6.isValid(text)) {
     return null;
+  }
   return ipaddr.process(text);
 }
 
 /** Parses addresses and CIDR blocks of both families; says what it could not parse, a sentence each. */
 export function parseNetworks(texts: readonly string[]): { networks: Networks; problems: readonly string[] } {
-  const ranges: Range[] = [];
+  const networks = new NetworkSet();
   const problems: string[] = [];
   for (const text of texts) {
-    const range = parseRange(text);
-    if (range === null)
+    const block = parseBlock(text);
+    if (block === null)
       problems.push(`"${text}" is neither an IP address nor a CIDR block such as 10.0.0.0/8`);
-    else ranges.push(range);
+    else networks.add(block);
   }
-  const contains = (address: string): boolean => {
+  return { networks, problems };
+}
+
+interface Block {
+  readonly base: Address;
+  readonly prefixLength: number;
+}
+
+/** Blocks by the length of their prefix: an address is looked up once for each length, however many blocks there are. */
+class NetworkSet implements Networks {
+  readonly #prefixes: Readonly<Record<Family, Map<number, Set<bigint>>>> = {
+    ipv4: new Map(),
+    ipv6: new Map(),
+  };
+
+  add({ base, prefixLength }: Block): void {
+    const ofFamily = this.#prefixes[base.kind()];
+    const prefixes = ofFamily.get(prefixLength) ?? new Set();
+    ofFamily.set(prefixLength, prefixes.add(prefixOf(base, prefixLength)));
+  }
+
+  contains(address: string): boolean {
     const candidate = parseAddress(address);
     if (candidate === null) return false;
-    return ranges.some((range) => range[0].kind() === candidate.kind() && candidate.match(range));
-  };
-  return { networks: { contains }, problems };
+    for (const [length, prefixes] of this.#prefixes[candidate.kind()]) {
+      if (prefixes.has(prefixOf(candidate, length))) return true;
+    }
+    return false;
+  }
+}
+
+function prefixOf(address: Address, length: number): bigint {
+  let value = 0n;
+  for (const byte of address.toByteArray()) value = (value << 8n) | BigInt(byte);
+  return value >> BigInt(BITS[address.kind()] - length);
 }
 
 /** A block's host bits may be set: `10.1.2.3/8` is `10.0.0.0/8`. */
-function parseRange(text: string): Range | null {
-  const [, base, length] = CIDR.exec(text) ?? [];
-  if (base === undefined) {
-    const address = parseAddress(text);
-    return address === null ? null : [address, address.kind() === "ipv4" ? 32 : 128];
-  }
-  const address = parseAddress(base);
-  if (address === null) return null;
-  const bits = Number(length);
-  if (!base.includes(":") || address.kind() === "ipv6") {
-    return bits <= (address.kind() === "ipv4" ? 32 : 128) ? [address, bits] : null;
-  }
-  // An IPv4-mapped block: its first 96 bits are the mapping. A wider one would be no block of IPv4.
-  return bits >= 96 && bits <= 128 ? [address, bits - 96] : null;
+function parseBlock(text: string): Block | null {
+  const [, baseText, length] = CIDR.exec(text) ?? [];
+  const base = parseAddress(baseText ?? text);
+  if (base === null) return null;
+  const bits = BITS[base.kind()];
+  if (length === undefined) return { base, prefixLength: bits };
+  // Of an IPv4-mapped block the first 96 bits are the mapping. A wider one would be no block of IPv4.
+  const isMapped = base.kind() === "ipv4" && text.includes(":");
+  const prefixLength = Number(length) - (isMapped ? MAPPED_PREFIX : 0);
+  return prefixLength >= 0 && prefixLength <= bits ? { base, prefixLength } : null;
 }

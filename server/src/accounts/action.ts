@@ -49,6 +49,7 @@ export interface NewAction {
 export interface Action extends NewAction {
   readonly id: ActionId;
   readonly userEmail: string | null;
+  readonly byOperator: boolean;
   readonly accountName: string | null;
 }
 

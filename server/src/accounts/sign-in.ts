@@ -13,7 +13,6 @@ import {
   normaliseEmail,
   type SessionId,
   type SignedIn,
-  type User,
   type Visit,
 } from "./user.ts";
 
@@ -29,14 +28,18 @@ export interface UserStore {
   createOperator(user: NewUser): Promise<SignedIn | null>;
   findUser(email: string): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null>;
   findPasswordHash(userId: UserId): Promise<string | null>;
-  /** Ends every session of the user but `keep`. */
+  /**
+   * Gives the user another password in place of the one that was verified, ends all their sessions and begins `session`,
+   * in one transaction. @returns `false` when they have yet another password by now.
+   */
   changePassword(
     userId: UserId,
-    passwordHash: string,
-    keep: SessionId | null,
+    passwordHash: { readonly verified: string; readonly next: string },
+    session: NewSession | null,
     change: UserChange,
-  ): Promise<void>;
-  createSession(session: NewSession): Promise<void>;
+  ): Promise<boolean>;
+  /** @returns `false` when the user has another password than the one that was verified by now. */
+  createSession(session: NewSession, verifiedHash: string): Promise<boolean>;
   /** Whose session it is; notes, to the minute, that it was used. */
   findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null>;
   listSessions(userId: UserId, now: Date): Promise<readonly ListedSession[]>;
@@ -100,15 +103,16 @@ export class SignIn {
   }
 
   /**
-   * Makes an account with its first user.
+   * Makes an account with its first user, and signs them in.
    *
    * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` when an address makes too many.
    */
-  async signUp(request: SignUpRequest, visit: Visit): Promise<SignedIn> {
+  async signUp(request: SignUpRequest, visit: Visit): Promise<Session> {
     await this.#attempts.countSignUp(visit.sourceIp);
-    const signedIn = await this.#store.createAccountWithUser(await this.newAccount(request), visit);
+    const account = await this.newAccount(request);
+    const signedIn = await this.#store.createAccountWithUser(account, visit);
     if (signedIn === null) throw addressTaken();
-    return signedIn;
+    return this.#beginSession(signedIn, account.passwordHash, visit);
   }
 
   /** What there is to store of an account's beginning. */
@@ -128,34 +132,20 @@ export class SignIn {
   }
 
   /**
+   * Begins a session, always with a new token: one that was planted before the sign-in opens nothing.
+   *
    * @throws {Failure} `wrong_credentials`, alike for an unknown user and a wrong password, in words and in time;
    *   `rate_limit_exceeded` after too many attempts, whether right or wrong.
    */
-  async signIn(email: string, password: string, visit: Visit): Promise<SignedIn> {
+  async signIn(email: string, password: string, visit: Visit): Promise<Session> {
     const name = normaliseEmail(email);
     await this.#attempts.countSignIn(name, visit.sourceIp);
     const found = await this.#store.findUser(name);
     const matches = await this.#passwords.verify(found?.passwordHash ?? null, password);
-    if (found === null || !matches) {
-      throw new Failure(
-        "wrong_credentials",
-        "E-mail address or password is wrong. Check both and try again.",
-      );
-    }
+    if (found === null || !matches) throw wrongCredentials();
+    const session = await this.#beginSession(found.signedIn, found.passwordHash, visit);
     await this.#attempts.forgive(name, visit.sourceIp);
-    return found.signedIn;
-  }
-
-  /** Begins a session, always with a new token: one that was planted before the sign-in opens nothing. */
-  async beginSession(signedIn: SignedIn, visit: Visit): Promise<Session> {
-    const id = uuidv7() as SessionId;
-    const token = randomBase62(43);
-    const createdAt = this.#now();
-    const length = signedIn.role === "operator" ? OPERATOR_SESSION_LENGTH : SESSION_LENGTH;
-    const expiresAt = new Date(createdAt.getTime() + length.milliseconds());
-    const userId = signedIn.user.id;
-    await this.#store.createSession({ id, digest: digestOf(token), userId, createdAt, expiresAt, ...visit });
-    return { id, token, signedIn };
+    return session;
   }
 
   findSession(token: string): Promise<FoundSession | null> {
@@ -183,27 +173,28 @@ export class SignIn {
   }
 
   /**
-   * Ends every other session of the user: who had the old password is out.
+   * Ends every session of the user: who had the old password is out.
    *
-   * @throws {Failure} `wrong_credentials` when `current` is not their password.
+   * @returns a new session. @throws {Failure} `wrong_credentials` when `current` is not their password.
    */
   async changePassword(
     by: Actor,
-    user: User,
-    session: SessionId,
+    signedIn: SignedIn,
     change: { readonly current: string; readonly next: string },
-  ): Promise<void> {
+    visit: Visit,
+  ): Promise<Session> {
+    const { user } = signedIn;
     // Whoever finds a browser unlocked must not be able to try passwords without end.
-    await this.#attempts.countSignIn(user.email, by.sourceIp);
-    const hash = await this.#store.findPasswordHash(user.id);
-    if (!(await this.#passwords.verify(hash, change.current))) {
-      throw new Failure("wrong_credentials", "The current password is wrong. Check it and try again.", {
-        param: "current",
-      });
-    }
-    await this.#attempts.forgive(user.email, by.sourceIp);
+    await this.#attempts.countSignIn(user.email, visit.sourceIp);
+    const verified = await this.#store.findPasswordHash(user.id);
+    if (verified === null || !(await this.#passwords.verify(verified, change.current))) throw wrongCurrent();
+    const next = await this.#passwords.hash(change.next);
+    const { session, stored } = this.#newSession(signedIn, visit);
     const record = { by, at: this.#now(), action: "user.changePassword" } as const;
-    await this.#store.changePassword(user.id, await this.#passwords.hash(change.next), session, record);
+    const isChanged = await this.#store.changePassword(user.id, { verified, next }, stored, record);
+    if (!isChanged) throw wrongCurrent();
+    await this.#attempts.forgive(user.email, visit.sourceIp);
+    return session;
   }
 
   /**
@@ -216,11 +207,43 @@ export class SignIn {
     if (found === null) {
       throw new Failure("not_found", "There is no user with this e-mail address.", { param: "email" });
     }
+    if (found.signedIn.role === "operator") {
+      // Otherwise one operator's management token, once leaked, would become every operator.
+      throw new Failure(
+        "permission_denied",
+        "Operators change their passwords themselves. Who lost theirs is made anew, under another address.",
+        { param: "email" },
+      );
+    }
     const password = randomBase62(20);
+    const next = await this.#passwords.hash(password);
     const record = { by, at: this.#now(), action: "user.resetPassword" } as const;
-    const hash = await this.#passwords.hash(password);
-    await this.#store.changePassword(found.signedIn.user.id, hash, null, record);
-    return { password };
+    const { id } = found.signedIn.user;
+    for (let verified = found.passwordHash; ; ) {
+      if (await this.#store.changePassword(id, { verified, next }, null, record)) return { password };
+      // The user was quicker: what they have just chosen goes too.
+      verified = (await this.#store.findPasswordHash(id)) ?? verified;
+    }
+  }
+
+  async #beginSession(signedIn: SignedIn, verifiedHash: string, visit: Visit): Promise<Session> {
+    const { session, stored } = this.#newSession(signedIn, visit);
+    // Checking a password takes its time, and it may have been changed meanwhile.
+    if (!(await this.#store.createSession(stored, verifiedHash))) throw wrongCredentials();
+    return session;
+  }
+
+  #newSession(signedIn: SignedIn, visit: Visit): { readonly session: Session; readonly stored: NewSession } {
+    const id = uuidv7() as SessionId;
+    const token = randomBase62(43);
+    const createdAt = this.#now();
+    const length = signedIn.role === "operator" ? OPERATOR_SESSION_LENGTH : SESSION_LENGTH;
+    const expiresAt = new Date(createdAt.getTime() + length.milliseconds());
+    const userId = signedIn.user.id;
+    return {
+      session: { id, token, signedIn },
+      stored: { id, digest: digestOf(token), userId, createdAt, expiresAt, ...visit },
+    };
   }
 
   async #newUser(email: string, password: string): Promise<NewUser> {
@@ -237,5 +260,15 @@ export class SignIn {
 export function addressTaken(): Failure {
   return new Failure("conflict", "There is a user with this e-mail address. Sign in instead.", {
     param: "email",
+  });
+}
+
+function wrongCredentials(): Failure {
+  return new Failure("wrong_credentials", "E-mail address or password is wrong. Check both and try again.");
+}
+
+function wrongCurrent(): Failure {
+  return new Failure("wrong_credentials", "The current password is wrong. Check it and try again.", {
+    param: "current",
   });
 }

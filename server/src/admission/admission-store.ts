@@ -1,4 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
+import { Unavailable } from "../errors/failure.ts";
 
 /**
  * What all nodes agree on about an account without asking the database: its version.
@@ -16,7 +17,11 @@ import type { AccountId } from "../accounts/account.ts";
 export interface AdmissionStore {
   /** May a request pass on a snapshot of this version? */
   admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale">;
-  /** To be called after a change was committed and before it is answered. Never lowers the version. */
+  /**
+   * To be called after a change was committed and before it is answered. Never lowers the version. Of an account that
+   * it does not know the store learns no version by this, for the word may be an old one that comes late; only that
+   * what was read before can't be relied on.
+   */
   publish(accountId: AccountId, version: bigint): Promise<void>;
   /** To be called before the database is read. */
   epoch(accountId: AccountId): Promise<Epoch>;
@@ -31,6 +36,6 @@ export interface AdmissionStore {
 
 export type Epoch = string & { readonly __brand: "epoch" };
 
-export class AdmissionStoreUnavailable extends Error {
+export class AdmissionStoreUnavailable extends Unavailable {
   override readonly name = "AdmissionStoreUnavailable";
 }

@@ -34,11 +34,14 @@ export class MemoryAdmissionStore implements AdmissionStore {
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
+    const publication = ++this.#publications;
     const known = this.#accounts.get(accountId);
-    this.#accounts.set(accountId, {
-      version: known === undefined || version > known.version ? version : known.version,
-      publication: ++this.#publications,
-    });
+    if (known === undefined) this.#forgotten = publication;
+    else
+      this.#accounts.set(accountId, {
+        version: version > known.version ? version : known.version,
+        publication,
+      });
   }
 
   async epoch(): Promise<Epoch> {

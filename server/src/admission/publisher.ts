@@ -1,4 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
+import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { AdmissionStore } from "./admission-store.ts";
 
@@ -34,27 +35,36 @@ export class Publisher {
    *   be known once the store can be reached again.
    */
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    const attempts = PATIENCE_MS / PAUSE_MS;
     let cause: unknown;
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      try {
-        await this.#admission.publish(accountId, version);
-        // The sweep does what is left of this.
-        await this.#unpublished.clear(accountId, version).catch(() => {});
-        return;
-      } catch (error) {
-        cause = error;
-      }
-      // This node may be cut off while another one has told the store already.
-      const pending = await this.#unpublished.isPending(accountId, version).catch(() => true);
-      if (!pending) return;
+    try {
+      // Also when the store takes longer over each attempt than there is time for all.
+      await within(PATIENCE_MS, () => this.#tell(accountId, version));
+      return;
+    } catch (error) {
+      cause = error;
     }
     throw new Failure(
       "server_is_overloaded",
       "The change is saved, but not yet in force: the nodes of the service can't be told of it just now. Repeat the call to be told when it is; repeating changes nothing else.",
       { retryAfterMs: 2_000, cause },
     );
+  }
+
+  async #tell(accountId: AccountId, version: bigint): Promise<void> {
+    const untilMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        await this.#admission.publish(accountId, version);
+        // The sweep does what is left of this.
+        await this.#unpublished.clear(accountId, version).catch(() => {});
+        return;
+      } catch (error) {
+        // This node may be cut off while another one has told the store already.
+        if (!(await this.#unpublished.isPending(accountId, version).catch(() => true))) return;
+        if (performance.now() + PAUSE_MS > untilMs) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
   }
 
   /** Publishes what was left over, of this node or of one that died. @returns how many. */

@@ -4,7 +4,12 @@ import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./ad
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
-const ADMIT = `
+// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey): one that was a primary until a
+// moment ago must not go on deciding by what it knew then.
+const SCRIPT = `#!lua flags=allow-oom
+`;
+
+const ADMIT = `${SCRIPT}
 local version = redis.call('HGET', KEYS[1], 'version')
 if version and tonumber(ARGV[1]) >= tonumber(version) then return 1 end
 return 0`;
@@ -20,17 +25,21 @@ local function raise(version)
 end
 `;
 
-const PUBLISH = `${RAISE}
-redis.call('HSETNX', KEYS[1], 'epoch', ARGV[2])
+const PUBLISH = `${SCRIPT}${RAISE}
+if redis.call('HEXISTS', KEYS[1], 'version') == 0 then
+  redis.call('HSET', KEYS[1], 'epoch', ARGV[2])
+  redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
+  return 0
+end
 raise(ARGV[1])
 return 1`;
 
-const EPOCH = `
+const EPOCH = `${SCRIPT}
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
 return redis.call('HGET', KEYS[1], 'epoch')`;
 
-const VOUCH = `${RAISE}
+const VOUCH = `${SCRIPT}${RAISE}
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[2] then return 0 end
 raise(ARGV[1])
 return 1`;
@@ -114,6 +123,16 @@ export class RedisAdmissionStore implements AdmissionStore {
       this.#redis.ostiaryVouch(this.#hashOf(accountId), version.toString(), epoch),
     );
     return answer === 1;
+  }
+
+  /** What {@link mark} has left there; `null` in a Redis that is new, or has lost it. */
+  async markThere(): Promise<string | null> {
+    return this.#ask(() => this.#redis.get(`${this.#prefix}:mark`));
+  }
+
+  /** Leaves word of which installation the store belongs to, unless there is such word already. */
+  async mark(mark: string): Promise<void> {
+    await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, mark, "NX"));
   }
 
   onDoubt(listener: () => void): void {

@@ -16,6 +16,8 @@ export interface Config {
   readonly catalogFile: string | null;
   /** Whether to look for model servers on this machine when there is no catalog file. */
   readonly localModels: boolean;
+  /** Whether other nodes that are noted as using the database are known to be gone. */
+  readonly takeOver: boolean;
   readonly demo: boolean;
   /** Made at start unless there is a user with this address. */
   readonly firstOperator: { readonly email: string; readonly password: string } | null;
@@ -84,6 +86,7 @@ const variables = z.object({
   OSTIARY_OPERATOR_PASSWORD: z.string().min(10, "must have at least 10 characters").max(200).optional(),
   OSTIARY_CATALOG: z.string().optional(),
   OSTIARY_LOCAL_MODELS: oneOf(["0", "1"]).default("1"),
+  OSTIARY_TAKE_OVER: oneOf(["0", "1"]).default("0"),
   OSTIARY_DEMO: oneOf(["0", "1"]).optional(),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
   TRUSTED_PROXIES: networks.default([]),
@@ -128,6 +131,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
     catalogFile: values.OSTIARY_CATALOG === undefined ? null : resolve(values.OSTIARY_CATALOG),
     localModels: values.OSTIARY_LOCAL_MODELS === "1",
+    takeOver: values.OSTIARY_TAKE_OVER === "1",
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO !== "0",
     signUp: values.OSTIARY_SIGNUP,

@@ -26,7 +26,12 @@ export class Failure extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, details: FailureDetails = {}) {
+    // A refusal is an answer, not a fault: where it was made is of no interest, and finding out costs more than the
+    // refusal. Floods are made of refusals. What went wrong is in the cause, with its own stack.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.param = details.param ?? null;
     this.retryAfterMs = details.retryAfterMs ?? null;
@@ -39,9 +44,29 @@ export class Failure extends Error {
   }
 }
 
+/** Something that the service relies on does not answer. Thrown by what speaks to it; answered with 503. */
+export class Unavailable extends Error {
+  override readonly name: string = "Unavailable";
+}
+
+/** Connections that can't be had (SQLSTATE classes 08, 53 and 57P), or broke, on their way to a store. */
+const AWAY =
+  /^(?:08\w{3}|53\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND)|ENOENT|CONNECT\w+)$/;
+
+function isStoreAway(thrown: unknown): boolean {
+  if (thrown instanceof Unavailable) return true;
+  return thrown instanceof Error && "code" in thrown && AWAY.test(String(thrown.code));
+}
+
 /** Turns whatever was thrown into a failure; an unforeseen error keeps its words to itself. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
+  if (isStoreAway(thrown)) {
+    return new Failure("server_is_overloaded", "The service can't do this just now. Try again shortly.", {
+      retryAfterMs: 1_000,
+      cause: thrown,
+    });
+  }
   return new Failure(
     "internal_error",
     "The service failed to handle this request. Try again; if it goes on, give the operator the request id.",

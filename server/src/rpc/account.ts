@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { IpRuleBook } from "../access/ip-rules.ts";
 import { ACTIVE_KEY_LIMITS, type Account, type AccountId, rulesInForce } from "../accounts/account.ts";
 import type { AccountAdmin } from "../accounts/account-admin.ts";
-import type { ActionId } from "../accounts/action.ts";
+import type { Action, ActionId } from "../accounts/action.ts";
 import { Failure } from "../errors/failure.ts";
-import { ipAddress } from "./inputs.ts";
+import { ipAddress, paging } from "./inputs.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
 export interface AccountServices {
@@ -35,19 +35,17 @@ export function accountRouter({ accounts, accountAdmin, ipRules }: AccountServic
       verdict: ipRules.judge(await get(ctx.accountId), input.address),
     })),
 
-    /** What was changed in the account, by whom, newest first. */
+    /** What was changed in the account, by whom, newest first. Of operators it tells that it was one. */
     actions: accountProcedure
-      .input(
-        z
-          .strictObject({
-            cursor: z.uuid().optional(),
-            direction: z.literal("forward").optional(),
-            limit: z.number().int().min(1).max(200).default(50),
-          })
-          .default({ limit: 50 }),
-      )
-      .query(({ ctx, input }) =>
-        accountAdmin.listActions(ctx.accountId, (input.cursor ?? null) as ActionId | null, input.limit),
-      ),
+      .input(z.strictObject(paging<ActionId>(200)).default({ limit: 50 }))
+      .query(async ({ ctx, input }) => {
+        const page = await accountAdmin.listActions(ctx.accountId, input.cursor ?? null, input.limit);
+        return { actions: page.actions.map(forOwner), nextCursor: page.nextCursor };
+      }),
   });
+}
+
+function forOwner(action: Action) {
+  const { accountId: _, accountName: __, ...rest } = action;
+  return rest.byOperator ? { ...rest, by: null, userEmail: null } : rest;
 }

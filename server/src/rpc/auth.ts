@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { SignIn } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
-import { words } from "./inputs.ts";
+import { idOf, words } from "./inputs.ts";
 import { personProcedure, publicProcedure, router } from "./trpc.ts";
 
 export const emailInput = z.email("must be an e-mail address").max(254);
@@ -26,21 +26,21 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
         if (!signUpIsOpen) {
           throw new Failure("permission_denied", "Sign-up is closed here. Ask the operator for an account.");
         }
-        const signedIn = await signIn.signUp(input, ctx.visit);
-        ctx.sessionCookie.set(await signIn.beginSession(signedIn, ctx.visit));
-        return publicView(signedIn);
+        const session = await signIn.signUp(input, ctx.visit);
+        ctx.sessionCookie.set(session);
+        return publicView(session.signedIn);
       }),
 
     signIn: publicProcedure
       .input(z.strictObject({ email: emailInput, password }))
       .mutation(async ({ ctx, input }) => {
-        const signedIn = await signIn.signIn(input.email, input.password, ctx.visit);
+        const session = await signIn.signIn(input.email, input.password, ctx.visit);
         if (ctx.caller.kind === "session") {
           // Whoever was signed in here before is not any more.
           await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
         }
-        ctx.sessionCookie.set(await signIn.beginSession(signedIn, ctx.visit));
-        return publicView(signedIn);
+        ctx.sessionCookie.set(session);
+        return publicView(session.signedIn);
       }),
 
     signOut: publicProcedure.mutation(async ({ ctx }) => {
@@ -66,10 +66,12 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
     })),
 
     /** Signs the user out of one place. */
-    endSession: personProcedure.input(z.strictObject({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
-      await signIn.endSession(ctx.user.id, input.id as SessionId);
-      if (input.id === ctx.sessionId) ctx.sessionCookie.clear();
-    }),
+    endSession: personProcedure
+      .input(z.strictObject({ id: idOf<SessionId>() }))
+      .mutation(async ({ ctx, input }) => {
+        await signIn.endSession(ctx.user.id, input.id);
+        if (input.id === ctx.sessionId) ctx.sessionCookie.clear();
+      }),
 
     /** Signs the user out everywhere, here too. */
     signOutAll: personProcedure.mutation(async ({ ctx }) => {
@@ -81,10 +83,7 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
     changePassword: personProcedure
       .input(z.strictObject({ current: password, next: newPassword }))
       .mutation(async ({ ctx, input }) => {
-        await signIn.changePassword(ctx.actor, ctx.user, ctx.sessionId, input);
-        const session = await signIn.beginSession(ctx.signedIn, ctx.visit);
-        await signIn.leaveSession(ctx.user.id, ctx.sessionId);
-        ctx.sessionCookie.set(session);
+        ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.visit));
       }),
   });
 }

@@ -1,4 +1,4 @@
-import { type Access, ipBlocked, type Permission } from "../access/access.ts";
+import { type Access, ipBlocked, type Permission, suspended } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
 import type { IpRuleBook } from "../access/ip-rules.ts";
 import type { AccountId } from "../accounts/account.ts";
@@ -47,7 +47,7 @@ export async function callerOf(
 /**
  * The account that a management token may act for.
  *
- * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `ip_blocked`.
+ * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
  */
 export async function accountOfToken(parts: CallerParts, token: string, visit: Visit): Promise<AccountId> {
   const { signedIn } = await useToken(parts, token, visit);
@@ -58,7 +58,10 @@ export async function accountOfToken(parts: CallerParts, token: string, visit: V
   );
 }
 
-/** A token is held to the account's IP rules like a key: a leaked one must not mint keys from anywhere. */
+/**
+ * A token is refused like a key, for a suspended account and by its IP rules: a leaked one must not mint keys from
+ * anywhere. Its user, in person, may still read, and revoke keys.
+ */
 async function useToken(
   { managementTokens, ipRules }: CallerParts,
   token: string,
@@ -66,8 +69,9 @@ async function useToken(
 ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
   const used = await managementTokens.identify(token, visit);
   const { signedIn } = used;
-  if (signedIn.role === "owner" && ipRules.judge(signedIn.account, visit.sourceIp) === "blocked") {
-    throw ipBlocked(visit.sourceIp);
+  if (signedIn.role === "owner") {
+    if (signedIn.account.state === "suspended") throw suspended();
+    if (ipRules.judge(signedIn.account, visit.sourceIp) === "blocked") throw ipBlocked(visit.sourceIp);
   }
   return used;
 }

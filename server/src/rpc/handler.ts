@@ -13,9 +13,11 @@ import type { AppRouter } from "./router.ts";
 import { requireSameOrigin } from "./same-origin.ts";
 import { SessionCookie } from "./session-cookie.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
+import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
 const MAX_BODY_BYTES = 1024 * 1024;
+const BODY_PATIENCE_MS = 30_000;
 const MAX_USER_AGENT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
@@ -39,6 +41,8 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
     const use = { id, at: parts.now(), request, sourceIp: visit.sourceIp };
     try {
       requireRpcForm(request, parts.publicOrigin);
+      // Before the caller is looked at: whoever sends slowly would act by a right that was taken in the meantime.
+      const complete = await withWholeBody(request, MAX_BODY_BYTES, BODY_PATIENCE_MS);
       const setCookies: string[] = [];
       const caller = await callerOf(parts, request, cookie.read(request), visit);
       const context: RpcContext = {
@@ -54,7 +58,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
       const failureHeaders = new Headers();
       const response = await fetchRequestHandler({
         endpoint: "/trpc",
-        req: request,
+        req: complete,
         router: parts.router,
         createContext: () => context,
         maxBatchSize: MAX_BATCH,
@@ -110,8 +114,5 @@ function requireRpcForm(request: Request, publicOrigin: string | null): void {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");
-  }
-  if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) {
-    throw new Failure("request_too_large", `The body exceeds ${MAX_BODY_BYTES} bytes. Send less.`);
   }
 }

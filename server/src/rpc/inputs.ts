@@ -30,3 +30,18 @@ export const idempotencyKey = z
   .min(8, "must have at least 8 characters")
   .max(255)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
+
+/** The id of something, of the type that names what. */
+export const idOf = <Id extends string>() =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(z.uuid())
+    .transform((text) => text as Id);
+
+/** What a page of a list is asked for with; `direction` is what tRPC's infinite queries send along. */
+export const paging = <Id extends string>(largest: number) => ({
+  cursor: idOf<Id>().optional(),
+  direction: z.literal("forward").optional(),
+  limit: z.number().int().min(1).max(largest).default(50),
+});

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { KeyUuid } from "../keys/key.ts";
 import type { Keys } from "../keys/keys.ts";
-import { idempotencyKey, label } from "./inputs.ts";
+import { idempotencyKey, idOf, label } from "./inputs.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
-const id = z.uuid();
+const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
 
 export interface KeyServices {
@@ -19,7 +19,7 @@ export function keysRouter({ keys }: KeyServices) {
     /** Who uses one key, now; and how far its successor has taken over. */
     usage: accountReader
       .input(z.strictObject({ id }))
-      .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id as KeyUuid)),
+      .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id)),
 
     /** The only answer, beside that of `rotate`, that ever holds the key string. */
     create: accountProcedure
@@ -45,7 +45,7 @@ export function keysRouter({ keys }: KeyServices) {
       )
       .mutation(({ ctx, input }) =>
         keys.rotate(ctx.actor, ctx.accountId, {
-          id: input.id as KeyUuid,
+          id: input.id,
           name: input.name ?? null,
           quietAfterS: input.quietAfterS,
           idempotencyKey: input.idempotencyKey ?? null,
@@ -55,6 +55,6 @@ export function keysRouter({ keys }: KeyServices) {
     /** When this has answered, no node admits the key. */
     revoke: accountProcedure
       .input(z.strictObject({ id }))
-      .mutation(({ ctx, input }) => keys.revoke(ctx.actor, ctx.accountId, input.id as KeyUuid)),
+      .mutation(({ ctx, input }) => keys.revoke(ctx.actor, ctx.accountId, input.id)),
   });
 }

@@ -4,11 +4,16 @@ import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts
 import type { ActionId } from "../accounts/action.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { ipAddress, words } from "./inputs.ts";
+import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
-const accountId = z.uuid().transform((text) => text as AccountId);
+const accountId = idOf<AccountId>();
 const reason = words(500);
+const searchText = z
+  .string()
+  .max(254)
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
+  .default("");
 const MAX_NETWORKS = 1_000;
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
@@ -34,12 +39,7 @@ export function operatorRouter({ accountAdmin, signIn }: OperatorServices) {
       list: operatorProcedure
         .input(
           z
-            .strictObject({
-              search: z.string().max(254).default(""),
-              cursor: accountId.optional(),
-              direction: z.literal("forward").optional(),
-              limit: z.number().int().min(1).max(200).default(50),
-            })
+            .strictObject({ search: searchText, ...paging<AccountId>(200) })
             .default({ search: "", limit: 50 }),
         )
         .query(({ input }) => accountAdmin.list(input.search, input.cursor ?? null, input.limit)),
@@ -59,7 +59,7 @@ export function operatorRouter({ accountAdmin, signIn }: OperatorServices) {
         )
         .mutation(({ ctx, input }) => accountAdmin.create(ctx.actor, input)),
 
-      /** When this has answered, every request of the account is refused. */
+      /** When this has answered, every request with a key or management token of the account is refused. */
       suspend: operatorProcedure
         .input(z.strictObject({ id: accountId, reason }))
         .mutation(({ ctx, input }) =>
@@ -154,21 +154,10 @@ export function operatorRouter({ accountAdmin, signIn }: OperatorServices) {
     /** Who changed what, in one account or everywhere, newest first. */
     audit: operatorProcedure
       .input(
-        z
-          .strictObject({
-            accountId: accountId.optional(),
-            cursor: z.uuid().optional(),
-            direction: z.literal("forward").optional(),
-            limit: z.number().int().min(1).max(200).default(50),
-          })
-          .default({ limit: 50 }),
+        z.strictObject({ accountId: accountId.optional(), ...paging<ActionId>(200) }).default({ limit: 50 }),
       )
       .query(({ input }) =>
-        accountAdmin.listActions(
-          input.accountId ?? null,
-          (input.cursor ?? null) as ActionId | null,
-          input.limit,
-        ),
+        accountAdmin.listActions(input.accountId ?? null, input.cursor ?? null, input.limit),
       ),
   });
 }

@@ -1,5 +1,7 @@
 import { SESSION_LENGTH, type Session } from "../accounts/sign-in.ts";
-import { Cookie, parseCookies } from "../secrets/oslo.ts";
+import { Cookie } from "../secrets/oslo.ts";
+
+const TOKEN = /^[0-9A-Za-z]{1,64}$/;
 
 /** The cookie that holds a session's token. */
 export class SessionCookie {
@@ -14,7 +16,12 @@ export class SessionCookie {
   }
 
   read(request: Request): string | null {
-    return parseCookies(request.headers.get("cookie") ?? "").get(this.#name) ?? null;
+    // Only this one is read: another site of the same host may have set cookies that can't be parsed.
+    for (const pair of (request.headers.get("cookie") ?? "").split(";")) {
+      const [name, value] = pair.trim().split("=", 2);
+      if (name === this.#name && value !== undefined && TOKEN.test(value)) return value;
+    }
+    return null;
   }
 
   /** A `Set-Cookie` value that keeps the session's token. */

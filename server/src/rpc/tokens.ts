@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ManagementTokens, TokenUuid } from "../accounts/management-token.ts";
-import { label } from "./inputs.ts";
+import { idOf, label } from "./inputs.ts";
 import { personProcedure, router } from "./trpc.ts";
 
 export interface TokenServices {
@@ -21,7 +21,7 @@ export function tokensRouter({ managementTokens }: TokenServices) {
 
     /** When this has answered, the token opens nothing. */
     revoke: personProcedure
-      .input(z.strictObject({ id: z.uuid() }))
-      .mutation(({ ctx, input }) => managementTokens.revoke(ctx.actor, input.id as TokenUuid)),
+      .input(z.strictObject({ id: idOf<TokenUuid>() }))
+      .mutation(({ ctx, input }) => managementTokens.revoke(ctx.actor, input.id)),
   });
 }

@@ -1,11 +1,11 @@
 // The one door to oslo, which is no longer maintained: what follows it has this file to change. Nothing here is
 // called on the request path (its hashing is native and slow by purpose, its random strings cost 0.3 ms).
 import { TimeSpan } from "oslo";
-import { Cookie, parseCookies } from "oslo/cookie";
+import { Cookie } from "oslo/cookie";
 import { alphabet, generateRandomString } from "oslo/crypto";
 import { Argon2id } from "oslo/password";
 
-export { Cookie, parseCookies, TimeSpan };
+export { Cookie, TimeSpan };
 
 const BASE62 = alphabet("0-9", "A-Z", "a-z");
 

@@ -1,19 +1,17 @@
 import type { Logger } from "pino";
-import type { AdmissionStore } from "../admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
 import { type AttemptCounters, memoryCounters, redisCounters } from "../store/attempt-counters.ts";
 import { type Database, openDatabase } from "../store/database.ts";
 import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
-import { NodeLock } from "../store/node-lock.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const POOL_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_S = 5;
-/** Time for a node that is being replaced to stop. */
-const NODE_PATIENCE_MS = 10_000;
 const REDIS_COMMAND_TIMEOUT_MS = 2_000;
+/** A sign-in counts several things one after the other, and can do without the shared count. */
+const ATTEMPTS_TIMEOUT_MS = 300;
 /** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
 const OLDEST_POSTGRES = 15;
 
@@ -68,28 +66,11 @@ async function requireVersion(database: Database): Promise<void> {
   }
 }
 
-/**
- * Claims the configured database for nodes that know of each other, which takes a Redis; the embedded one has the data
- * folder's lock. @throws {StartupFailure} when other nodes are there that would not hear of this one's changes.
- */
-export async function claimDatabase(config: Config, onLost: () => void): Promise<NodeLock | null> {
-  if (config.databaseUrl === null) return null;
-  const lock = await NodeLock.acquire({
-    address: { url: config.databaseUrl },
-    mode: config.redisUrl === null ? "alone" : "shared",
-    patienceMs: NODE_PATIENCE_MS,
-    onLost,
-  });
-  if (lock !== null) return lock;
-  throw new StartupFailure(
-    config.redisUrl === null
-      ? "Other nodes use the database of DATABASE_URL. Set REDIS_URL, the same for all of them, or stop them."
-      : "A node without REDIS_URL uses the database of DATABASE_URL. Stop it, or give it the same REDIS_URL.",
-  );
-}
-
 /** The configured admission store. @throws {StartupFailure} when Redis can't be reached. */
-export async function openAdmissionStore(config: Config, log: Logger): Promise<AdmissionStore> {
+export async function openAdmissionStore(
+  config: Config,
+  log: Logger,
+): Promise<MemoryAdmissionStore | RedisAdmissionStore> {
   if (config.redisUrl === null) return new MemoryAdmissionStore();
   const store = new RedisAdmissionStore({
     url: config.redisUrl,
@@ -116,7 +97,7 @@ export function openAttemptCounters(config: Config, log: Logger): AttemptCounter
   return redisCounters({
     url: config.redisUrl,
     prefix: config.redisPrefix,
-    commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
+    commandTimeoutMs: ATTEMPTS_TIMEOUT_MS,
     onError: (message) => log.warn({ part: "redis" }, message),
   });
 }

@@ -9,9 +9,10 @@ import type {
 import { type AccountChange, changed, differenceOf, reasonOf } from "../accounts/account-change.ts";
 import type { Actor } from "../accounts/action.ts";
 import type { NewAccount } from "../accounts/user.ts";
+import { Failure } from "../errors/failure.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
-import type { Database, Transaction } from "./database.ts";
+import { type Database, inTransaction, type Transaction } from "./database.ts";
 import { insertAccount, unlessTaken } from "./users-store.ts";
 import { raiseVersion } from "./versions-store.ts";
 
@@ -20,6 +21,8 @@ interface ListedRow extends AccountRow {
   active_keys: bigint;
 }
 
+/** 4.5 billion USD: half of what a bigint holds, so that sums of it can be computed. */
+const MAX_BALANCE_NANO_USD = 4_500_000_000_000_000_000n;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** Accounts in Postgres. */
@@ -51,11 +54,14 @@ export class PostgresAccounts implements AccountAdminStore {
   ): Promise<readonly ListedAccount[]> {
     const sql = this.#database;
     const prefix = `${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-    // Uses accounts_by_name and the unique index of the users' addresses.
+    // Uses accounts_by_name and users_by_email_prefix.
     const matching = UUID.test(search)
       ? sql`accounts.id = ${search}`
-      : sql`(lower(accounts.name) like ${prefix}
-             or accounts.id in (select account_id from users where email like ${prefix}))`;
+      : sql`accounts.id in (
+              select id from accounts where lower(name) like ${prefix}
+              union
+              select account_id from users where email like ${prefix} and account_id is not null
+            )`;
     const rows = await sql<ListedRow[]>`
       select ${accountColumns(sql)}, ${listedColumns(sql)}
       from accounts
@@ -77,7 +83,7 @@ export class PostgresAccounts implements AccountAdminStore {
 
   async createAccount(account: NewAccount, plan: Plan, by: Actor): Promise<AccountId | null> {
     const created = await unlessTaken(() =>
-      this.#database.begin(async (transaction) => {
+      inTransaction(this.#database, async (transaction) => {
         await insertAccount(transaction, account, plan);
         await recordAction(transaction, {
           at: account.createdAt,
@@ -98,9 +104,9 @@ export class PostgresAccounts implements AccountAdminStore {
     change: AccountChange,
     { by, at, reason }: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
   ): Promise<ChangedAccount | null> {
-    return this.#database.begin(async (transaction) => {
+    return inTransaction(this.#database, async (transaction) => {
       const [row] = await transaction<AccountRow[]>`
-        select ${accountColumns(transaction)} from accounts where id = ${id} for update`;
+        select ${accountColumns(transaction)} from accounts where id = ${id} for no key update`;
       if (row === undefined) return null;
       const before = accountOf(row);
       const after = changed(before, change, at);
@@ -125,9 +131,10 @@ export class PostgresAccounts implements AccountAdminStore {
   }
 
   async grantCredits(grant: CreditGrant, by: Actor): Promise<bigint | null> {
-    return this.#database.begin(async (transaction) => {
+    return inTransaction(this.#database, async (transaction) => {
       // Locks the account, so that the balance that is recorded is the one before this grant.
-      const [account] = await transaction`select from accounts where id = ${grant.accountId} for update`;
+      const [account] =
+        await transaction`select from accounts where id = ${grant.accountId} for no key update`;
       if (account === undefined) return null;
       const before = await balanceOf(transaction, grant.accountId);
       await transaction`
@@ -135,6 +142,11 @@ export class PostgresAccounts implements AccountAdminStore {
         values (${grant.id}, ${grant.accountId}, ${grant.at}, ${grant.amountNanoUsd > 0n ? "grant" : "adjustment"},
                 ${grant.amountNanoUsd}, ${grant.reason})`;
       const after = before + grant.amountNanoUsd;
+      if (after > MAX_BALANCE_NANO_USD || after < -MAX_BALANCE_NANO_USD) {
+        throw new Failure("invalid_request", "amountNanoUsd: the balance would be out of all bounds", {
+          param: "amountNanoUsd",
+        });
+      }
       await recordAction(transaction, {
         at: grant.at,
         by,

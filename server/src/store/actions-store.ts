@@ -29,6 +29,7 @@ interface ActionRow {
   at: Date;
   user_id: UserId | null;
   email: string | null;
+  role: "owner" | "operator" | null;
   management_token: TokenUuid | null;
   source_ip: string | null;
   account_id: AccountId | null;
@@ -55,7 +56,7 @@ export class PostgresActions implements ActionReader {
     const sql = this.#database;
     // Walks actions_by_account, or the primary key.
     const rows = await sql<ActionRow[]>`
-      select actions.id, actions.at, actions.user_id, users.email, actions.management_token,
+      select actions.id, actions.at, actions.user_id, users.email, users.role, actions.management_token,
              host(actions.source_ip) as source_ip, actions.account_id, accounts.name as account_name,
              actions.action, actions.reason, actions.before, actions.after
       from actions
@@ -74,6 +75,7 @@ export class PostgresActions implements ActionReader {
           ? null
           : { userId: row.user_id, managementToken: row.management_token, sourceIp: row.source_ip },
       userEmail: row.email,
+      byOperator: row.role === "operator",
       accountId: row.account_id,
       accountName: row.account_name,
       action: row.action,

@@ -17,6 +17,7 @@ export function memoryCounters(): AttemptCounters {
 export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
   const redis = new Redis(options.url, {
     commandTimeout: options.commandTimeoutMs,
+    connectTimeout: options.commandTimeoutMs,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
   });

@@ -44,3 +44,23 @@ export function violatesUnique(error: unknown, constraint: string): boolean {
     error instanceof postgres.PostgresError && error.code === "23505" && error.constraint_name === constraint
   );
 }
+
+const ATTEMPTS = 3;
+/** Serialization failures and deadlocks: the loser of a race, which may simply run again. */
+const RETRIED = new Set(["40001", "40P01"]);
+
+/** A transaction, run again when it lost a race. `work` must do nothing outside of it. */
+export async function inTransaction<Result>(
+  database: Database,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      // The driver's type unwraps arrays of promises, which no work here returns.
+      return (await database.begin(work)) as Result;
+    } catch (error) {
+      const isRace = error instanceof postgres.PostgresError && RETRIED.has(error.code);
+      if (!isRace || attempt === ATTEMPTS) throw error;
+    }
+  }
+}

@@ -65,8 +65,17 @@ export function rotationOf(row: SuccessorRow, lastUsedAt: Date | null, now: Date
 
 /** Deletes what is not asked for any more. Harmless at any time, on any node. */
 export async function dropOldUsage(database: Database, now: Date): Promise<void> {
-  await database`delete from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'`;
-  await database`delete from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'`;
+  // In the order in which batches of entries take them, and none that a batch has taken: neither waits for the other.
+  await database`
+    delete from key_usage_minutes where ctid in (
+      select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
+      order by key, minute for update skip locked
+    )`;
+  await database`
+    delete from key_addresses where ctid in (
+      select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
+      order by key, source_ip for update skip locked
+    )`;
 }
 
 /** The lowest UUIDv7 of a time: entries' ids begin with their milliseconds (RFC 9562, section 5.7). */

@@ -4,7 +4,7 @@ import type { ActionName, Actor } from "../accounts/action.ts";
 import type { Key, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../keys/key.ts";
 import type { CreateOutcome, CreationRules, KeyStore, NewKey } from "../keys/keys.ts";
 import { recordAction } from "./actions-store.ts";
-import { type Database, type Transaction, violatesUnique } from "./database.ts";
+import { type Database, inTransaction, type Transaction, violatesUnique } from "./database.ts";
 import {
   rotationOf,
   type SuccessorRow,
@@ -70,11 +70,11 @@ export class PostgresKeys implements KeyStore, KeyLookup {
 
   async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
     try {
-      return await this.#database.begin(async (transaction) => {
+      return await inTransaction(this.#database, async (transaction) => {
         // Locks the account's row: two creations count the active keys one after the other. A key that nobody could
         // have used yet bears on no decision, so the version stays.
         const [account] = await transaction<{ plan: Plan; state: AccountState }[]>`
-          select plan, state from accounts where id = ${key.accountId} for update`;
+          select plan, state from accounts where id = ${key.accountId} for no key update`;
         if (account === undefined) throw new Error("the account does not exist");
         if (account.state === "suspended") return { kind: "suspended" };
         const again = await issueAgain(transaction, key, rules, by);
@@ -110,7 +110,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     by: Actor,
     now: Date,
   ): Promise<{ readonly key: Key; readonly version: bigint } | null> {
-    return this.#database.begin(async (transaction) => {
+    return inTransaction(this.#database, async (transaction) => {
       const isOwn = transaction`select state from keys where id = ${id} and account_id = ${accountId}`;
       if ((await isOwn).length === 0) return null;
       const version = await raiseVersion(transaction, accountId);

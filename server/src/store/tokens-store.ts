@@ -9,7 +9,7 @@ import type {
 import type { SignedIn, Visit } from "../accounts/user.ts";
 import { accountColumns } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
-import type { Database, Transaction } from "./database.ts";
+import { type Database, inTransaction, type Transaction } from "./database.ts";
 import { type SignedInRow, signedInOf } from "./users-store.ts";
 
 interface TokenRow {
@@ -32,9 +32,9 @@ export class PostgresManagementTokens implements ManagementTokenStore {
   }
 
   async createToken(token: NewManagementToken, limit: number, by: Actor): Promise<boolean> {
-    return this.#database.begin(async (transaction) => {
+    return inTransaction(this.#database, async (transaction) => {
       // Locks the user: two creations count one after the other.
-      await transaction`select from users where id = ${token.userId} for update`;
+      await transaction`select from users where id = ${token.userId} for no key update`;
       const [row] = await transaction<{ active: bigint }[]>`
         select count(*) as active from management_tokens
         where user_id = ${token.userId} and revoked_at is null
@@ -58,9 +58,9 @@ export class PostgresManagementTokens implements ManagementTokenStore {
   }
 
   async revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null> {
-    return this.#database.begin(async (transaction) => {
+    return inTransaction(this.#database, async (transaction) => {
       const [found] = await transaction<{ revoked_at: Date | null }[]>`
-        select revoked_at from management_tokens where id = ${id} and user_id = ${userId} for update`;
+        select revoked_at from management_tokens where id = ${id} and user_id = ${userId} for no key update`;
       if (found === undefined) return null;
       const [row] = await transaction<TokenRow[]>`
         update management_tokens set revoked_at = coalesce(revoked_at, ${now}) where id = ${id}

@@ -3,7 +3,7 @@ import type { FoundSession, NewSession, UserChange, UserStore } from "../account
 import type { ListedSession, NewAccount, NewUser, SessionId, SignedIn, Visit } from "../accounts/user.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
-import { type Database, type Transaction, violatesUnique } from "./database.ts";
+import { type Database, inTransaction, type Transaction, violatesUnique } from "./database.ts";
 
 /** A user's row with that of their account, whose columns are all null for an operator. */
 export interface SignedInRow extends AccountRow {
@@ -23,7 +23,7 @@ export class PostgresUsers implements UserStore {
   async createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null> {
     const by = { userId: account.userId, managementToken: null, sourceIp: visit.sourceIp };
     const created = await unlessTaken(() =>
-      this.#database.begin(async (transaction) => {
+      inTransaction(this.#database, async (transaction) => {
         await insertAccount(transaction, account, "free");
         await recordAction(transaction, {
           at: account.createdAt,
@@ -70,26 +70,26 @@ export class PostgresUsers implements UserStore {
 
   async changePassword(
     userId: UserId,
-    passwordHash: string,
-    keep: SessionId | null,
+    { verified, next }: { readonly verified: string; readonly next: string },
+    session: NewSession | null,
     change: UserChange,
-  ): Promise<void> {
-    await this.#database.begin(async (transaction) => {
-      await transaction`update users set password_hash = ${passwordHash} where id = ${userId}`;
-      await transaction`
-        delete from sessions
-        where user_id = ${userId} ${keep === null ? transaction`` : transaction`and id <> ${keep}`}`;
+  ): Promise<boolean> {
+    return inTransaction(this.#database, async (transaction) => {
+      const { count } = await transaction`
+        update users set password_hash = ${next} where id = ${userId} and password_hash = ${verified}`;
+      if (count === 0) return false;
+      await transaction`delete from sessions where user_id = ${userId}`;
+      if (session !== null) await insertSession(transaction, session, next);
       await recordUserChange(transaction, userId, change);
+      return true;
     });
   }
 
-  async createSession(session: NewSession): Promise<void> {
-    await this.#database`
-      insert into sessions (id, digest, user_id, created_at, last_seen_at, expires_at, source_ip, user_agent)
-      values (${session.id}, ${session.digest}, ${session.userId}, ${session.createdAt}, ${session.createdAt},
-              ${session.expiresAt}, ${session.sourceIp}, ${session.userAgent})`;
+  async createSession(session: NewSession, verifiedHash: string): Promise<boolean> {
+    const isCreated = await insertSession(this.#database, session, verifiedHash);
     await this
       .#database`delete from sessions where user_id = ${session.userId} and expires_at <= ${session.createdAt}`;
+    return isCreated;
   }
 
   async findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null> {
@@ -142,11 +142,28 @@ export class PostgresUsers implements UserStore {
   }
 
   async deleteSessions(userId: UserId, change: UserChange): Promise<void> {
-    await this.#database.begin(async (transaction) => {
+    await inTransaction(this.#database, async (transaction) => {
       await transaction`delete from sessions where user_id = ${userId}`;
       await recordUserChange(transaction, userId, change);
     });
   }
+}
+
+/** The lock makes a change of the password wait for the session, and then end it; or the session see the change. */
+async function insertSession(
+  sql: Database | Transaction,
+  session: NewSession,
+  verifiedHash: string,
+): Promise<boolean> {
+  const { count } = await sql`
+    insert into sessions (id, digest, user_id, created_at, last_seen_at, expires_at, source_ip, user_agent)
+    select ${session.id}::uuid, ${session.digest}::bytea, id, ${session.createdAt}::timestamptz,
+           ${session.createdAt}::timestamptz, ${session.expiresAt}::timestamptz, ${session.sourceIp}::inet,
+           ${session.userAgent}::text
+    from users
+    where id = ${session.userId} and password_hash = ${verifiedHash}
+    for share`;
+  return count > 0;
 }
 
 async function recordUserChange(

@@ -2,7 +2,21 @@
 create table installation (
   singleton boolean primary key default true check (singleton),
   -- Marks the key strings that were minted here; see docs/decisions/0004. Not a secret that opens anything.
-  key_mark_secret bytea not null
+  key_mark_secret bytea not null,
+  -- Found again in the Redis that the nodes share.
+  redis_mark uuid not null default gen_random_uuid()
+);
+
+-- The nodes that use this database; see docs/architecture.md. A node that stops takes its row away.
+create table nodes (
+  id uuid primary key,
+  -- How it hears of other nodes' changes: through Redis, or not at all.
+  coordination text not null check (coordination in ('alone', 'redis')),
+  -- Whether it has found, or left, the installation's mark in its Redis.
+  shares_redis boolean not null default false,
+  -- For people: which one it is.
+  label text not null,
+  seen_at timestamptz not null
 );
 
 alter table accounts
@@ -135,3 +149,4 @@ create index credit_ledger_by_account on credit_ledger (account_id, id desc);
 -- Operators search accounts by name and by their users' addresses.
 create index accounts_by_name on accounts (lower(name) text_pattern_ops, id);
 create index users_by_account on users (account_id);
+create index users_by_email_prefix on users (email text_pattern_ops);

@@ -1,0 +1,74 @@
+import { LRUCache } from "lru-cache";
+import type { AccountId } from "../accounts/account.ts";
+import type { KeySnapshot } from "../keys/key.ts";
+
+const KEYS = 100_000;
+/** Accounts, and each network of their IP rules: parsed, one takes about 150 bytes. */
+const ACCOUNTS_AND_NETWORKS = 500_000;
+/** A snapshot that was not used for so long makes room. How fresh it is has nothing to do with its age. */
+const IDLE_MS = 15 * 60_000;
+const IDLE_RESOLUTION_MS = 1_000;
+
+interface CachedKey {
+  readonly key: KeySnapshot["key"];
+  readonly accountId: AccountId;
+  /** The account's, when the key was read. */
+  readonly version: bigint;
+}
+
+/** Snapshots by the digest of the key string, bounded. What belongs to an account is held once for all its keys. */
+export class SnapshotCache {
+  readonly #keys = new LRUCache<string, CachedKey>({
+    max: KEYS,
+    ttl: IDLE_MS,
+    ttlResolution: IDLE_RESOLUTION_MS,
+    updateAgeOnGet: true,
+  });
+  readonly #accounts = new LRUCache<AccountId, KeySnapshot["account"]>({
+    maxSize: ACCOUNTS_AND_NETWORKS,
+    sizeCalculation: ({ ipRules }) => 1 + ipRules.networks.length,
+    ttl: IDLE_MS,
+    ttlResolution: IDLE_RESOLUTION_MS,
+    updateAgeOnGet: true,
+  });
+
+  /** The key and its account as they were at one version. */
+  get(digest: string): KeySnapshot | undefined {
+    const cached = this.#keys.get(digest);
+    if (cached === undefined) return undefined;
+    const account = this.#accounts.get(cached.accountId);
+    return account?.version === cached.version ? { key: cached.key, account } : undefined;
+  }
+
+  /** @returns the snapshot, with the account that its other keys share. */
+  set(digest: string, snapshot: KeySnapshot): KeySnapshot {
+    const { key } = snapshot;
+    const { id, version } = snapshot.account;
+    const held = this.#accounts.get(id);
+    // Read before what another key's read has found: of no use to anybody.
+    if (held !== undefined && held.version > version) return snapshot;
+    const account = held?.version === version ? held : snapshot.account;
+    if (account !== held) this.#accounts.set(id, account);
+    this.#keys.set(digest, { key, accountId: id, version });
+    return { key, account };
+  }
+
+  delete(digest: string): void {
+    this.#keys.delete(digest);
+  }
+
+  /** The account that a key was seen to belong to. */
+  accountOf(digest: string): AccountId | undefined {
+    return this.#keys.peek(digest)?.accountId;
+  }
+
+  clear(): void {
+    this.#keys.clear();
+    this.#accounts.clear();
+  }
+
+  dropIdle(): void {
+    this.#keys.purgeStale();
+    this.#accounts.purgeStale();
+  }
+}

@@ -1,0 +1,60 @@
+import type { AccountId } from "../accounts/account.ts";
+import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
+
+/** An admission store that a node can be kept from, when other nodes may no longer hear of each other through it. */
+export class FencedAdmissionStore implements AdmissionStore {
+  readonly #store: AdmissionStore;
+  readonly #doubters: (() => void)[] = [];
+  #reason: string | null = null;
+
+  constructor(store: AdmissionStore) {
+    this.#store = store;
+  }
+
+  /** From now on nothing is admitted, until the fence is lifted. */
+  fence(reason: string): void {
+    if (this.#reason === null) for (const doubt of this.#doubters) doubt();
+    this.#reason = reason;
+  }
+
+  lift(): void {
+    this.#reason = null;
+  }
+
+  async admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale"> {
+    this.#requireOpen();
+    return this.#store.admit(accountId, version);
+  }
+
+  async publish(accountId: AccountId, version: bigint): Promise<void> {
+    return this.#store.publish(accountId, version);
+  }
+
+  async epoch(accountId: AccountId): Promise<Epoch> {
+    this.#requireOpen();
+    return this.#store.epoch(accountId);
+  }
+
+  async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+    this.#requireOpen();
+    return this.#store.vouch(accountId, version, epoch);
+  }
+
+  onDoubt(listener: () => void): void {
+    this.#doubters.push(listener);
+    this.#store.onDoubt(listener);
+  }
+
+  async ping(): Promise<void> {
+    this.#requireOpen();
+    return this.#store.ping();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  #requireOpen(): void {
+    if (this.#reason !== null) throw new AdmissionStoreUnavailable(this.#reason);
+  }
+}

@@ -1,0 +1,255 @@
+import { request as httpRequest } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
+import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+
+let service: Service;
+let operator: Visitor;
+
+beforeAll(async () => {
+  service = await startOperatedService();
+  operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** A mutation whose body is held back after its first bytes, until `finish`. */
+function slowMutation(path: string, input: unknown, headers: Record<string, string>) {
+  const body = JSON.stringify({ json: input });
+  const sent = httpRequest(`${service.baseUrl}/trpc/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...headers },
+  });
+  const status = new Promise<number>((resolve, reject) => {
+    sent.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.on("error", reject);
+  });
+  sent.write(body.slice(0, 5));
+  return {
+    finish: () => {
+      sent.end(body.slice(5));
+      return status;
+    },
+  };
+}
+
+describe("a call whose body is still on its way", () => {
+  it("does nothing by a management token that was revoked meanwhile", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id, token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const call = slowMutation("keys.create", { name: "late" }, { authorization: `Bearer ${token}` });
+    await owner.trpc.tokens.revoke.mutate({ id });
+    expect(await call.finish()).toBe(401);
+    expect((await owner.trpc.keys.list.query()).keys).toEqual([]);
+  });
+
+  it("does nothing by a session that ended meanwhile", async () => {
+    const owner = await signUp(service.baseUrl);
+    const call = slowMutation("tokens.create", { name: "late" }, { cookie: owner.cookie() });
+    await owner.trpc.auth.changePassword.mutate({ current: PASSWORD, next: "another long password" });
+    expect(await call.finish()).toBe(401);
+    expect((await owner.trpc.tokens.list.query()).tokens).toEqual([]);
+  });
+
+  it("does nothing from an address that IP rules have shut out meanwhile", async () => {
+    const owner = await signUpEnterprise(service.baseUrl, operator);
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const call = slowMutation("keys.create", { name: "late" }, { authorization: `Bearer ${token}` });
+    await operator.trpc.operator.accounts.setIpRules.mutate({
+      id: owner.accountId,
+      rules: { networks: ["192.0.2.0/24"] },
+    });
+    expect(await call.finish()).toBe(403);
+  });
+});
+
+describe("a password that was changed", () => {
+  it("opens no session any more, also not for who was signing in just then", async () => {
+    for (let round = 0; round < 4; round++) {
+      const owner = await signUp(service.baseUrl);
+      const thieves = Array.from({ length: 8 }, () => visit(service.baseUrl));
+      const attempts = thieves.map(({ trpc }) =>
+        trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD }).catch(() => null),
+      );
+      await owner.trpc.auth.changePassword.mutate({ current: PASSWORD, next: "another long password" });
+      await Promise.all(attempts);
+      for (const { trpc } of thieves) expect(await trpc.auth.me.query()).toBeNull();
+      expect((await owner.trpc.auth.me.query())?.user.email).toBe(owner.email);
+    }
+  });
+
+  it("by an operator is not changed back by who knows the old one", async () => {
+    for (let round = 0; round < 6; round++) {
+      const owner = await signUp(service.baseUrl);
+      const thief = visit(service.baseUrl);
+      await thief.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+      const change = thief.trpc.auth.changePassword
+        .mutate({ current: PASSWORD, next: "the thief's own password" })
+        .catch(() => null);
+      const reset = await operator.trpc.operator.users.resetPassword.mutate({ email: owner.email });
+      await change;
+      expect(await thief.trpc.auth.me.query()).toBeNull();
+      await visit(service.baseUrl).trpc.auth.signIn.mutate({ email: owner.email, password: reset.password });
+    }
+  });
+});
+
+describe("an operator's management token", () => {
+  it("can't make itself a person", async () => {
+    const { token } = await operator.trpc.tokens.create.mutate({ name: "leaked" });
+    const leaked = visit(service.baseUrl, { authorization: `Bearer ${token}` });
+    const { resetPassword } = leaked.trpc.operator.users;
+    expect((await refusalOf(resetPassword.mutate({ email: "operator@example.com" }))).code).toBe(
+      "permission_denied",
+    );
+    expect((await refusalOf(leaked.trpc.tokens.create.mutate({ name: "next" }))).code).toBe(
+      "permission_denied",
+    );
+  });
+});
+
+describe("a suspended account's management token", () => {
+  it("is refused like its keys, and its user is not", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    await operator.trpc.operator.accounts.suspend.mutate({ id, reason: "leak" });
+    const script = visit(service.baseUrl, { authorization: `Bearer ${token}` });
+    expect((await refusalOf(script.trpc.keys.list.query())).code).toBe("account_suspended");
+    expect((await owner.trpc.keys.list.query()).keys).toHaveLength(1);
+  });
+});
+
+describe("what an owner reads of an operator's actions", () => {
+  it("is that it was one, not who and from where", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
+    const [action] = (await owner.trpc.account.actions.query()).actions;
+    expect(action).toMatchObject({ action: "account.setPlan", byOperator: true, by: null, userEmail: null });
+  });
+});
+
+describe("calls at once", () => {
+  it("of one user wait for each other, and none fails for it", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id, token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const script = visit(service.baseUrl, { authorization: `Bearer ${token}` });
+    for (let round = 0; round < 6; round++) {
+      const names = Array.from({ length: 3 }, () => crypto.randomUUID());
+      await Promise.all(
+        names.flatMap((name) => [
+          owner.trpc.keys.create.mutate({ name: `key ${name}` }),
+          owner.trpc.tokens.create.mutate({ name: `token ${name}` }),
+          script.trpc.keys.create.mutate({ name: `script ${name}` }),
+        ]),
+      );
+    }
+    const last = script.trpc.keys.create.mutate({ name: "last" }).catch((error) => error.data.httpStatus);
+    expect((await owner.trpc.tokens.revoke.mutate({ id })).revokedAt).not.toBeNull();
+    expect(await last).not.toBe(500);
+  });
+});
+
+describe("bad input", () => {
+  const post = (path: string, body: BodyInit, headers: Record<string, string> = {}) =>
+    fetch(`${service.baseUrl}/trpc/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+      ...(body instanceof ReadableStream ? { duplex: "half" as const } : {}),
+    } as RequestInit);
+
+  it("without end is refused before it fills the memory, whatever its headers say", async () => {
+    let sent = 0;
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        sent += 65_536;
+        if (sent > 64 * 1024 * 1024) controller.close();
+        else controller.enqueue(new Uint8Array(65_536).fill(0x20));
+      },
+    });
+    const outcome = await post("auth.signIn", endless).then(
+      (response) => response.status,
+      // The service need not wait for all of it to say no.
+      () => "cut",
+    );
+    expect([413, "cut"]).toContain(outcome);
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it("never yields a 500", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const evil = [
+      "\u0000",
+      "\ud800",
+      "a\u0000b",
+      "\u202e",
+      "x".repeat(5_000),
+      "%",
+      "\\",
+      "'; drop table keys; --",
+    ];
+    const calls = evil.flatMap((text) => [
+      visit(service.baseUrl).trpc.auth.signUp.mutate({
+        email: `${crypto.randomUUID()}@example.com`,
+        password: PASSWORD,
+        accountName: text,
+      }),
+      visit(service.baseUrl).trpc.auth.signIn.mutate({ email: text, password: text }),
+      owner.trpc.keys.create.mutate({ name: text, idempotencyKey: text }),
+      owner.trpc.keys.revoke.mutate({ id: text }),
+      owner.trpc.tokens.create.mutate({ name: text }),
+      owner.trpc.audit.list.query({ cursor: text }),
+      owner.trpc.account.tryAddress.query({ address: text }),
+      operator.trpc.operator.accounts.list.query({ search: text }),
+      operator.trpc.operator.accounts.suspend.mutate({ id, reason: text }),
+      operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd: 1n, reason: text }),
+      operator.trpc.operator.accounts.create.mutate({ email: `${text}@example.com`, accountName: text }),
+      operator.trpc.operator.accounts.setIpRules.mutate({ id, rules: { networks: [text] } }),
+    ]);
+    const statuses = await Promise.all(
+      calls.map((call) =>
+        call.then(
+          () => 200,
+          (error) => error.data?.httpStatus ?? error.meta?.response?.status,
+        ),
+      ),
+    );
+    expect(statuses.filter((status) => !(status < 500))).toEqual([]);
+    await operator.trpc.operator.accounts.reinstate.mutate({ id });
+  });
+
+  it("in a cookie that is not ours does not keep its browser out", async () => {
+    const { trpc } = visit(service.baseUrl, { cookie: "other=%zz; ostiary_session=%E0%A4%A" });
+    expect(await trpc.auth.me.query()).toBeNull();
+  });
+
+  it("in an id's upper case means the same id", async () => {
+    const { trpc, id } = await signUpWithKey(service.baseUrl);
+    expect((await trpc.keys.usage.query({ id: id.toUpperCase() })).name).toBe("test");
+    expect((await trpc.keys.rotate.mutate({ id: id.toUpperCase() })).replaces).toBe(id);
+  });
+
+  it("of credits stays within what can be counted", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { grantCredits } = operator.trpc.operator.accounts;
+    const most = 9_000_000_000_000_000n;
+    expect((await refusalOf(grantCredits.mutate({ id, amountNanoUsd: most + 1n, reason: "x" }))).code).toBe(
+      "invalid_request",
+    );
+    expect((await refusalOf(grantCredits.mutate({ id, amountNanoUsd: 0n, reason: "x" }))).code).toBe(
+      "invalid_request",
+    );
+    expect((await grantCredits.mutate({ id, amountNanoUsd: most, reason: "x" })).balanceNanoUsd).toBe(most);
+    expect((await operator.trpc.operator.accounts.get.query({ id })).balanceNanoUsd).toBe(most);
+  });
+});
