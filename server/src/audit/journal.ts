@@ -25,6 +25,8 @@ export class Journal {
   #segment: Segment;
   #file: FileHandle | null = null;
   #bytes = 0;
+  /** Entries of a segment that are in this file and nowhere else yet. Counted as they are written, before anybody knows. */
+  readonly #unreleased = new Map<Segment, number>();
   #waiting: Append[] = [];
   #writing: Promise<void> = Promise.resolve();
 
@@ -59,28 +61,21 @@ export class Journal {
     return lines.slice(0, -1).map(decodeEntry);
   }
 
-  /** Deletes a segment whose entries are all in the database. */
+  /** Deletes a segment that a former process left. */
   async drop(segment: Segment): Promise<void> {
     await unlink(this.#path(segment));
   }
 
-  /** Begins a new segment, so that the old one can be dropped. @returns the old one, `null` if it is empty. */
-  async rotate(): Promise<Segment | null> {
-    let ended: Segment | null = null;
-    this.#writing = this.#writing.then(async () => {
-      ended = await this.#endSegment();
-    });
-    await this.#writing;
-    return ended;
+  /** Says that so many entries of a segment are kept elsewhere. A full segment goes when all of its entries are. */
+  async release(segment: Segment, entries: number): Promise<void> {
+    this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) - entries);
+    await this.#dropIfDone(segment);
   }
 
-  /** True when the segment is the one being written. */
-  isOpen(segment: Segment): boolean {
-    return segment === this.#segment;
-  }
-
+  /** Ends the segment that is being written. */
   async close(): Promise<void> {
-    await this.rotate();
+    this.#writing = this.#writing.then(() => this.#endSegment());
+    await this.#writing;
   }
 
   async #writeWaiting(): Promise<void> {
@@ -93,26 +88,34 @@ export class Journal {
       await this.#file.writeFile(bytes);
       if (this.#sync) await this.#file.datasync();
       this.#bytes += bytes.length;
+      this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + batch.length);
     } catch (error) {
       for (const append of batch) append.reject(error);
       // The segment may end in half a line now: nothing more goes into it.
-      await this.#endSegment().catch(() => null);
+      await this.#endSegment().catch(() => {});
       return;
     }
     const segment = this.#segment;
-    if (this.#bytes >= SEGMENT_BYTES) await this.#endSegment();
     for (const append of batch) append.resolve(segment);
+    // A file that can't be closed or deleted is no matter of the entries that are in it.
+    if (this.#bytes >= SEGMENT_BYTES) await this.#endSegment().catch(() => {});
   }
 
-  async #endSegment(): Promise<Segment | null> {
-    if (this.#file === null) return null;
+  async #endSegment(): Promise<void> {
+    if (this.#file === null) return;
     const file = this.#file;
     const ended = this.#segment;
     this.#file = null;
     this.#bytes = 0;
     this.#segment++;
     await file.close();
-    return ended;
+    await this.#dropIfDone(ended);
+  }
+
+  async #dropIfDone(segment: Segment): Promise<void> {
+    if (segment === this.#segment || this.#unreleased.get(segment) !== 0) return;
+    this.#unreleased.delete(segment);
+    await unlink(this.#path(segment));
   }
 
   #path(segment: Segment): string {

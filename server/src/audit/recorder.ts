@@ -32,8 +32,6 @@ export class Recorder {
   readonly #durability: Durability;
   readonly #log: Logger;
   #pending: Pending[] = [];
-  /** How many entries of a segment are not in the database yet. */
-  readonly #uncommitted = new Map<Segment, number>();
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
   #stopped = false;
@@ -76,7 +74,6 @@ export class Recorder {
         },
       );
     }
-    this.#uncommitted.set(segment, (this.#uncommitted.get(segment) ?? 0) + 1);
     const inDatabase = new Promise<void>((resolve) => {
       this.#pending.push({ entry, segment, committed: resolve });
     });
@@ -98,7 +95,6 @@ export class Recorder {
     await this.#draining;
     await this.#drain();
     await this.#journal.close();
-    for (const [segment, count] of this.#uncommitted) if (count === 0) await this.#dropSegment(segment);
   }
 
   #drain(): Promise<void> {
@@ -124,23 +120,20 @@ export class Recorder {
       }
       failures = 0;
       this.#pending = this.#pending.slice(batch.length);
-      for (const { segment, committed } of batch) {
-        this.#uncommitted.set(segment, (this.#uncommitted.get(segment) ?? 1) - 1);
-        committed();
-      }
-      await this.#dropCommitted();
+      for (const { committed } of batch) committed();
+      await this.#release(batch);
     }
   }
 
-  async #dropCommitted(): Promise<void> {
-    for (const [segment, count] of this.#uncommitted) {
-      if (count === 0 && !this.#journal.isOpen(segment)) await this.#dropSegment(segment);
+  async #release(batch: readonly Pending[]): Promise<void> {
+    const counts = new Map<Segment, number>();
+    for (const { segment } of batch) counts.set(segment, (counts.get(segment) ?? 0) + 1);
+    for (const [segment, count] of counts) {
+      await this.#journal.release(segment, count).catch((error: unknown) => {
+        // Its entries are replayed at the next start, which is harmless.
+        this.#log.error({ err: error, segment }, "a journal segment could not be deleted");
+      });
     }
-  }
-
-  async #dropSegment(segment: Segment): Promise<void> {
-    this.#uncommitted.delete(segment);
-    await this.#journal.drop(segment);
   }
 
   #waitBeforeRetry(failures: number): Promise<void> {

@@ -1,0 +1,115 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { v7 as uuidv7 } from "uuid";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { Journal } from "../../server/src/audit/journal.ts";
+import { Recorder } from "../../server/src/audit/recorder.ts";
+import type { KeyUuid } from "../../server/src/keys/key.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ostiary-journal-"));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Large enough that a segment is full after a hundred. */
+function entry(): AuditEntry {
+  return {
+    id: uuidv7() as EntryId,
+    accountId: uuidv7() as AccountId,
+    key: uuidv7() as KeyUuid,
+    keyId: "abcd",
+    at: new Date(),
+    endpoint: "POST /v1/chat/completions",
+    model: "m".repeat(40_000),
+    upstream: null,
+    status: 200,
+    errorCode: null,
+    endReason: "stop",
+    usageSource: "none",
+    promptTokens: null,
+    completionTokens: null,
+    cachedTokens: null,
+    costNanoUsd: 0n,
+    latencyMs: 1,
+    timeToFirstTokenMs: null,
+    sourceIp: null,
+    wouldRefuse: null,
+  };
+}
+
+async function onDisk(): Promise<string> {
+  const files = await readdir(folder);
+  // A segment may go between the listing and the reading: then its entries are elsewhere.
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), "utf8").catch(() => "")));
+  return texts.join("");
+}
+
+describe("a recorded entry", () => {
+  it("is in the journal until it is in the database, however segments end and go meanwhile", async () => {
+    const committed = new Set<EntryId>();
+    const sink = {
+      insertEntries: async (entries: readonly AuditEntry[]) => {
+        // The database takes its time, and now and then fails.
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+        if (Math.random() < 0.05) throw new Error("the database is away");
+        for (const { id } of entries) committed.add(id);
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder(journal, sink, "journal", pino({ level: "silent" }));
+    const missing: EntryId[] = [];
+    const client = async () => {
+      for (let request = 0; request < 60; request++) {
+        const recorded = entry();
+        await recorder.record(recorded);
+        if (
+          !committed.has(recorded.id) &&
+          !(await onDisk()).includes(recorded.id) &&
+          !committed.has(recorded.id)
+        ) {
+          missing.push(recorded.id);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, client));
+    expect(missing).toEqual([]);
+    await expect
+      .poll(async () => {
+        await recorder.flushed();
+        return committed.size;
+      })
+      .toBe(16 * 60);
+    await recorder.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("is replayed when the process ended before it was in the database", async () => {
+    const away = { insertEntries: () => Promise.reject(new Error("the database is away")) };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder(journal, away, "journal", pino({ level: "silent" }));
+    const entries = Array.from({ length: 250 }, entry);
+    await Promise.all(entries.map((recorded) => recorder.record(recorded)));
+    await recorder.stop();
+
+    const committed: EntryId[] = [];
+    const back = {
+      insertEntries: async (batch: readonly AuditEntry[]) =>
+        void committed.push(...batch.map(({ id }) => id)),
+    };
+    const reopened = await Journal.open({ folder, sync: false });
+    const successor = new Recorder(reopened.journal, back, "journal", pino({ level: "silent" }));
+    await successor.replay(reopened.leftover);
+    expect(committed.toSorted()).toEqual(entries.map(({ id }) => id).toSorted());
+    await successor.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
