@@ -8,8 +8,11 @@ import { AccountAdmin } from "./accounts/account-admin.ts";
 import { AttemptLimits } from "./accounts/attempts.ts";
 import { ManagementTokens } from "./accounts/management-token.ts";
 import { Passwords } from "./accounts/passwords.ts";
+import { limitsOf } from "./accounts/plans.ts";
 import { SignIn } from "./accounts/sign-in.ts";
+import { Admissions } from "./admission/admissions.ts";
 import { FencedAdmissionStore } from "./admission/fenced-store.ts";
+import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
 import { RedisAdmissionStore } from "./admission/redis-store.ts";
 import { createApp } from "./app.ts";
@@ -37,6 +40,7 @@ import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
 import { joinNodes } from "./start/node-membership.ts";
 import { openCatalog } from "./start/open-catalog.ts";
+import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
 import { explainStartup, listenFailure } from "./start/startup-failure.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
@@ -87,6 +91,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const transport = await openTransport();
   teardown.add(() => transport.close());
   const catalog = await openCatalog(config, { environment: process.env, transport, now });
+  const plans = await openPlans(config.plans);
   const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
 
   const { database, label, close } = await openConfiguredDatabase(config, log);
@@ -124,7 +129,15 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
   const ipRules = new IpRuleBook();
-  const access = new Access({ lookup: keysStore, admission, recogniser: mint, ipRules });
+  const admissions = new Admissions(admission);
+  const access = new Access({
+    lookup: keysStore,
+    admission,
+    admissions,
+    limitsOf: (account) => limitsOf(plans, account),
+    recogniser: mint,
+    ipRules,
+  });
   const flushed = () => recorder.flushed();
   const keys = new Keys({ store: keysStore, publisher, mint, flushed, now });
   const signIn = new SignIn({
@@ -179,6 +192,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     accounts,
     accountAdmin,
     ipRules,
+    plans,
     keys,
     managementTokens,
     auditLog,
@@ -208,6 +222,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
+      { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },

@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import { Access } from "../../server/src/access/access.ts";
 import { IpRuleBook } from "../../server/src/access/ip-rules.ts";
 import type { AccountId } from "../../server/src/accounts/account.ts";
+import { Admissions } from "../../server/src/admission/admissions.ts";
+import { UNLIMITED } from "../../server/src/admission/limits.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import type { KeySnapshot, KeyUuid } from "../../server/src/keys/key.ts";
 import { KeyMint } from "../../server/src/keys/key-string.ts";
@@ -25,6 +27,7 @@ function snapshot(number: number): KeySnapshot {
       state: "active",
       plan: "enterprise",
       ipRules: ruled,
+      limits: UNLIMITED,
       version: 1n,
     },
   };
@@ -39,9 +42,12 @@ const lookup = {
     return byDigest.get(Buffer.from(digest).toString("base64")) ?? null;
   },
 };
+const admission = new MemoryAdmissionStore();
 const access = new Access({
   lookup,
-  admission: new MemoryAdmissionStore(),
+  admission,
+  admissions: new Admissions(admission),
+  limitsOf: ({ limits }) => limits,
   recogniser: mint,
   ipRules: new IpRuleBook(),
 });
@@ -52,6 +58,14 @@ const headersOf = (strings: readonly string[]) =>
 
 async function pass(headers: readonly string[][]): Promise<void> {
   for (const header of headers) await access.confirm(await access.identify(header), "10.1.2.3");
+}
+
+/** The same, and limits asked and given back. */
+async function passLimited(headers: readonly string[][]): Promise<void> {
+  for (const header of headers) {
+    const { admitted } = await access.confirm(await access.identify(header), "10.1.2.3", 100);
+    await admitted?.end(120);
+  }
 }
 
 async function refuse(headers: readonly string[][]): Promise<void> {
@@ -95,6 +109,13 @@ for (let round = 0; round < ROUNDS; round++) {
   warm.push(await cpuMicroseconds(REQUESTS, () => pass(headers)));
 }
 report("a known key with IP rules, header to permission", "µs", summary(warm, 2));
+
+const limited: number[] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  const headers = headersOf(keys);
+  limited.push(await cpuMicroseconds(REQUESTS, () => passLimited(headers)));
+}
+report("  the same with limits in memory, taken and given back", "µs", summary(limited, 2));
 
 for (const [what, strings] of Object.entries(floods)) {
   await refuse(headersOf(strings));

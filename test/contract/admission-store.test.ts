@@ -77,29 +77,29 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
   });
 
   it("admits nobody to an account that it does not know", async () => {
-    expect(await store.admit(account, 1n)).toBe("stale");
+    expect(await store.check(account, 1n)).toBe("stale");
   });
 
   it("admits a snapshot of the version that it knows and of a newer one, and none that is older", async () => {
     await know(store, account, 1n);
     await store.publish(account, 7n);
-    expect(await store.admit(account, 7n)).toBe("admitted");
-    expect(await store.admit(account, 8n)).toBe("admitted");
-    expect(await store.admit(account, 6n)).toBe("stale");
+    expect(await store.check(account, 7n)).toBe("current");
+    expect(await store.check(account, 8n)).toBe("current");
+    expect(await store.check(account, 6n)).toBe("stale");
   });
 
   it("compares versions as numbers", async () => {
     await know(store, account, 10n);
-    expect(await store.admit(account, 9n)).toBe("stale");
+    expect(await store.check(account, 9n)).toBe("stale");
     await store.publish(account, 9n);
-    expect(await store.admit(account, 9n)).toBe("stale");
-    expect(await store.admit(account, 10n)).toBe("admitted");
+    expect(await store.check(account, 9n)).toBe("stale");
+    expect(await store.check(account, 10n)).toBe("current");
   });
 
   it("believes a node that vouches for what it read", async () => {
     const epoch = await store.epoch(account);
     expect(await store.vouch(account, 3n, epoch)).toBe(true);
-    expect(await store.admit(account, 3n)).toBe("admitted");
+    expect(await store.check(account, 3n)).toBe("current");
   });
 
   it("does not let a node that read an old version undo what was published since", async () => {
@@ -107,8 +107,8 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
     await store.vouch(account, 3n, epoch);
-    expect(await store.admit(account, 3n)).toBe("stale");
-    expect(await store.admit(account, 4n)).toBe("admitted");
+    expect(await store.check(account, 3n)).toBe("stale");
+    expect(await store.check(account, 4n)).toBe("current");
   });
 
   it("does not believe a node that read before it forgot", async () => {
@@ -117,7 +117,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     await store.publish(account, 4n);
     await subject.forget(account);
     expect(await store.vouch(account, 3n, epoch)).toBe(false);
-    expect(await store.admit(account, 3n)).toBe("stale");
+    expect(await store.check(account, 3n)).toBe("stale");
   });
 
   it("learns nothing from old news that comes after it forgot", async () => {
@@ -126,18 +126,18 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     await subject.forget(account);
     // What some node was about to say before version 6 was, and says only now.
     await store.publish(account, 5n);
-    expect(await store.admit(account, 5n)).toBe("stale");
+    expect(await store.check(account, 5n)).toBe("stale");
     await know(store, account, 6n);
-    expect(await store.admit(account, 5n)).toBe("stale");
-    expect(await store.admit(account, 6n)).toBe("admitted");
+    expect(await store.check(account, 5n)).toBe("stale");
+    expect(await store.check(account, 6n)).toBe("current");
   });
 
   it("does not believe what was read before news of an account that it does not know", async () => {
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
     expect(await store.vouch(account, 3n, epoch)).toBe(false);
-    expect(await store.admit(account, 3n)).toBe("stale");
-    expect(await store.admit(account, 4n)).toBe("stale");
+    expect(await store.check(account, 3n)).toBe("stale");
+    expect(await store.check(account, 4n)).toBe("stale");
   });
 });
 
@@ -164,7 +164,7 @@ describe("the admission store in memory", () => {
     expect(await store.vouch(changed, 1n, epoch)).toBe(false);
     expect(await store.vouch(other, 1n, epoch)).toBe(false);
     expect(await store.vouch(changed, 2n, afterwards)).toBe(true);
-    expect(await store.admit(changed, 1n)).toBe("stale");
+    expect(await store.check(changed, 1n)).toBe("stale");
   });
 
   function accounts(count: number): [AccountId, ...AccountId[]] {
@@ -185,7 +185,7 @@ describe("the admission store in Redis", () => {
       onError: () => {},
     });
     await expect(store.connect()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
-    await expect(store.admit(crypto.randomUUID() as AccountId, 1n)).rejects.toBeInstanceOf(
+    await expect(store.check(crypto.randomUUID() as AccountId, 1n)).rejects.toBeInstanceOf(
       AdmissionStoreUnavailable,
     );
     await store.close();

@@ -1,5 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { AdmissionStore } from "../admission/admission-store.ts";
+import type { AdmissionOutcome, Admissions, AdmittedRequest } from "../admission/admissions.ts";
+import type { Limits } from "../admission/limits.ts";
+import { rateHeaders } from "../admission/rate-headers.ts";
 import { within } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
 import type { KeySnapshot } from "../keys/key.ts";
@@ -32,6 +35,8 @@ export interface Permission {
   readonly snapshot: KeySnapshot;
   /** What a rule that only reports would have refused it with. */
   readonly wouldRefuse: ErrorCode | null;
+  /** What the account's limits have let through; `null` where they were not asked. */
+  readonly admitted: AdmittedRequest | null;
 }
 
 /** A request that may not pass although its key is somebody's: its owner wants to read of it. */
@@ -56,6 +61,8 @@ const TRY_AGAIN_MS = 1_000;
 export interface AccessParts {
   readonly lookup: KeyLookup;
   readonly admission: AdmissionStore;
+  readonly admissions: Admissions;
+  readonly limitsOf: (account: KeySnapshot["account"]) => Limits;
   readonly recogniser: KeyRecogniser;
   readonly ipRules: IpRuleBook;
 }
@@ -64,6 +71,8 @@ export interface AccessParts {
 export class Access {
   readonly #lookup: KeyLookup;
   readonly #admission: AdmissionStore;
+  readonly #admissions: Admissions;
+  readonly #limitsOf: AccessParts["limitsOf"];
   readonly #recogniser: KeyRecogniser;
   readonly #ipRules: IpRuleBook;
   readonly #known = new SnapshotCache();
@@ -72,9 +81,11 @@ export class Access {
   readonly #reading = new Map<string, Promise<Caller>>();
   #doubts = 0;
 
-  constructor({ lookup, admission, recogniser, ipRules }: AccessParts) {
+  constructor({ lookup, admission, admissions, limitsOf, recogniser, ipRules }: AccessParts) {
     this.#lookup = lookup;
     this.#admission = admission;
+    this.#admissions = admissions;
+    this.#limitsOf = limitsOf;
     this.#recogniser = recogniser;
     this.#ipRules = ipRules;
     admission.onDoubt(() => {
@@ -104,17 +115,31 @@ export class Access {
    * slow about it (its body) is in, so that no change answered in the meantime is missed.
    *
    * @param address the client's; `null` when it could not be told.
-   * @throws {RefusedCaller} revoked, suspended, from an address outside the rules; in this order.
+   * @param tokens what the request is estimated to take of the account's limits; `null` when they do not bear on it.
+   * @throws {RefusedCaller} revoked, suspended, from an address outside the rules, over a limit; in this order.
    * @throws {Failure} `server_is_overloaded` when nobody can tell.
    */
-  async confirm(caller: Caller, address: string | null): Promise<Permission> {
+  async confirm(caller: Caller, address: string | null, tokens: number | null = null): Promise<Permission> {
     let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      const { account } = present.snapshot;
-      const verdict = await vouched(() => this.#admission.admit(account.id, account.version));
-      // A store that was lost since the snapshot was read may have come back with an older state, and agree with it.
-      if (verdict === "admitted" && present.doubts === this.#doubts) {
-        return this.#decide(present.snapshot, address);
+      const { snapshot, doubts } = present;
+      const { account } = snapshot;
+      const decision = this.#decide(snapshot, address);
+      // A request that is refused anyway takes nothing of the limits.
+      if (tokens === null || decision.refusal !== null) {
+        const verdict = await vouched(() => this.#admission.check(account.id, account.version));
+        // A store that was lost since the snapshot was read may have come back with an older state, and agree with it.
+        if (verdict === "current" && doubts === this.#doubts) return passed(snapshot, decision, null);
+      } else {
+        const limits = this.#limitsOf(account);
+        const outcome = await vouched(() =>
+          this.#admissions.admit(account.id, account.version, limits, tokens),
+        );
+        if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
+        if (outcome.kind === "admitted") {
+          if (doubts === this.#doubts) return passed(snapshot, decision, outcome.request);
+          await outcome.request.end(0);
+        }
       }
       present = await this.#read(caller.digest);
     }
@@ -127,12 +152,12 @@ export class Access {
     this.#known.dropIdle();
   }
 
-  #decide(snapshot: KeySnapshot, address: string | null): Permission {
-    if (snapshot.key.state === "revoked") throw new RefusedCaller(revoked(), snapshot);
-    if (snapshot.account.state === "suspended") throw new RefusedCaller(suspended(), snapshot);
+  #decide(snapshot: KeySnapshot, address: string | null): Decision {
+    if (snapshot.key.state === "revoked") return { refusal: revoked(), wouldRefuse: null };
+    if (snapshot.account.state === "suspended") return { refusal: suspended(), wouldRefuse: null };
     const verdict = this.#ipRules.judge(snapshot.account, address);
-    if (verdict === "blocked") throw new RefusedCaller(ipBlocked(address), snapshot);
-    return { snapshot, wouldRefuse: verdict === "reported" ? "ip_blocked" : null };
+    if (verdict === "blocked") return { refusal: ipBlocked(address), wouldRefuse: null };
+    return { refusal: null, wouldRefuse: verdict === "reported" ? "ip_blocked" : null };
   }
 
   /** Reads the database. Requests of one key that need it at once share a read; {@link confirm} judges its age. */
@@ -169,6 +194,17 @@ export class Access {
   }
 }
 
+/** What a snapshot says, if it is still good. */
+interface Decision {
+  readonly refusal: Failure | null;
+  readonly wouldRefuse: ErrorCode | null;
+}
+
+function passed(snapshot: KeySnapshot, decision: Decision, admitted: AdmittedRequest | null): Permission {
+  if (decision.refusal !== null) throw new RefusedCaller(decision.refusal, snapshot);
+  return { snapshot, wouldRefuse: decision.wouldRefuse, admitted };
+}
+
 function revoked(): Failure {
   return new Failure(
     "revoked_api_key",
@@ -187,6 +223,27 @@ export function ipBlocked(address: string | null): Failure {
   return new Failure(
     "ip_blocked",
     `The account's IP rules do not allow requests from ${from}. Call from an allowed network, or ask the operator of the service to change the rules.`,
+  );
+}
+
+function limited(
+  { by, retryAfterMs, rates }: Extract<AdmissionOutcome, { kind: "limited" }>,
+  limits: Limits,
+): Failure {
+  const headers = rateHeaders(rates);
+  if (by === "concurrency") {
+    return new Failure(
+      "too_many_concurrent_requests",
+      `The account may have ${limits.concurrentRequests} requests answered at once. Wait for one of them to end.`,
+      { retryAfterMs, headers },
+    );
+  }
+  const allowed =
+    by === "requests" ? `${limits.requestsPerMinute} requests` : `${limits.tokensPerMinute} tokens`;
+  return new Failure(
+    "rate_limit_exceeded",
+    `The account may use ${allowed} a minute, and has. Wait as long as \`retry-after\` says.`,
+    { retryAfterMs, headers },
   );
 }
 

@@ -1,3 +1,5 @@
+import type { Limits } from "../admission/limits.ts";
+
 /** Ids of different things are different types, so that one is never passed for another. All are UUIDv7. */
 export type AccountId = string & { readonly __id: "account" };
 export type UserId = string & { readonly __id: "user" };
@@ -32,11 +34,7 @@ export interface IpRules {
 }
 
 /** Limits of an account that differ from its plan's; `null`: as the plan says. */
-export interface LimitOverrides {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-  readonly concurrentRequests: number | null;
-}
+export type LimitOverrides = Limits;
 
 export const NO_IP_RULES: IpRules = { mode: "enforce", networks: [] };
 export const NO_OVERRIDES: LimitOverrides = {

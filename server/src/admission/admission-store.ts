@@ -1,12 +1,14 @@
 import type { AccountId } from "../accounts/account.ts";
 import { Unavailable } from "../errors/failure.ts";
+import type { Admission, Demand, Place, Release } from "./limits.ts";
 
 /**
- * What all nodes agree on about an account without asking the database: its version.
+ * What all nodes agree on about an account without asking the database: its version, and what its requests use of its
+ * limits.
  *
- * A node decides by a cached snapshot of a key and its account, read at some version. `admit` refuses the snapshot
- * as stale when a newer version was published, or when the store knows none: then the node reads the database again
- * and vouches for what it read.
+ * A node decides by a cached snapshot of a key and its account, read at some version. `check` and `admit` refuse the
+ * snapshot as stale when a newer version was published, or when the store knows none: then the node reads the database
+ * again and vouches for what it read.
  *
  * The store may forget everything at any time. It must then not believe a node that read the database before the
  * forgetting, for a change may have been published and forgotten since. That is what the epoch is for: taken before
@@ -15,8 +17,14 @@ import { Unavailable } from "../errors/failure.ts";
  * Every method throws a {@link AdmissionStoreUnavailable} when the store can't be asked.
  */
 export interface AdmissionStore {
-  /** May a request pass on a snapshot of this version? */
-  admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale">;
+  /** Is a snapshot of this version still good? */
+  check(accountId: AccountId, version: bigint): Promise<"current" | "stale">;
+  /** The same, and all or nothing of what the request demands. */
+  admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission>;
+  /** To be called once for each admitted demand, when its request has ended. */
+  release(accountId: AccountId, release: Release): Promise<void>;
+  /** Keeps places from being taken for those of a dead node. To be called well within their lease. */
+  renew(places: readonly { readonly accountId: AccountId; readonly place: Place }[]): Promise<void>;
   /**
    * To be called after a change was committed and before it is answered. Never lowers the version. Of an account that
    * it does not know the store learns no version by this, for the word may be an old one that comes late; only that

@@ -1,5 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
+import type { Admission, Demand, Release } from "./limits.ts";
 
 /** An admission store that a node can be kept from, when other nodes may no longer hear of each other through it. */
 export class FencedAdmissionStore implements AdmissionStore {
@@ -21,9 +22,22 @@ export class FencedAdmissionStore implements AdmissionStore {
     this.#reason = null;
   }
 
-  async admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale"> {
+  async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
     this.#requireOpen();
-    return this.#store.admit(accountId, version);
+    return this.#store.check(accountId, version);
+  }
+
+  async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
+    this.#requireOpen();
+    return this.#store.admit(accountId, version, demand);
+  }
+
+  release(accountId: AccountId, release: Release): Promise<void> {
+    return this.#store.release(accountId, release);
+  }
+
+  renew(places: Parameters<AdmissionStore["renew"]>[0]): Promise<void> {
+    return this.#store.renew(places);
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {

@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { AccountId } from "../accounts/account.ts";
 import type { AdmissionStore, Epoch } from "./admission-store.ts";
+import type { Admission, Demand, Release } from "./limits.ts";
+import { MemoryUsage } from "./memory-usage.ts";
 
 const ACCOUNTS_REMEMBERED = 100_000;
 
@@ -17,7 +19,13 @@ export class MemoryAdmissionStore implements AdmissionStore {
   #forgotten = 0;
   readonly #accounts: LRUCache<AccountId, Remembered>;
 
-  constructor(accountsRemembered: number = ACCOUNTS_REMEMBERED) {
+  readonly #usage: MemoryUsage;
+
+  constructor(
+    accountsRemembered: number = ACCOUNTS_REMEMBERED,
+    nowMs: () => number = () => performance.now(),
+  ) {
+    this.#usage = new MemoryUsage(nowMs);
     this.#accounts = new LRUCache({
       max: accountsRemembered,
       // To forget what was only read loses nothing: it can be read again. To forget a publication makes all doubtful
@@ -28,9 +36,21 @@ export class MemoryAdmissionStore implements AdmissionStore {
     });
   }
 
-  async admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale"> {
-    const known = this.#accounts.get(accountId);
-    return known !== undefined && version >= known.version ? "admitted" : "stale";
+  async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
+    return this.#isCurrent(accountId, version) ? "current" : "stale";
+  }
+
+  async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
+    if (!this.#isCurrent(accountId, version)) return { kind: "stale" };
+    return this.#usage.admit(accountId, demand);
+  }
+
+  async release(accountId: AccountId, release: Release): Promise<void> {
+    this.#usage.release(accountId, release);
+  }
+
+  async renew(): Promise<void> {
+    // Places that are lost with this process are places in its memory.
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
@@ -64,4 +84,9 @@ export class MemoryAdmissionStore implements AdmissionStore {
   async ping(): Promise<void> {}
 
   async close(): Promise<void> {}
+
+  #isCurrent(accountId: AccountId, version: bigint): boolean {
+    const known = this.#accounts.get(accountId);
+    return known !== undefined && version >= known.version;
+  }
 }

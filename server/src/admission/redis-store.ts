@@ -1,55 +1,16 @@
 import { Redis } from "ioredis";
 import type { AccountId } from "../accounts/account.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
-
-// One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
-// doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
-// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey): one that was a primary until a
-// moment ago must not go on deciding by what it knew then.
-const SCRIPT = `#!lua flags=allow-oom
-`;
-
-const ADMIT = `${SCRIPT}
-local version = redis.call('HGET', KEYS[1], 'version')
-if version and tonumber(ARGV[1]) >= tonumber(version) then return 1 end
-return 0`;
-
-// What expires is forgotten, which is always safe: the account is read again, once a day at most.
-const REMEMBERED_S = 24 * 60 * 60;
-
-const RAISE = `
-local function raise(version)
-  local known = redis.call('HGET', KEYS[1], 'version')
-  if not known or tonumber(version) > tonumber(known) then redis.call('HSET', KEYS[1], 'version', version) end
-  redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
-end
-`;
-
-const PUBLISH = `${SCRIPT}${RAISE}
-if redis.call('HEXISTS', KEYS[1], 'version') == 0 then
-  redis.call('HSET', KEYS[1], 'epoch', ARGV[2])
-  redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
-  return 0
-end
-raise(ARGV[1])
-return 1`;
-
-const EPOCH = `${SCRIPT}
-redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
-redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
-return redis.call('HGET', KEYS[1], 'epoch')`;
-
-const VOUCH = `${SCRIPT}${RAISE}
-if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[2] then return 0 end
-raise(ARGV[1])
-return 1`;
-
-interface Scripts {
-  ostiaryAdmit(key: string, version: string): Promise<number>;
-  ostiaryPublish(key: string, version: string, freshEpoch: string): Promise<number>;
-  ostiaryEpoch(key: string, freshEpoch: string): Promise<string>;
-  ostiaryVouch(key: string, version: string, epoch: string): Promise<number>;
-}
+import {
+  type Admission,
+  type Demand,
+  type LimitName,
+  PLACE_LEASE_MS,
+  type Place,
+  type Rate,
+  type Release,
+} from "./limits.ts";
+import { type AdmitReply, SCRIPTS, type Scripts } from "./redis-scripts.ts";
 
 export interface RedisAdmissionStoreOptions {
   readonly url: string;
@@ -58,12 +19,16 @@ export interface RedisAdmissionStoreOptions {
   /** A command that took longer counts as failed. */
   readonly commandTimeoutMs: number;
   readonly onError: (message: string) => void;
+  /** Instead of Redis's own clock, for tests. */
+  readonly nowMs?: () => number;
 }
 
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore implements AdmissionStore {
   readonly #redis: Redis & Scripts;
   readonly #prefix: string;
+  /** Milliseconds, or nothing: Redis has a clock that all nodes share. */
+  readonly #testClock: () => string;
   readonly #doubters: (() => void)[] = [];
 
   constructor(options: RedisAdmissionStoreOptions) {
@@ -77,12 +42,7 @@ export class RedisAdmissionStore implements AdmissionStore {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       retryStrategy: (attempt) => Math.min(50 * attempt, 1_000),
-      scripts: {
-        ostiaryAdmit: { lua: ADMIT, numberOfKeys: 1 },
-        ostiaryPublish: { lua: PUBLISH, numberOfKeys: 1 },
-        ostiaryEpoch: { lua: EPOCH, numberOfKeys: 1 },
-        ostiaryVouch: { lua: VOUCH, numberOfKeys: 1 },
-      },
+      scripts: SCRIPTS,
     });
     redis.on("error", (error: Error) => options.onError(error.message));
     redis.on("close", () => {
@@ -91,6 +51,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     // ioredis adds a method for each of `scripts`; its types can't say so.
     this.#redis = redis as Redis & Scripts;
     this.#prefix = options.prefix;
+    this.#testClock = () => (options.nowMs === undefined ? "" : String(Math.floor(options.nowMs())));
   }
 
   /** @throws {AdmissionStoreUnavailable} when Redis does not answer. */
@@ -98,29 +59,73 @@ export class RedisAdmissionStore implements AdmissionStore {
     await this.#ask(() => this.#redis.connect());
   }
 
-  async admit(accountId: AccountId, version: bigint): Promise<"admitted" | "stale"> {
+  async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
     const answer = await this.#ask(() =>
-      this.#redis.ostiaryAdmit(this.#hashOf(accountId), version.toString()),
+      this.#redis.ostiaryCheck(this.#keyOf(accountId), version.toString()),
     );
-    return answer === 1 ? "admitted" : "stale";
+    return answer === 1 ? "current" : "stale";
+  }
+
+  async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
+    const { limits, tokens, place } = demand;
+    const limit = (value: number | null) => (value === null ? "-1" : String(value));
+    const reply = await this.#ask(() =>
+      this.#redis.ostiaryAdmit(
+        this.#keyOf(accountId),
+        this.#keyOf(accountId, "requests"),
+        this.#keyOf(accountId, "tokens"),
+        this.#keyOf(accountId, "places"),
+        version.toString(),
+        limit(limits.requestsPerMinute),
+        limit(limits.tokensPerMinute),
+        limit(limits.concurrentRequests),
+        String(tokens),
+        place,
+        String(PLACE_LEASE_MS),
+        this.#testClock(),
+      ),
+    );
+    return admissionOf(reply, demand);
+  }
+
+  async release(accountId: AccountId, { place, atS, tokensMore }: Release): Promise<void> {
+    await this.#ask(() =>
+      this.#redis.ostiaryRelease(
+        this.#keyOf(accountId, "places"),
+        this.#keyOf(accountId, "tokens"),
+        place,
+        String(atS),
+        String(tokensMore),
+      ),
+    );
+  }
+
+  async renew(places: readonly { readonly accountId: AccountId; readonly place: Place }[]): Promise<void> {
+    await Promise.all(
+      places.map(({ accountId, place }) =>
+        this.#ask(() =>
+          this.#redis.ostiaryRenew(this.#keyOf(accountId, "places"), place, String(PLACE_LEASE_MS)),
+        ),
+      ),
+    );
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
     await this.#ask(() =>
-      this.#redis.ostiaryPublish(this.#hashOf(accountId), version.toString(), crypto.randomUUID()),
+      this.#redis.ostiaryPublish(this.#keyOf(accountId), version.toString(), crypto.randomUUID()),
     );
   }
 
   async epoch(accountId: AccountId): Promise<Epoch> {
     const epoch = await this.#ask(() =>
-      this.#redis.ostiaryEpoch(this.#hashOf(accountId), crypto.randomUUID()),
+      this.#redis.ostiaryEpoch(this.#keyOf(accountId), crypto.randomUUID()),
     );
     return epoch as Epoch;
   }
 
   async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     const answer = await this.#ask(() =>
-      this.#redis.ostiaryVouch(this.#hashOf(accountId), version.toString(), epoch),
+      this.#redis.ostiaryVouch(this.#keyOf(accountId), version.toString(), epoch),
     );
     return answer === 1;
   }
@@ -147,8 +152,9 @@ export class RedisAdmissionStore implements AdmissionStore {
     this.#redis.disconnect();
   }
 
-  #hashOf(accountId: AccountId): string {
-    return `${this.#prefix}:{${accountId}}`;
+  /** `{account}` is the part that a cluster hashes: what belongs to an account is in one place. */
+  #keyOf(accountId: AccountId, part?: string): string {
+    return `${this.#prefix}:{${accountId}}${part === undefined ? "" : `:${part}`}`;
   }
 
   async #ask<Answer>(command: () => Promise<Answer>): Promise<Answer> {
@@ -158,4 +164,21 @@ export class RedisAdmissionStore implements AdmissionStore {
       throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
     }
   }
+}
+
+const LIMITS_BY_CODE: Readonly<Record<number, LimitName>> = { 2: "requests", 3: "tokens", 4: "concurrency" };
+
+function admissionOf(reply: AdmitReply, { limits }: Demand): Admission {
+  const [code, retryAfterMs, atS, requestsUsed, requestsResetMs, tokensUsed, tokensResetMs] = reply;
+  if (code === 0) return { kind: "stale" };
+  const rates = {
+    requests: rateOf(limits.requestsPerMinute, requestsUsed, requestsResetMs),
+    tokens: rateOf(limits.tokensPerMinute, tokensUsed, tokensResetMs),
+  };
+  if (code === 1) return { kind: "admitted", atS, rates };
+  return { kind: "limited", by: LIMITS_BY_CODE[code] ?? "concurrency", retryAfterMs, rates };
+}
+
+function rateOf(limit: number | null, used: number, resetMs: number): Rate | null {
+  return limit === null ? null : { limit, remaining: Math.max(0, limit - used), resetMs };
 }

@@ -16,6 +16,8 @@ export interface Config {
   readonly catalogFile: string | null;
   /** Whether to look for model servers on this machine when there is no catalog file. */
   readonly localModels: boolean;
+  /** JSON, or the name of a file with it. */
+  readonly plans: string | null;
   /** Whether other nodes that are noted as using the database are known to be gone. */
   readonly takeOver: boolean;
   readonly demo: boolean;
@@ -86,6 +88,7 @@ const variables = z.object({
   OSTIARY_OPERATOR_PASSWORD: z.string().min(10, "must have at least 10 characters").max(200).optional(),
   OSTIARY_CATALOG: z.string().optional(),
   OSTIARY_LOCAL_MODELS: oneOf(["0", "1"]).default("1"),
+  OSTIARY_PLANS: z.string().optional(),
   OSTIARY_TAKE_OVER: oneOf(["0", "1"]).default("0"),
   OSTIARY_DEMO: oneOf(["0", "1"]).optional(),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
@@ -131,6 +134,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
     catalogFile: values.OSTIARY_CATALOG === undefined ? null : resolve(values.OSTIARY_CATALOG),
     localModels: values.OSTIARY_LOCAL_MODELS === "1",
+    plans: values.OSTIARY_PLANS ?? null,
     takeOver: values.OSTIARY_TAKE_OVER === "1",
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO !== "0",

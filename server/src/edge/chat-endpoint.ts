@@ -20,6 +20,8 @@ import {
 import { readJsonObject } from "./json-body.ts";
 import { exactPath } from "./routing.ts";
 
+const maxTokens = z.number().int().min(0).max(1_000_000_000).nullish();
+
 /** What the gateway itself relies on; everything else is the upstream's to judge. */
 const chatBody = z.looseObject({
   model: z.string({ error: "must be a string: the id of a model of `GET /v1/models`" }).min(1).max(256),
@@ -28,6 +30,8 @@ const chatBody = z.looseObject({
     .min(1, "must hold at least one message")
     .max(10_000),
   stream: z.boolean().nullish(),
+  max_tokens: maxTokens,
+  max_completion_tokens: maxTokens,
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 });
 
@@ -49,10 +53,10 @@ export class ChatEndpoint implements Endpoint {
   }
 
   async answer(request: EndpointRequest): Promise<Reply> {
-    const body = await readJsonObject(request.exchange, this.#parts.maxBodyBytes);
+    const { value: body, bytes } = await readJsonObject(request.exchange, this.#parts.maxBodyBytes);
     const asked = parseChat(body);
     const model = this.#parts.catalog.find(asked.model);
-    await request.confirm();
+    await request.confirm(estimatedTokens(bytes, asked.maxTokens));
     if (model === null) return unknownModel(asked.model);
     return this.#forward(request, body, model, asked.stream);
   }
@@ -105,12 +109,27 @@ export class ChatEndpoint implements Endpoint {
   }
 }
 
-function parseChat(body: JsonObject): { readonly model: string; readonly stream: boolean } {
+interface AskedChat {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The most that the answer may have; `null`: as many as the model gives. */
+  readonly maxTokens: number | null;
+}
+
+function parseChat(body: JsonObject): AskedChat {
   const parsed = chatBody.safeParse(body);
-  if (parsed.success) return { model: parsed.data.model, stream: parsed.data.stream === true };
+  if (parsed.success) {
+    const { model, stream, max_completion_tokens: most, max_tokens: mostOnce } = parsed.data;
+    return { model, stream: stream === true, maxTokens: most ?? mostOnce ?? null };
+  }
   const [issue] = parsed.error.issues;
   const param = issue?.path.join(".") ?? "body";
   throw new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
+}
+
+/** About 4 bytes of text are a token. What the request takes in the end takes the place of this. */
+function estimatedTokens(bytes: number, maxTokens: number | null): number {
+  return Math.ceil(bytes / 4) + (maxTokens ?? 0);
 }
 
 function unknownModel(asked: string): Reply {

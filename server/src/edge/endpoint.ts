@@ -30,9 +30,10 @@ export interface EndpointRequest {
    * Decides whether the caller may pass, by the account's present state. To be called exactly once, when the
    * request is read and before anything is done for it.
    *
+   * @param tokens what it is estimated to take of the account's limits; without it they do not bear on the request.
    * @returns the caller's account.
    */
-  readonly confirm: () => Promise<AccountId>;
+  readonly confirm: (tokens?: number) => Promise<AccountId>;
   /** Milliseconds since the request came in. */
   readonly elapsedMs: () => number;
 }

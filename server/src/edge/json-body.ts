@@ -6,12 +6,18 @@ import type { Exchange } from "./exchange.ts";
 const MAX_DEPTH = 128;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
+export interface JsonBody {
+  readonly value: JsonObject;
+  /** How long it was as sent. */
+  readonly bytes: number;
+}
+
 /**
  * The request's body as a JSON object.
  *
  * @throws {Failure} `unsupported_media_type`, `invalid_json`, `invalid_request`, or as {@link Exchange.readBody}.
  */
-export async function readJsonObject(exchange: Exchange, maxBytes: number): Promise<JsonObject> {
+export async function readJsonObject(exchange: Exchange, maxBytes: number): Promise<JsonBody> {
   const [type] = exchange.header("content-type");
   const [encoding] = exchange.header("content-encoding");
   // The body is read even if its type is wrong: a client that is still sending would not see the answer.
@@ -25,7 +31,7 @@ export async function readJsonObject(exchange: Exchange, maxBytes: number): Prom
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new Failure("unsupported_media_type", "Send the body uncompressed, without `Content-Encoding`.");
   }
-  return parseJsonObject(bytes);
+  return { value: parseJsonObject(bytes), bytes: bytes.length };
 }
 
 function parseJsonObject(bytes: Uint8Array): JsonObject {

@@ -5,11 +5,20 @@ import { readManagementToken } from "../access/bearer.ts";
 import type { Networks } from "../access/networks.ts";
 import type { AccountId } from "../accounts/account.ts";
 import type { Visit } from "../accounts/user.ts";
+import type { AdmittedRequest } from "../admission/admissions.ts";
+import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { type ErrorCode, envelopeOf, type Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { clientAddress } from "./client-address.ts";
-import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
+import {
+  type Endpoint,
+  type EndpointRequest,
+  type EntryFacts,
+  JSON_HEADERS,
+  NO_FACTS,
+  type Reply,
+} from "./endpoint.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 import { findEndpoint } from "./routing.ts";
 
@@ -41,6 +50,8 @@ export class RequestPlane {
       await passage.answer();
     } catch (thrown) {
       await passage.fail(thrown);
+    } finally {
+      await passage.leave();
     }
   }
 }
@@ -58,6 +69,7 @@ class Passage {
   #endpoint: Endpoint | null = null;
   #caller: Caller | null = null;
   #wouldRefuse: ErrorCode | null = null;
+  #admitted: AdmittedRequest | null = null;
   #recorded = false;
   #headSent = false;
 
@@ -91,21 +103,27 @@ class Passage {
     await this.#send(reply);
   }
 
+  /** Takes no place any more, however the request has ended. */
+  async leave(): Promise<void> {
+    await this.#admitted?.end(null);
+  }
+
   /** Finds the key's account now, and decides when asked. */
-  async #keyConfirmation(authorization: readonly string[]): Promise<() => Promise<AccountId>> {
+  async #keyConfirmation(authorization: readonly string[]): Promise<EndpointRequest["confirm"]> {
     const { access } = this.#parts;
     const caller = await access.identify(authorization);
     this.#caller = caller;
     let confirmed: Promise<Permission> | null = null;
-    return async () => {
-      confirmed ??= access.confirm(caller, this.#address());
-      const { snapshot, wouldRefuse } = await confirmed;
+    return async (tokens) => {
+      confirmed ??= access.confirm(caller, this.#address(), tokens ?? null);
+      const { snapshot, wouldRefuse, admitted } = await confirmed;
       this.#wouldRefuse = wouldRefuse;
+      this.#admitted = admitted;
       return snapshot.account.id;
     };
   }
 
-  #tokenConfirmation(token: string): () => Promise<AccountId> {
+  #tokenConfirmation(token: string): EndpointRequest["confirm"] {
     let confirmed: Promise<AccountId> | null = null;
     return () => {
       confirmed ??= this.#parts.accountOfToken(token, {
@@ -193,6 +211,16 @@ class Passage {
   }
 
   async #record(ending: Ending, facts: EntryFacts): Promise<void> {
+    const { usage } = facts;
+    const isRefused = ending.endReason === "refused";
+    // Who has seen this answer end may have the next one.
+    const left = this.#admitted?.end(
+      usage === null ? (isRefused ? 0 : null) : usage.promptTokens + usage.completionTokens,
+    );
+    await Promise.all([left, this.#recordEntry(ending, facts)]);
+  }
+
+  async #recordEntry(ending: Ending, facts: EntryFacts): Promise<void> {
     if (this.#caller === null || this.#endpoint === null || this.#recorded) return;
     this.#recorded = true;
     const { key, account } = this.#caller.snapshot;
@@ -230,7 +258,8 @@ class Passage {
   }
 
   #identity(): ResponseHeaders {
-    return { "x-request-id": requestIdOf(this.#id) };
+    const rates = this.#admitted === null ? {} : rateHeaders(this.#admitted.rates);
+    return { "x-request-id": requestIdOf(this.#id), ...rates };
   }
 
   #elapsedMs(): number {

@@ -1,4 +1,4 @@
-import type { AccountId, AccountState, IpRules, Plan } from "../accounts/account.ts";
+import type { AccountId, AccountState, IpRules, LimitOverrides, Plan } from "../accounts/account.ts";
 
 /** The key's UUIDv7. Not its key ID, which is the last 4 characters of the key string. */
 export type KeyUuid = string & { readonly __id: "key" };
@@ -57,6 +57,7 @@ export interface KeySnapshot {
     readonly state: AccountState;
     readonly plan: Plan;
     readonly ipRules: IpRules;
+    readonly limits: LimitOverrides;
     /** Raised by every change of the account that bears on who may pass. */
     readonly version: bigint;
   };

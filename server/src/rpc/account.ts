@@ -3,6 +3,7 @@ import type { IpRuleBook } from "../access/ip-rules.ts";
 import { ACTIVE_KEY_LIMITS, type Account, type AccountId, rulesInForce } from "../accounts/account.ts";
 import type { AccountAdmin } from "../accounts/account-admin.ts";
 import type { Action, ActionId } from "../accounts/action.ts";
+import { limitsOf, type Plans } from "../accounts/plans.ts";
 import { Failure } from "../errors/failure.ts";
 import { ipAddress, paging } from "./inputs.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
@@ -11,9 +12,10 @@ export interface AccountServices {
   readonly accounts: { findAccount(id: AccountId): Promise<Account | null> };
   readonly accountAdmin: AccountAdmin;
   readonly ipRules: IpRuleBook;
+  readonly plans: Plans;
 }
 
-export function accountRouter({ accounts, accountAdmin, ipRules }: AccountServices) {
+export function accountRouter({ accounts, accountAdmin, ipRules, plans }: AccountServices) {
   const get = async (id: AccountId) => {
     const account = await accounts.findAccount(id);
     if (account === null) throw new Failure("not_found", "The account does not exist any more.");
@@ -25,6 +27,8 @@ export function accountRouter({ accounts, accountAdmin, ipRules }: AccountServic
       return {
         ...account,
         keyLimit: ACTIVE_KEY_LIMITS[account.plan],
+        /** What bears on requests: the account's own, or its plan's. */
+        limitsInForce: limitsOf(plans, account),
         /** Whether the IP rules bear on requests: an account that left the enterprise plan keeps them unenforced. */
         ipRulesInForce: rulesInForce(account) !== null,
       };

@@ -47,11 +47,15 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         plan: Plan;
         ip_rules: readonly string[];
         ip_rules_mode: IpRules["mode"];
+        requests_per_minute: number | null;
+        tokens_per_minute: number | null;
+        concurrent_requests: number | null;
         version: bigint;
       }[]
     >`
       select keys.id as key, keys.key_id, keys.state as key_state, accounts.id as account,
-             accounts.state as account_state, accounts.plan, accounts.ip_rules, accounts.ip_rules_mode, accounts.version
+             accounts.state as account_state, accounts.plan, accounts.ip_rules, accounts.ip_rules_mode,
+             accounts.requests_per_minute, accounts.tokens_per_minute, accounts.concurrent_requests, accounts.version
       from keys
       join accounts on accounts.id = keys.account_id
       where keys.digest = ${digest}`;
@@ -63,6 +67,11 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         state: row.account_state,
         plan: row.plan,
         ipRules: { mode: row.ip_rules_mode, networks: row.ip_rules },
+        limits: {
+          requestsPerMinute: row.requests_per_minute,
+          tokensPerMinute: row.tokens_per_minute,
+          concurrentRequests: row.concurrent_requests,
+        },
         version: row.version,
       },
     };

@@ -1,0 +1,28 @@
+import type { Limits } from "../admission/limits.ts";
+import type { Account, Plan } from "./account.ts";
+
+/** What belongs to a plan beside the number of keys, which the specification fixes. */
+export interface PlanTerms {
+  readonly limits: Limits;
+}
+
+export type Plans = Readonly<Record<Plan, PlanTerms>>;
+
+/** What the operator has not configured otherwise. */
+export const BUILT_IN_PLANS: Plans = {
+  free: { limits: { requestsPerMinute: 300, tokensPerMinute: 500_000, concurrentRequests: 20 } },
+  pro: { limits: { requestsPerMinute: 3_000, tokensPerMinute: 5_000_000, concurrentRequests: 200 } },
+  enterprise: {
+    limits: { requestsPerMinute: 30_000, tokensPerMinute: 50_000_000, concurrentRequests: 2_000 },
+  },
+};
+
+/** An account's limits: its plan's, but where it has its own. */
+export function limitsOf(plans: Plans, { plan, limits }: Pick<Account, "plan" | "limits">): Limits {
+  const terms = plans[plan].limits;
+  return {
+    requestsPerMinute: limits.requestsPerMinute ?? terms.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute ?? terms.tokensPerMinute,
+    concurrentRequests: limits.concurrentRequests ?? terms.concurrentRequests,
+  };
+}

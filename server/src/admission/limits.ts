@@ -1,0 +1,61 @@
+/** Limits on an account's requests; `null`: none. */
+export interface Limits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  /** Requests that are being answered at the same time. */
+  readonly concurrentRequests: number | null;
+}
+
+export const UNLIMITED: Limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+
+/** A request's place among those being answered: unique, and given back when it has ended. */
+export type Place = string & { readonly __brand: "place" };
+
+/** What a request would take of its account's limits. */
+export interface Demand {
+  readonly limits: Limits;
+  /** Estimated; corrected when it has ended. */
+  readonly tokens: number;
+  readonly place: Place;
+}
+
+/** How much of a minute's limit is left. */
+export interface Rate {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until nothing of it is used any more, if nothing else comes. */
+  readonly resetMs: number;
+}
+
+/** For each limit that there is. */
+export interface Rates {
+  readonly requests: Rate | null;
+  readonly tokens: Rate | null;
+}
+
+export type LimitName = "requests" | "tokens" | "concurrency";
+
+/**
+ * The answer to a demand. A limited one has taken nothing; asked again after `retryAfterMs` it is admitted, if nobody
+ * else has taken what was free by then.
+ */
+export type Admission =
+  | { readonly kind: "admitted"; readonly rates: Rates; readonly atS: number }
+  | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
+  | { readonly kind: "stale" };
+
+/** What an ended request gives back. */
+export interface Release {
+  readonly place: Place;
+  /** The second in which it was admitted. */
+  readonly atS: number;
+  /** Tokens that it took more than estimated, or fewer (negative). */
+  readonly tokensMore: number;
+}
+
+/** A minute of counting is kept by its seconds, the present one and the 60 before it: never is more let through. */
+export const WINDOW_S = 60;
+/** A place whose node has died is free again after so long; a living node renews it. */
+export const PLACE_LEASE_MS = 60_000;
+/** When a place will be free can't be told. */
+export const CONCURRENCY_RETRY_MS = 1_000;

@@ -1,0 +1,80 @@
+import type { AccountId } from "../accounts/account.ts";
+import {
+  type Admission,
+  CONCURRENCY_RETRY_MS,
+  type Demand,
+  type LimitName,
+  type Place,
+  type Rates,
+  type Release,
+} from "./limits.ts";
+import { SlidingMinute } from "./sliding-minute.ts";
+
+interface Usage {
+  readonly requests: SlidingMinute;
+  readonly tokens: SlidingMinute;
+  readonly places: Set<Place>;
+}
+
+/** What accounts use of their limits, in this process's memory: only those that have used any in the last minute. */
+export class MemoryUsage {
+  readonly #accounts = new Map<AccountId, Usage>();
+  readonly #nowMs: () => number;
+  #sweptMs = 0;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  admit(accountId: AccountId, { limits, tokens, place }: Demand): Exclude<Admission, { kind: "stale" }> {
+    const now = this.#nowMs();
+    this.#dropIdle(now);
+    const usage = this.#accounts.get(accountId) ?? {
+      requests: new SlidingMinute(),
+      tokens: new SlidingMinute(),
+      places: new Set<Place>(),
+    };
+    // More than there is in a minute is let through when nothing else was: it would wait for ever otherwise.
+    const wanted = limits.tokensPerMinute === null ? tokens : Math.min(tokens, limits.tokensPerMinute);
+    const waits: [LimitName, number][] = [];
+    if (limits.requestsPerMinute !== null) {
+      waits.push(["requests", usage.requests.waitMs(1, limits.requestsPerMinute, now)]);
+    }
+    if (limits.tokensPerMinute !== null) {
+      waits.push(["tokens", usage.tokens.waitMs(wanted, limits.tokensPerMinute, now)]);
+    }
+    if (limits.concurrentRequests !== null && usage.places.size >= limits.concurrentRequests) {
+      waits.push(["concurrency", CONCURRENCY_RETRY_MS]);
+    }
+    const [by, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest), [
+      "requests",
+      0,
+    ] as [LimitName, number]);
+    const rates = (): Rates => ({
+      requests: limits.requestsPerMinute === null ? null : usage.requests.rate(limits.requestsPerMinute, now),
+      tokens: limits.tokensPerMinute === null ? null : usage.tokens.rate(limits.tokensPerMinute, now),
+    });
+    if (retryAfterMs > 0) return { kind: "limited", by, retryAfterMs, rates: rates() };
+    this.#accounts.set(accountId, usage);
+    usage.tokens.add(wanted, now);
+    usage.places.add(place);
+    return { kind: "admitted", atS: usage.requests.add(1, now), rates: rates() };
+  }
+
+  release(accountId: AccountId, { place, atS, tokensMore }: Release): void {
+    const usage = this.#accounts.get(accountId);
+    usage?.places.delete(place);
+    usage?.tokens.correct(atS, tokensMore);
+  }
+
+  /** Once a minute: whoever came once is not remembered for ever. */
+  #dropIdle(now: number): void {
+    if (now - this.#sweptMs < 60_000) return;
+    this.#sweptMs = now;
+    for (const [accountId, usage] of this.#accounts) {
+      if (usage.places.size === 0 && usage.requests.isEmpty(now) && usage.tokens.isEmpty(now)) {
+        this.#accounts.delete(accountId);
+      }
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { PLANS } from "../accounts/account.ts";
+import { BUILT_IN_PLANS, type Plans } from "../accounts/plans.ts";
+import { ConfigError } from "../config/config.ts";
+import { StartupFailure } from "./startup-failure.ts";
+
+const limit = z.number().int().min(1).max(1_000_000_000).nullable().optional();
+const terms = z.strictObject({ requestsPerMinute: limit, tokensPerMinute: limit, concurrentRequests: limit });
+const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), enterprise: terms.optional() });
+
+/**
+ * The plans as configured, JSON or the name of a file with it; what it does not name is built in. `null` for a limit:
+ * there is none.
+ *
+ * @throws {ConfigError | StartupFailure} naming all that is wrong with it.
+ */
+export async function openPlans(configured: string | null): Promise<Plans> {
+  if (configured === null) return BUILT_IN_PLANS;
+  const parsed = plans.safeParse(await readJson(configured));
+  if (!parsed.success) {
+    throw new ConfigError(
+      parsed.error.issues.map((issue) =>
+        ["OSTIARY_PLANS", issue.path.join("."), issue.message].filter((part) => part !== "").join(": "),
+      ),
+    );
+  }
+  const entries = PLANS.map((plan) => {
+    const { limits } = BUILT_IN_PLANS[plan];
+    const own = parsed.data[plan];
+    const pick = (name: keyof typeof limits) => (own?.[name] === undefined ? limits[name] : own[name]);
+    return [
+      plan,
+      {
+        limits: {
+          requestsPerMinute: pick("requestsPerMinute"),
+          tokensPerMinute: pick("tokensPerMinute"),
+          concurrentRequests: pick("concurrentRequests"),
+        },
+      },
+    ] as const;
+  });
+  return Object.fromEntries(entries) as unknown as Plans;
+}
+
+async function readJson(configured: string): Promise<unknown> {
+  try {
+    const text = configured.startsWith("{") ? configured : await readFile(resolve(configured), "utf8");
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "";
+    throw new StartupFailure(`OSTIARY_PLANS is neither JSON nor the name of a file with JSON: ${reason}`);
+  }
+}

@@ -1,0 +1,187 @@
+import OpenAI, { RateLimitError } from "openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { outcomeOf } from "../fixtures/request.ts";
+import { runToExit, type Service } from "../fixtures/service.ts";
+import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
+
+let service: Service;
+let operator: Visitor;
+
+beforeAll(async () => {
+  service = await startOperatedService({
+    env: {
+      OSTIARY_PLANS: JSON.stringify({
+        free: { requestsPerMinute: 20, tokensPerMinute: null, concurrentRequests: null },
+        pro: { requestsPerMinute: null, tokensPerMinute: 1_000, concurrentRequests: null },
+        enterprise: { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: 2 },
+      }),
+    },
+  });
+  operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+async function ownerOn(plan: "free" | "pro" | "enterprise") {
+  const owner = await signUpWithKey(service.baseUrl);
+  const { id } = await owner.trpc.account.get.query();
+  if (plan !== "free") await operator.trpc.operator.accounts.setPlan.mutate({ id, plan });
+  return { ...owner, accountId: id };
+}
+
+function chat(
+  key: string,
+  content = "hi",
+  { signal, ...more }: { signal?: AbortSignal; max_tokens?: number; stream?: boolean } = {},
+): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content }], ...more }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+async function statuses(count: number, key: string): Promise<Record<number, number>> {
+  const found: Record<number, number> = {};
+  const one = async () => {
+    const response = await chat(key);
+    await response.arrayBuffer();
+    found[response.status] = (found[response.status] ?? 0) + 1;
+  };
+  await Promise.all(Array.from({ length: count }, one));
+  return found;
+}
+
+describe("a limit on requests a minute", () => {
+  it("lets through exactly as many, whichever of the account's keys they come with", async () => {
+    const owner = await ownerOn("free");
+    const { key: second } = await owner.trpc.keys.create.mutate({ name: "second" });
+    const [first, others] = await Promise.all([statuses(60, owner.key), statuses(60, second)]);
+    expect((first[200] ?? 0) + (others[200] ?? 0)).toBe(20);
+    expect((first[429] ?? 0) + (others[429] ?? 0)).toBe(100);
+  });
+
+  it("is told with every answer, and by a refusal that says how long to wait", async () => {
+    const { key, trpc } = await ownerOn("free");
+    const first = await chat(key);
+    expect(first.headers.get("x-ratelimit-limit-requests")).toBe("20");
+    expect(first.headers.get("x-ratelimit-remaining-requests")).toBe("19");
+    expect(first.headers.get("x-ratelimit-reset-requests")).toMatch(/^(1m[01]s|\d+s)$/);
+    expect(first.headers.has("x-ratelimit-limit-tokens")).toBe(false);
+    await first.arrayBuffer();
+    await statuses(19, key);
+    const refused = await chat(key);
+    expect(refused.status).toBe(429);
+    const { error } = await refused.json();
+    expect(error).toMatchObject({ type: "rate_limit_error", code: "rate_limit_exceeded", param: null });
+    // Clients take some words for a matter of money, which no waiting mends.
+    expect(error.message).not.toMatch(/quota|billing|credit|balance/i);
+    expect(refused.headers.get("x-ratelimit-remaining-requests")).toBe("0");
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(61);
+    expect(Number(refused.headers.get("retry-after-ms"))).toBeGreaterThan(0);
+    const { entries } = await trpc.audit.list.query();
+    expect(entries[0]).toMatchObject({ status: 429, errorCode: "rate_limit_exceeded", endReason: "refused" });
+  });
+
+  it("does not bear on what serves no model, and takes nothing for who may not pass anyway", async () => {
+    const { key, accountId, trpc } = await ownerOn("free");
+    for (let number = 0; number < 30; number++) {
+      expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+    }
+    await operator.trpc.operator.accounts.suspend.mutate({ id: accountId, reason: "x" });
+    expect(await statuses(30, key)).toEqual({ 403: 30 });
+    await operator.trpc.operator.accounts.reinstate.mutate({ id: accountId });
+    expect(await statuses(25, key)).toEqual({ 200: 20, 429: 5 });
+    expect((await trpc.account.get.query()).limitsInForce.requestsPerMinute).toBe(20);
+  });
+
+  it("of the account's own is in force when the operator was answered", async () => {
+    const { key, accountId } = await ownerOn("free");
+    const limits = { requestsPerMinute: 3, tokensPerMinute: null, concurrentRequests: null };
+    await operator.trpc.operator.accounts.setLimits.mutate({ id: accountId, limits });
+    expect(await statuses(10, key)).toEqual({ 200: 3, 429: 7 });
+    await operator.trpc.operator.accounts.setLimits.mutate({
+      id: accountId,
+      limits: { ...limits, requestsPerMinute: 5 },
+    });
+    expect(await statuses(10, key)).toEqual({ 200: 2, 429: 8 });
+    const zero = operator.trpc.operator.accounts.setLimits.mutate({
+      id: accountId,
+      limits: { ...limits, requestsPerMinute: 0 },
+    });
+    expect((await refusalOf(zero)).code).toBe("invalid_request");
+  });
+
+  it("is a RateLimitError to an OpenAI client", async () => {
+    const { key } = await ownerOn("free");
+    await statuses(20, key);
+    const client = new OpenAI({ apiKey: key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+    const call = client.chat.completions.create({
+      model: "sandbox/echo",
+      messages: [{ role: "user", content: "hi" }],
+    });
+    await expect(call).rejects.toBeInstanceOf(RateLimitError);
+  });
+});
+
+describe("a limit on tokens a minute", () => {
+  it("counts what may be used, and then what was", async () => {
+    const { key } = await ownerOn("pro");
+    const first = await chat(key, "hi", { max_tokens: 900 });
+    const { usage } = await first.json();
+    expect(first.status).toBe(200);
+    expect(Number(first.headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(100);
+    const second = await chat(key, "hi", { max_tokens: 1 });
+    await second.arrayBuffer();
+    // The 900 were not used: they are free again when the answer has ended.
+    expect(Number(second.headers.get("x-ratelimit-remaining-tokens"))).toBeGreaterThan(
+      900 - usage.total_tokens,
+    );
+    const third = await chat(key, "x".repeat(4_000));
+    expect(third.status).toBe(429);
+    expect((await third.json()).error.message).toContain("tokens a minute");
+  });
+});
+
+describe("a limit on requests at once", () => {
+  it("is told apart from one on requests a minute, and free when an answer has ended", async () => {
+    const { key } = await ownerOn("enterprise");
+    const abort = new AbortController();
+    const slow = [1, 2].map(() =>
+      chat(key, "sandbox:delay 20000", { signal: abort.signal }).catch(() => null),
+    );
+    await expect.poll(async () => (await chat(key)).status, { interval: 20 }).toBe(429);
+    const refused = await chat(key);
+    expect((await refused.json()).error.code).toBe("too_many_concurrent_requests");
+    expect(refused.headers.get("retry-after")).toBe("1");
+    // Clients that have gone take no place any more.
+    abort.abort();
+    await Promise.all(slow);
+    await expect.poll(async () => (await chat(key)).status).toBe(200);
+    for (let number = 0; number < 50; number++) {
+      const response = await chat(key, "one after the other", { stream: number % 2 === 0 });
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+  });
+});
+
+describe("plans that are configured wrongly", () => {
+  it.each([
+    ["{", /neither JSON nor the name of a file/],
+    ["/no/such/file.json", /neither JSON nor the name of a file/],
+    ['{"gold":{}}', /gold/],
+    ['{"free":{"requestsPerMinute":0}}', /free\.requestsPerMinute/],
+    ['{"free":{"requestsPerMonth":5}}', /requestsPerMonth/],
+  ])("keep the service from starting: %s", async (plans, words) => {
+    const { code, stderr } = await runToExit({ env: { OSTIARY_PLANS: plans } });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(words);
+  });
+});
