@@ -21,7 +21,11 @@ export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCount
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
   });
-  redis.on("error", (error: Error) => options.onError(error.message));
+  let isClosed = false;
+  redis.on("error", (error: Error) => {
+    // What a connection says that is closed before it was made is no news.
+    if (!isClosed) options.onError(error.message);
+  });
   return {
     counter: (rule) =>
       new RateLimiterRedis({
@@ -30,7 +34,10 @@ export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCount
         storeClient: redis,
         insuranceLimiter: new RateLimiterMemory(settingsOf(rule)),
       }),
-    close: async () => redis.disconnect(),
+    close: async () => {
+      isClosed = true;
+      redis.disconnect();
+    },
   };
 }
 
