@@ -22,6 +22,7 @@ import { Recorder } from "./audit/recorder.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
+import { AuditExportEndpoint } from "./edge/audit-export-endpoint.ts";
 import { ChatEndpoint } from "./edge/chat-endpoint.ts";
 import { clientAddress } from "./edge/client-address.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
@@ -46,7 +47,7 @@ import { explainStartup, listenFailure } from "./start/startup-failure.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
-import { PostgresAudit } from "./store/audit-store.ts";
+import { CSV_FIELDS, PostgresAudit } from "./store/audit-store.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
 import { keyMarkSecret } from "./store/installation-store.ts";
 import { dropOldUsage } from "./store/key-usage.ts";
@@ -166,6 +167,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       new ModelsEndpoint(catalog),
       new ModelEndpoint(catalog),
       new AuditEndpoint(auditLog),
+      new AuditExportEndpoint(auditLog, CSV_FIELDS),
     ],
     access,
     accountOfToken: (token, visit) => accountOfToken(callerParts, token, visit),

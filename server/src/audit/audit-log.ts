@@ -1,12 +1,39 @@
 import type { AccountId } from "../accounts/account.ts";
-import { Failure } from "../errors/failure.ts";
+import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryId, ListedEntry } from "./entry.ts";
+import type { EntryFilter } from "./filter.ts";
 import type { Recorder } from "./recorder.ts";
+
+export type ExportFormat = "ndjson" | "csv";
 
 /** What reading the audit log needs of the store. */
 export interface EntryReader {
+  /** This moment: whatever is recorded by now. */
+  asOf(): Promise<AsOf>;
   /** The account's entries before one, newest first. */
-  listEntries(accountId: AccountId, before: EntryId | null, limit: number): Promise<readonly ListedEntry[]>;
+  listEntries(
+    accountId: AccountId,
+    filter: EntryFilter,
+    before: EntryId | null,
+    asOf: AsOf,
+    limit: number,
+  ): Promise<readonly ListedEntry[]>;
+  /** Lines of the account's entries after one, oldest first, each with the cursor that goes on after it. */
+  exportEntries(
+    accountId: AccountId,
+    format: ExportFormat,
+    filter: EntryFilter,
+    after: EntryId | null,
+    asOf: AsOf,
+    limit: number,
+  ): Promise<ExportedLines>;
+}
+
+export interface ExportedLines {
+  /** Each ends with a newline. */
+  readonly text: string;
+  readonly count: number;
+  readonly last: EntryId | null;
 }
 
 export interface AuditPage {
@@ -17,8 +44,7 @@ export interface AuditPage {
 }
 
 export const AUDIT_PAGE_LIMIT = 1_000;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const EXPORTED_AT_ONCE = 5_000;
 
 /** The audit log as its account reads it. */
 export class AuditLog {
@@ -31,23 +57,65 @@ export class AuditLog {
   }
 
   /**
-   * A page of entries. Requests that this node has answered are in it.
+   * A page of entries. Requests that this node has answered are in the first; the next ones hold what was recorded
+   * when the first was read.
    *
    * @throws {Failure} `invalid_request` when the cursor is not one of ours.
    */
-  async list(accountId: AccountId, cursor: string | null, limit: number): Promise<AuditPage> {
-    if (cursor !== null && !UUID.test(cursor)) {
-      throw new Failure(
-        "invalid_request",
-        "The cursor is not valid. Pass the `next_cursor` of the page before, as it was.",
-        {
-          param: "cursor",
-        },
-      );
-    }
-    await this.#recorder.flushed();
-    const entries = await this.#reader.listEntries(accountId, cursor as EntryId | null, limit + 1);
+  async list(
+    accountId: AccountId,
+    filter: EntryFilter,
+    cursor: string | null,
+    limit: number,
+  ): Promise<AuditPage> {
+    const { asOf, entry } = await this.#start(cursor);
+    const entries = await this.#reader.listEntries(accountId, filter, entry, asOf, limit + 1);
     const page = entries.slice(0, limit);
-    return { entries: page, nextCursor: entries.length > limit ? (page.at(-1)?.id ?? null) : null };
+    const last = entries.length > limit ? page.at(-1) : undefined;
+    return { entries: page, nextCursor: last === undefined ? null : cursorText({ asOf, entry: last.id }) };
+  }
+
+  /**
+   * All matching entries as text, oldest first, some thousand lines at a time. Interrupted, it goes on after the last
+   * whole line, by the cursor that is in it: without gap or repeat.
+   *
+   * @throws {Failure} `invalid_request` when the cursor is not one of ours.
+   */
+  async export(
+    accountId: AccountId,
+    format: ExportFormat,
+    filter: EntryFilter,
+    cursor: string | null,
+  ): Promise<AsyncIterable<string>> {
+    const { asOf, entry } = await this.#start(cursor);
+    return this.#lines(accountId, format, filter, entry, asOf);
+  }
+
+  async *#lines(
+    accountId: AccountId,
+    format: ExportFormat,
+    filter: EntryFilter,
+    start: EntryId | null,
+    asOf: AsOf,
+  ): AsyncGenerator<string> {
+    for (let after = start; ; ) {
+      const { text, count, last } = await this.#reader.exportEntries(
+        accountId,
+        format,
+        filter,
+        after,
+        asOf,
+        EXPORTED_AT_ONCE,
+      );
+      if (count > 0) yield text;
+      if (count < EXPORTED_AT_ONCE || last === null) return;
+      after = last;
+    }
+  }
+
+  async #start(cursor: string | null): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
+    if (cursor !== null) return readCursor(cursor);
+    await this.#recorder.flushed();
+    return { asOf: await this.#reader.asOf(), entry: null };
   }
 }

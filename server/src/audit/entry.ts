@@ -50,6 +50,15 @@ export function requestIdOf(id: EntryId): string {
   return `req_${id.replaceAll("-", "")}`;
 }
 
+/**
+ * The lowest id of a time: a UUIDv7 begins with 48 bits of milliseconds (RFC 9562, section 5.7), so a range of ids is a
+ * range of time.
+ */
+export function firstEntryIdAt(time: Date): EntryId {
+  const hex = time.getTime().toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000` as EntryId;
+}
+
 /** Prompt and completion tokens together, or `null` when neither is known. */
 export function tokenCountOf(entry: AuditEntry): number | null {
   if (entry.promptTokens === null && entry.completionTokens === null) return null;

@@ -1,6 +1,7 @@
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
 import { Failure } from "../errors/failure.ts";
+import { readFilter, requireKnown } from "./audit-query.ts";
 import { type Endpoint, type EndpointRequest, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
 import { exactPath } from "./routing.ts";
 
@@ -20,9 +21,11 @@ export class AuditEndpoint implements Endpoint {
 
   async answer(request: EndpointRequest): Promise<Reply> {
     const { query } = request.exchange;
+    requireKnown(query, ["limit", "cursor"]);
     const limit = readLimit(query.get("limit"));
+    const filter = readFilter(query);
     const accountId = await request.confirm();
-    const page = await this.#auditLog.list(accountId, query.get("cursor"), limit);
+    const page = await this.#auditLog.list(accountId, filter, query.get("cursor"), limit);
     const body = JSON.stringify({
       object: "list",
       data: page.entries.map(publicView),

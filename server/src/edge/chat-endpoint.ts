@@ -93,6 +93,7 @@ export class ChatEndpoint implements Endpoint {
         headers: EVENT_STREAM_HEADERS,
         chunks: answer.events,
         lastChunk: "data: [DONE]\n\n",
+        atFailure: "event",
         facts: () => facts(answer.usage(), answer.upstream, firstTokenMs),
         failureOf: upstreamFailure,
       };

@@ -68,9 +68,11 @@ export type Reply =
   | {
       readonly kind: "stream";
       readonly headers: ResponseHeaders;
-      readonly chunks: AsyncIterable<string>;
+      readonly chunks: AsyncIterable<string | Uint8Array>;
       /** Tells the client that the stream is whole. */
       readonly lastChunk: string;
+      /** How a failure is told: by an event of its own, or, where there are none, by breaking off. */
+      readonly atFailure: "event" | "abort";
       /** What is known by now: asked for when the stream has ended, however it did. */
       readonly facts: () => EntryFacts;
       /** What a failure of `chunks` means for the client. */

@@ -31,4 +31,6 @@ export interface BodySink {
   /** Resolves when the client may be sent more: awaiting it is the back-pressure. */
   write(chunk: Uint8Array): Promise<void>;
   end(): Promise<void>;
+  /** Breaks the answer off, so that its client can't take it for whole. */
+  abort(): void;
 }

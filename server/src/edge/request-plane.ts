@@ -172,34 +172,31 @@ class Passage {
     const { clientGone } = this.#exchange;
     this.#headSent = true;
     const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
-    const encoder = new TextEncoder();
-    let last = reply.lastChunk;
+    let failure: Failure | null = null;
     let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
     try {
       for await (const chunk of reply.chunks) {
-        await sink.write(encoder.encode(chunk));
+        await sink.write(bytesOf(chunk));
         if (clientGone.aborted) break;
       }
-      if (clientGone.aborted) ending = { ...ending, endReason: "client_gone" };
     } catch (thrown) {
-      if (clientGone.aborted) {
-        ending = { ...ending, endReason: "client_gone" };
-      } else {
-        // A stream that merely ended would be taken for success: the error must be an event of its own.
-        const failure = reply.failureOf(thrown);
-        this.#logFault(failure);
-        last = `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
-        ending = { ...ending, errorCode: failure.code, endReason: endReasonOf(failure) };
-      }
+      failure = reply.failureOf(thrown);
+      ending = { ...ending, errorCode: failure.code, endReason: endReasonOf(failure) };
     }
+    if (clientGone.aborted) ending = { status: 200, errorCode: null, endReason: "client_gone" };
     try {
       await this.#record(ending, reply.facts());
     } catch (thrown) {
       // The client must not take for whole what could not be recorded.
-      last = `data: ${JSON.stringify(envelopeOf(toFailure(thrown)))}\n\n`;
-      this.#logFault(toFailure(thrown));
+      failure ??= toFailure(thrown);
     }
-    await sink.write(encoder.encode(last));
+    if (failure !== null) {
+      this.#logFault(failure);
+      // A stream that merely ended would be taken for success.
+      if (reply.atFailure === "abort") return sink.abort();
+    }
+    const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
+    if (last !== "") await sink.write(bytesOf(last));
     await sink.end();
   }
 
@@ -274,6 +271,12 @@ class Passage {
       "a request failed",
     );
   }
+}
+
+const encoder = new TextEncoder();
+
+function bytesOf(chunk: string | Uint8Array): Uint8Array {
+  return typeof chunk === "string" ? encoder.encode(chunk) : chunk;
 }
 
 type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;

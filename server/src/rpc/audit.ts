@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
+import { filterInput, filterOf } from "../audit/filter.ts";
 import { accountReader, router } from "./trpc.ts";
 
 export interface AuditServices {
@@ -13,6 +14,7 @@ export function auditRouter({ auditLog }: AuditServices) {
       .input(
         z
           .strictObject({
+            ...filterInput,
             cursor: z.string().optional(),
             // What tRPC's infinite queries send along. There is one direction: from newer to older.
             direction: z.literal("forward").optional(),
@@ -21,7 +23,7 @@ export function auditRouter({ auditLog }: AuditServices) {
           .default({ limit: 50 }),
       )
       .query(async ({ ctx, input }) => {
-        const page = await auditLog.list(ctx.accountId, input.cursor ?? null, input.limit);
+        const page = await auditLog.list(ctx.accountId, filterOf(input), input.cursor ?? null, input.limit);
         return { entries: page.entries.map(publicView), nextCursor: page.nextCursor };
       }),
   });

@@ -84,6 +84,9 @@ export class FetchExchange implements Exchange {
       end: async () => {
         await writer.close().catch(() => {});
       },
+      abort: () => {
+        void writer.abort(new Error("the answer was broken off")).catch(() => {});
+      },
     };
   }
 }

@@ -77,6 +77,9 @@ export class NodeExchange implements Exchange {
       end: async () => {
         response.end();
       },
+      abort: () => {
+        response.destroy();
+      },
     };
   }
 

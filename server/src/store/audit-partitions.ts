@@ -1,3 +1,4 @@
+import { firstEntryIdAt } from "../audit/entry.ts";
 import type { Database } from "./database.ts";
 
 /** Any number that nothing else in the database locks on. */
@@ -17,7 +18,7 @@ export async function makeAuditPartitions(database: Database, now: Date): Promis
       const name = `audit_entries_${from.getUTCFullYear()}_${String(from.getUTCMonth() + 1).padStart(2, "0")}`;
       await transaction.unsafe(
         `create table if not exists ${name} partition of audit_entries
-           for values from ('${firstUuidAt(from)}') to ('${firstUuidAt(to)}')`,
+           for values from ('${firstEntryIdAt(from)}') to ('${firstEntryIdAt(to)}')`,
       );
     }
   });
@@ -25,10 +26,4 @@ export async function makeAuditPartitions(database: Database, now: Date): Promis
 
 function monthStart(now: Date, offset: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1));
-}
-
-/** The lowest UUID whose first 48 bits are that time: UUIDv7 puts milliseconds there (RFC 9562, section 5.7). */
-function firstUuidAt(time: Date): string {
-  const hex = time.getTime().toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }

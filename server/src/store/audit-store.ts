@@ -1,6 +1,15 @@
 import type { AccountId } from "../accounts/account.ts";
-import type { EntryReader } from "../audit/audit-log.ts";
-import type { AuditEntry, EndReason, EntryId, ListedEntry, UsageSource } from "../audit/entry.ts";
+import type { EntryReader, ExportedLines, ExportFormat } from "../audit/audit-log.ts";
+import type { AsOf } from "../audit/cursor.ts";
+import {
+  type AuditEntry,
+  type EndReason,
+  type EntryId,
+  firstEntryIdAt,
+  type ListedEntry,
+  type UsageSource,
+} from "../audit/entry.ts";
+import type { EntryFilter } from "../audit/filter.ts";
 import type { EntrySink } from "../audit/recorder.ts";
 import type { ErrorCode } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
@@ -107,13 +116,22 @@ export class PostgresAudit implements EntrySink, EntryReader {
         set last_seen_at = greatest(key_addresses.last_seen_at, excluded.last_seen_at)`;
   }
 
+  async asOf(): Promise<AsOf> {
+    const [row] = await this.#database<{ as_of: AsOf }[]>`select pg_current_snapshot()::text as as_of`;
+    if (row === undefined) throw new Error("the database has no snapshot");
+    return row.as_of;
+  }
+
   async listEntries(
     accountId: AccountId,
+    filter: EntryFilter,
     before: EntryId | null,
+    asOf: AsOf,
     limit: number,
   ): Promise<readonly ListedEntry[]> {
+    const sql = this.#database;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
-    const rows = await this.#database<EntryRow[]>`
+    const rows = await sql<EntryRow[]>`
       select entries.id, entries.account_id, entries.key, entries.key_id, keys.name as key_name, entries.at,
              entries.endpoint, entries.model, entries.upstream, entries.status, entries.error_code,
              entries.end_reason, entries.usage_source, entries.prompt_tokens, entries.completion_tokens,
@@ -121,12 +139,140 @@ export class PostgresAudit implements EntrySink, EntryReader {
              host(entries.source_ip) as source_ip, entries.would_refuse
       from audit_entries entries
       join keys on keys.id = entries.key
-      where entries.account_id = ${accountId}
-        ${before === null ? this.#database`` : this.#database`and entries.id < ${before}`}
+      where ${matching(sql, accountId, filter, asOf)}
+        ${before === null ? sql`` : sql`and entries.id < ${before}`}
       order by entries.id desc
       limit ${limit}`;
     return rows.map(entryOf);
   }
+
+  async exportEntries(
+    accountId: AccountId,
+    format: ExportFormat,
+    filter: EntryFilter,
+    after: EntryId | null,
+    asOf: AsOf,
+    limit: number,
+  ): Promise<ExportedLines> {
+    const sql = this.#database;
+    // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
+    const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
+      with batch as (
+        select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonLine(sql, asOf)} as line
+        from audit_entries entries
+        join keys on keys.id = entries.key
+        where ${matching(sql, accountId, filter, asOf)}
+          ${after === null ? sql`` : sql`and entries.id > ${after}`}
+        order by entries.id
+        limit ${limit}
+      )
+      select string_agg(line || chr(10), '' order by id) as text, count(*) as count,
+             (select id from batch order by id desc limit 1) as last
+      from batch`;
+    return { text: row?.text ?? "", count: Number(row?.count ?? 0n), last: row?.last ?? null };
+  }
+}
+
+function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
+  const { from, to, key, model, status, errorCode, source } = filter;
+  return sql`
+    entries.account_id = ${accountId}
+    and pg_visible_in_snapshot(entries.recorded_in, ${asOf}::pg_snapshot)
+    ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
+    ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}
+    ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
+    ${model === null ? sql`` : sql`and entries.model = ${model}`}
+    ${status === null ? sql`` : sql`and entries.status between ${status.from} and ${status.to}`}
+    ${errorCode === null ? sql`` : sql`and entries.error_code = ${errorCode}`}
+    ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
+}
+
+/** As `GET /v1/audit` writes an entry, and the cursor. */
+function jsonLine(sql: Database, asOf: AsOf) {
+  return sql`json_build_object(
+    'id', entries.id,
+    'request_id', 'req_' || replace(entries.id::text, '-', ''),
+    'timestamp', to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'key_id', entries.key_id,
+    'key_name', keys.name,
+    'endpoint', entries.endpoint,
+    'model', entries.model,
+    'upstream', entries.upstream,
+    'status', entries.status,
+    'error_code', entries.error_code,
+    'end_reason', entries.end_reason,
+    'usage_source', entries.usage_source,
+    'prompt_tokens', entries.prompt_tokens,
+    'completion_tokens', entries.completion_tokens,
+    'cached_tokens', entries.cached_tokens,
+    'token_count', ${tokenCount(sql)},
+    'cost_nano_usd', entries.cost_nano_usd,
+    'latency_ms', entries.latency_ms,
+    'time_to_first_token_ms', entries.time_to_first_token_ms,
+    'source_ip', host(entries.source_ip),
+    'would_refuse', entries.would_refuse,
+    'cursor', ${`${asOf}~`}::text || entries.id
+  )::text`;
+}
+
+/** The fields of a CSV line, in this order. */
+export const CSV_FIELDS = [
+  "id",
+  "request_id",
+  "timestamp",
+  "key_id",
+  "key_name",
+  "endpoint",
+  "model",
+  "upstream",
+  "status",
+  "error_code",
+  "end_reason",
+  "usage_source",
+  "prompt_tokens",
+  "completion_tokens",
+  "cached_tokens",
+  "token_count",
+  "cost_nano_usd",
+  "latency_ms",
+  "time_to_first_token_ms",
+  "source_ip",
+  "would_refuse",
+  "cursor",
+] as const;
+
+function csvLine(sql: Database, asOf: AsOf) {
+  return sql`concat_ws(',',
+    entries.id,
+    'req_' || replace(entries.id::text, '-', ''),
+    to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    csv_field(entries.key_id),
+    csv_field(keys.name),
+    csv_field(entries.endpoint),
+    csv_field(entries.model),
+    csv_field(entries.upstream),
+    entries.status,
+    csv_field(entries.error_code),
+    entries.end_reason,
+    entries.usage_source,
+    coalesce(entries.prompt_tokens::text, ''),
+    coalesce(entries.completion_tokens::text, ''),
+    coalesce(entries.cached_tokens::text, ''),
+    coalesce(${tokenCount(sql)}::text, ''),
+    entries.cost_nano_usd,
+    entries.latency_ms,
+    coalesce(entries.time_to_first_token_ms::text, ''),
+    coalesce(host(entries.source_ip), ''),
+    csv_field(entries.would_refuse),
+    csv_field(${`${asOf}~`}::text || entries.id)
+  )`;
+}
+
+function tokenCount(sql: Database) {
+  return sql`case
+    when entries.prompt_tokens is null and entries.completion_tokens is null then null
+    else coalesce(entries.prompt_tokens, 0) + coalesce(entries.completion_tokens, 0)
+  end`;
 }
 
 function entryOf(row: EntryRow): ListedEntry {

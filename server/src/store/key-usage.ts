@@ -1,3 +1,4 @@
+import { firstEntryIdAt } from "../audit/entry.ts";
 import type { KeyUsage, KeyUuid, Rotation } from "../keys/key.ts";
 import type { Database } from "./database.ts";
 
@@ -21,7 +22,7 @@ export function usageColumns(sql: Database, now: Date) {
     key_usage.last_used_at, host(key_usage.last_used_ip) as last_used_ip,
     (select count(*) from key_addresses where key_addresses.key = keys.id) as addresses,
     (select count(*) from audit_entries
-     where audit_entries.key = keys.id and audit_entries.id >= ${firstIdAt(now.getTime() - 60_000)}::uuid) as last_minute,
+     where audit_entries.key = keys.id and audit_entries.id >= ${firstEntryIdAt(new Date(now.getTime() - 60_000))}::uuid) as last_minute,
     minutes.last_hour, minutes.last_day`;
 }
 
@@ -76,10 +77,4 @@ export async function dropOldUsage(database: Database, now: Date): Promise<void>
       select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
       order by key, source_ip for update skip locked
     )`;
-}
-
-/** The lowest UUIDv7 of a time: entries' ids begin with their milliseconds (RFC 9562, section 5.7). */
-function firstIdAt(ms: number): string {
-  const hex = Math.trunc(ms).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }

@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { parseNetworks } from "../access/networks.ts";
+import type { KeyUuid } from "../keys/key.ts";
+
+/** Which entries; `null`: whatever they are in this respect. */
+export interface EntryFilter {
+  /** From this time on. */
+  readonly from: Date | null;
+  /** Before this time. */
+  readonly to: Date | null;
+  /** One key, by its id; or those with a key ID, which names one key of an account. */
+  readonly key: { readonly id: KeyUuid } | { readonly keyId: string } | null;
+  readonly model: string | null;
+  readonly status: { readonly from: number; readonly to: number } | null;
+  readonly errorCode: string | null;
+  /** An address or CIDR block. */
+  readonly source: string | null;
+}
+
+export const NO_FILTER: EntryFilter = {
+  from: null,
+  to: null,
+  key: null,
+  model: null,
+  status: null,
+  errorCode: null,
+  source: null,
+};
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const KEY_ID = /^[0-9A-Za-z]{4}$/;
+
+const time = z.iso
+  .datetime({ offset: true, error: "must be a time as in RFC 3339, such as 2026-01-31T00:00:00Z" })
+  .transform((text) => new Date(text))
+  .refine((date) => date.getTime() >= 0 && date.getUTCFullYear() <= 9_999, "must be from 1970 to 9999")
+  .optional();
+const text = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
+  .optional();
+
+/** A filter as it is asked for, in words that stand in an address too. */
+export const filterInput = {
+  from: time,
+  to: time,
+  key: z
+    .string()
+    .refine(
+      (value) => UUID.test(value) || KEY_ID.test(value),
+      "must be a key's id, or a key ID of 4 characters",
+    )
+    .optional(),
+  model: text,
+  status: z
+    .string()
+    .regex(/^[1-5](?:\d\d|xx)$/, "must be a status such as 404, or a class such as 4xx")
+    .optional(),
+  error_code: text,
+  source: z
+    .string()
+    .trim()
+    .refine((value) => parseNetworks([value]).problems.length === 0, "must be an IP address or a CIDR block")
+    .optional(),
+};
+
+const schema = z.object(filterInput);
+
+export function filterOf(input: z.output<typeof schema>): EntryFilter {
+  return {
+    from: input.from ?? null,
+    to: input.to ?? null,
+    key: input.key === undefined ? null : keyOf(input.key),
+    model: input.model ?? null,
+    status: input.status === undefined ? null : statusOf(input.status),
+    errorCode: input.error_code ?? null,
+    source: input.source ?? null,
+  };
+}
+
+function keyOf(value: string): NonNullable<EntryFilter["key"]> {
+  return UUID.test(value) ? { id: value.toLowerCase() as KeyUuid } : { keyId: value };
+}
+
+function statusOf(value: string): { readonly from: number; readonly to: number } {
+  if (!value.endsWith("xx")) return { from: Number(value), to: Number(value) };
+  const first = Number(value.charAt(0)) * 100;
+  return { from: first, to: first + 99 };
+}

@@ -1,0 +1,87 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { AuditLog, ExportFormat } from "../audit/audit-log.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
+import { readFilter, requireKnown } from "./audit-query.ts";
+import { type Endpoint, type EndpointRequest, NO_FACTS, type Reply } from "./endpoint.ts";
+import { exactPath } from "./routing.ts";
+
+const TYPES: Readonly<Record<ExportFormat, string>> = {
+  ndjson: "application/x-ndjson; charset=utf-8",
+  csv: "text/csv; charset=utf-8; header=present",
+};
+
+/** `GET /v1/audit/export`: all matching entries of the account, oldest first, streamed. */
+export class AuditExportEndpoint implements Endpoint {
+  readonly method = "GET";
+  readonly name = "GET /v1/audit/export";
+  readonly acceptsManagementTokens = true;
+  readonly match = exactPath("/v1/audit/export");
+  readonly #auditLog: AuditLog;
+  readonly #csvHeader: string;
+
+  /** `csvFields`: the names of a CSV file's columns. */
+  constructor(auditLog: AuditLog, csvFields: readonly string[]) {
+    this.#auditLog = auditLog;
+    this.#csvHeader = `${csvFields.join(",")}\n`;
+  }
+
+  async answer(request: EndpointRequest): Promise<Reply> {
+    const { query } = request.exchange;
+    requireKnown(query, ["format", "cursor"]);
+    const format = readFormat(query.get("format"));
+    const filter = readFilter(query);
+    const cursor = query.get("cursor");
+    const accountId = await request.confirm();
+    const lines = await this.#auditLog.export(accountId, format, filter, cursor);
+    // What goes on where another export was cut goes into the same file.
+    const chunks = format === "csv" && cursor === null ? withHeader(this.#csvHeader, lines) : lines;
+    const isGzipped = acceptsGzip(request.exchange.header("accept-encoding").join(","));
+    return {
+      kind: "stream",
+      headers: {
+        "content-type": TYPES[format],
+        "content-disposition": `attachment; filename="audit.${format}"`,
+        "cache-control": "no-store",
+        vary: "accept-encoding",
+        ...(isGzipped ? { "content-encoding": "gzip" } : {}),
+      },
+      chunks: isGzipped ? gzipped(chunks) : chunks,
+      lastChunk: "",
+      atFailure: "abort",
+      facts: () => NO_FACTS,
+      failureOf: toFailure,
+    };
+  }
+}
+
+function readFormat(text: string | null): ExportFormat {
+  if (text === null || text === "ndjson") return "ndjson";
+  if (text === "csv") return "csv";
+  throw new Failure("invalid_request", "format: must be ndjson or csv", { param: "format" });
+}
+
+async function* withHeader(header: string, lines: AsyncIterable<string>): AsyncGenerator<string> {
+  yield header;
+  yield* lines;
+}
+
+/** Whether gzip is accepted (RFC 9110, section 12.5.3): named, or everything is, and not with a weight of 0. */
+function acceptsGzip(acceptEncoding: string): boolean {
+  const weights = new Map(
+    acceptEncoding.split(",").map((part) => {
+      const [coding = "", ...parameters] = part.trim().toLowerCase().split(";");
+      const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
+      return [coding.trim(), weight === undefined ? 1 : Number(weight)] as const;
+    }),
+  );
+  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
+}
+
+async function* gzipped(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const gzip = createGzip();
+  // Its failure is that of `gzip`, which is read below.
+  pipeline(Readable.from(chunks), gzip).catch(() => {});
+  yield* gzip;
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
+import { Failure } from "../errors/failure.ts";
+
+const filters = z.object(filterInput);
+
+/** The filters of a query string. @throws {Failure} `invalid_request` naming the parameter. */
+export function readFilter(query: URLSearchParams): EntryFilter {
+  const given = Object.keys(filterInput).flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const parsed = filters.safeParse(Object.fromEntries(given));
+  if (parsed.success) return filterOf(parsed.data);
+  const [issue] = parsed.error.issues;
+  const param = String(issue?.path[0] ?? "query");
+  throw new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
+}
+
+/** @throws {Failure} `invalid_request` for a parameter that there is not: a misspelt filter would let everything through. */
+export function requireKnown(query: URLSearchParams, others: readonly string[]): void {
+  const known = [...Object.keys(filterInput), ...others];
+  for (const name of query.keys()) {
+    if (known.includes(name)) continue;
+    throw new Failure(
+      "invalid_request",
+      `There is no parameter of this name. There are ${known.join(", ")}.`,
+      {
+        param: name.slice(0, 64),
+      },
+    );
+  }
+}

@@ -1,0 +1,279 @@
+import { get } from "node:http";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf } from "../fixtures/operator.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp, visit } from "../fixtures/user.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+interface Line {
+  readonly id: string;
+  readonly status: number;
+  readonly model: string | null;
+  readonly key_name: string;
+  readonly cursor: string;
+  readonly [field: string]: unknown;
+}
+
+async function chat(key: string, model = "sandbox/echo", from = "192.0.2.1"): Promise<number> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-forwarded-for": from },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** A reader that leaves no entries in the log that it reads. */
+async function reader(owner: Owner): Promise<Record<string, string>> {
+  const { token } = await owner.trpc.tokens.create.mutate({ name: crypto.randomUUID() });
+  return { authorization: `Bearer ${token}` };
+}
+
+async function exported(headers: Record<string, string>, query = ""): Promise<Line[]> {
+  const response = await fetch(`${service.baseUrl}/v1/audit/export?${query}`, { headers });
+  expect(response.status).toBe(200);
+  return linesOf(await response.text());
+}
+
+function linesOf(text: string): Line[] {
+  expect(text === "" || text.endsWith("\n")).toBe(true);
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+async function listed(headers: Record<string, string>, query = ""): Promise<Line[]> {
+  const response = await fetch(`${service.baseUrl}/v1/audit?${query}`, { headers });
+  expect(response.status).toBe(200);
+  return (await response.json()).data;
+}
+
+describe("the audit log", () => {
+  it("is filtered by time, key, model, status, error and source, by every way of reading it alike", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const production = await owner.trpc.keys.create.mutate({ name: "production" });
+    const staging = await owner.trpc.keys.create.mutate({ name: "staging" });
+    await chat(production.key, "sandbox/echo", "192.0.2.1");
+    await chat(production.key, "sandbox/lorem", "192.0.2.200");
+    await chat(staging.key, "sandbox/echo", "2001:db8::7");
+    await chat(staging.key, "no/such/model", "2001:db8::7");
+    await owner.trpc.keys.revoke.mutate({ id: staging.id });
+    await chat(staging.key, "sandbox/echo", "198.51.100.1");
+    const all = await listed(headers);
+    expect(all).toHaveLength(5);
+    const third = all[2]?.timestamp as string;
+
+    const cases: [Record<string, string>, number][] = [
+      [{ key: production.id }, 2],
+      [{ key: staging.id.toUpperCase() }, 3],
+      [{ key: staging.keyId }, 3],
+      [{ model: "sandbox/echo" }, 2],
+      [{ model: "no/such/model" }, 1],
+      [{ status: "200" }, 3],
+      [{ status: "4xx" }, 2],
+      [{ status: "5xx" }, 0],
+      [{ error_code: "revoked_api_key" }, 1],
+      [{ source: "192.0.2.1" }, 1],
+      [{ source: "192.0.2.0/24" }, 2],
+      [{ source: "2001:db8::/32" }, 2],
+      [{ source: "::/0" }, 2],
+      [{ from: third }, 3],
+      [{ to: third }, 2],
+      [{ from: "2020-01-01T00:00:00Z", to: "2020-01-02T00:00:00+01:00" }, 0],
+      [{ key: production.id, status: "2xx", source: "192.0.2.0/25" }, 1],
+    ];
+    const trpc = visit(service.baseUrl, headers).trpc;
+    for (const [filter, count] of cases) {
+      const query = new URLSearchParams(filter).toString();
+      const ids = (await listed(headers, query)).map(({ id }) => id);
+      expect(ids, query).toHaveLength(count);
+      expect((await exported(headers, query)).map(({ id }) => id).reverse(), query).toEqual(ids);
+      expect(
+        (await trpc.audit.list.query(filter)).entries.map(({ id }) => id),
+        query,
+      ).toEqual(ids);
+    }
+  });
+
+  it("is not read by a filter that is misspelt or makes no sense", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const wrong = [
+      "statsu=200",
+      "status=600",
+      "status=ok",
+      "from=yesterday",
+      "from=2026-13-01T00:00:00Z",
+      "to=2026-01-01",
+      "key=abc",
+      "source=10.1",
+      "source=10.0.0.0/33",
+      "model=",
+      "model=%00",
+      "cursor=x",
+      "cursor=1:1:~00000000-0000-0000-0000-000000000000",
+    ];
+    for (const path of ["/v1/audit", "/v1/audit/export"]) {
+      for (const query of wrong) {
+        const response = await fetch(`${service.baseUrl}${path}?${query}`, { headers });
+        expect(response.status, `${path}?${query}`).toBe(400);
+        expect((await response.json()).error.param, query).toBe(query.split("=")[0]);
+      }
+    }
+    const format = await fetch(`${service.baseUrl}/v1/audit/export?format=xml`, { headers });
+    expect((await format.json()).error.param).toBe("format");
+    expect((await refusalOf(owner.trpc.audit.list.query({ status: "ok" }))).code).toBe("invalid_request");
+  });
+
+  it("has pages that stand still while entries arrive", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    for (let number = 0; number < 25; number++) await chat(key);
+    // Begun before, and recorded after the first page was read: older than what is on it.
+    let arrived = 0;
+    const seen: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const query: string = `limit=4${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
+      const response = await fetch(`${service.baseUrl}/v1/audit?${query}`, { headers });
+      const page: { data: Line[]; next_cursor: string | null } = await response.json();
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.next_cursor;
+      await Promise.all([chat(key), chat(key)]);
+      arrived += 2;
+    }
+    expect(seen).toHaveLength(25);
+    expect(new Set(seen).size).toBe(25);
+    expect(await listed(headers, "limit=1000")).toHaveLength(25 + arrived);
+  });
+});
+
+describe("an export", () => {
+  it("holds what the pages hold, oldest first, as lines of JSON", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    await chat(key);
+    await chat(key, "no/such/model", "unknown");
+    const lines = await exported(headers);
+    const pages = await listed(headers);
+    expect(lines.map(({ cursor: _, ...line }) => line).reverse()).toEqual(pages);
+  });
+
+  it("that was cut goes on after its last whole line, in what was there when it began", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    await Promise.all(Array.from({ length: 60 }, () => chat(key)));
+    const whole = await exported(headers);
+    const response = await fetch(`${service.baseUrl}/v1/audit/export`, { headers });
+    const text = await response.text();
+    for (const share of [0.1, 0.5, 0.99]) {
+      const cut = text.slice(0, Math.floor(text.length * share));
+      const kept = linesOf(cut.slice(0, cut.lastIndexOf("\n") + 1));
+      await chat(key);
+      const rest = await exported(headers, `cursor=${encodeURIComponent(kept.at(-1)?.cursor ?? "")}`);
+      expect([...kept, ...rest].map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+    }
+    expect(await exported(headers, `cursor=${encodeURIComponent(whole.at(-1)?.cursor ?? "")}`)).toEqual([]);
+  });
+
+  it("as CSV quotes what must be quoted, and makes no formula of what a client has sent", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const names = ["=HYPERLINK(1)", "+1", "-2+3", "@SUM(A1)", 'a "quoted", name', "plain"];
+    for (const name of names) {
+      const { key } = await owner.trpc.keys.create.mutate({ name });
+      await chat(key, "=cmd|'/c calc'!A1");
+    }
+    const response = await fetch(`${service.baseUrl}/v1/audit/export?format=csv`, { headers });
+    expect(response.headers.get("content-type")).toContain("text/csv");
+    expect(response.headers.get("content-disposition")).toContain("audit.csv");
+    const [header, ...rows] = parseCsv(await response.text());
+    expect(header).toContain("request_id");
+    const column = (name: string) => rows.map((row) => row[header?.indexOf(name) ?? -1]);
+    expect(column("key_name")).toEqual([
+      "'=HYPERLINK(1)",
+      "'+1",
+      "'-2+3",
+      "'@SUM(A1)",
+      'a "quoted", name',
+      "plain",
+    ]);
+    expect(new Set(column("model"))).toEqual(new Set(["'=cmd|'/c calc'!A1"]));
+    expect(new Set(column("status"))).toEqual(new Set(["404"]));
+    expect(rows.every((row) => row.length === header?.length)).toBe(true);
+    const cursor = encodeURIComponent(column("cursor")[3] ?? "");
+    const rest = await fetch(`${service.baseUrl}/v1/audit/export?format=csv&cursor=${cursor}`, { headers });
+    expect(parseCsv(await rest.text()).map((row) => row[0])).toEqual(column("id").slice(4));
+  });
+
+  it("is compressed for who accepts it, and for nobody else", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    await chat(key);
+    const plain = await exported(headers);
+    for (const accept of ["gzip", "br, gzip;q=0.5", "*"]) {
+      const { encoding, body } = await raw("/v1/audit/export", { ...headers, "accept-encoding": accept });
+      expect(encoding, accept).toBe("gzip");
+      expect(linesOf(gunzipSync(body).toString()).map(({ id }) => id)).toEqual(plain.map(({ id }) => id));
+    }
+    for (const accept of ["identity", "br", "gzip;q=0", ""]) {
+      const { encoding, body } = await raw("/v1/audit/export", { ...headers, "accept-encoding": accept });
+      expect(encoding, accept).toBeUndefined();
+      expect(linesOf(body.toString())).toHaveLength(1);
+    }
+  });
+
+  it("is of one's own account only, and with a key leaves an entry itself", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    const stranger = await reader(await signUp(service.baseUrl));
+    await chat(key);
+    expect(await exported(stranger)).toEqual([]);
+    expect(await exported({ authorization: `Bearer ${key}` })).toHaveLength(1);
+    expect(await listed(await reader(owner))).toMatchObject([
+      { endpoint: "GET /v1/audit/export", status: 200, end_reason: "stop" },
+      { endpoint: "POST /v1/chat/completions" },
+    ]);
+  });
+});
+
+function raw(
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ readonly encoding: string | undefined; readonly body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    get(`${service.baseUrl}${path}`, { headers }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve({ encoding: response.headers["content-encoding"], body: Buffer.concat(chunks) });
+    }).on("error", reject);
+  });
+}
+
+/** RFC 4180, as far as it goes. */
+function parseCsv(text: string): string[][] {
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) =>
+      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+        ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? "",
+      ),
+    );
+}
