@@ -158,7 +158,7 @@ export class PostgresAudit implements EntrySink, EntryReader {
     // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
-        select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonLine(sql, asOf)} as line
+        select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
         from audit_entries entries
         join keys on keys.id = entries.key
         where ${matching(sql, accountId, filter, asOf)}
@@ -166,7 +166,7 @@ export class PostgresAudit implements EntrySink, EntryReader {
         order by entries.id
         limit ${limit}
       )
-      select string_agg(line || chr(10), '' order by id) as text, count(*) as count,
+      select string_agg(${format === "csv" ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
              (select id from batch order by id desc limit 1) as last
       from batch`;
     return { text: row?.text ?? "", count: Number(row?.count ?? 0n), last: row?.last ?? null };
@@ -187,32 +187,30 @@ function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf
     ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
 }
 
-/** As `GET /v1/audit` writes an entry, and the cursor. */
-function jsonLine(sql: Database, asOf: AsOf) {
-  return sql`json_build_object(
-    'id', entries.id,
-    'request_id', 'req_' || replace(entries.id::text, '-', ''),
-    'timestamp', to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    'key_id', entries.key_id,
-    'key_name', keys.name,
-    'endpoint', entries.endpoint,
-    'model', entries.model,
-    'upstream', entries.upstream,
-    'status', entries.status,
-    'error_code', entries.error_code,
-    'end_reason', entries.end_reason,
-    'usage_source', entries.usage_source,
-    'prompt_tokens', entries.prompt_tokens,
-    'completion_tokens', entries.completion_tokens,
-    'cached_tokens', entries.cached_tokens,
-    'token_count', ${tokenCount(sql)},
-    'cost_nano_usd', entries.cost_nano_usd,
-    'latency_ms', entries.latency_ms,
-    'time_to_first_token_ms', entries.time_to_first_token_ms,
-    'source_ip', host(entries.source_ip),
-    'would_refuse', entries.would_refuse,
-    'cursor', ${`${asOf}~`}::text || entries.id
-  )::text`;
+/** After the id: as `GET /v1/audit` writes an entry, and the cursor. */
+function jsonFields(sql: Database, asOf: AsOf) {
+  return sql`
+    'req_' || replace(entries.id::text, '-', '') as request_id,
+    to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "timestamp",
+    entries.key_id,
+    keys.name as key_name,
+    entries.endpoint,
+    entries.model,
+    entries.upstream,
+    entries.status,
+    entries.error_code,
+    entries.end_reason,
+    entries.usage_source,
+    entries.prompt_tokens,
+    entries.completion_tokens,
+    entries.cached_tokens,
+    ${tokenCount(sql)} as token_count,
+    entries.cost_nano_usd,
+    entries.latency_ms,
+    entries.time_to_first_token_ms,
+    host(entries.source_ip) as source_ip,
+    entries.would_refuse,
+    ${`${asOf}~`}::text || entries.id as cursor`;
 }
 
 /** The fields of a CSV line, in this order. */
@@ -265,7 +263,7 @@ function csvLine(sql: Database, asOf: AsOf) {
     coalesce(host(entries.source_ip), ''),
     csv_field(entries.would_refuse),
     csv_field(${`${asOf}~`}::text || entries.id)
-  )`;
+  ) as line`;
 }
 
 function tokenCount(sql: Database) {
