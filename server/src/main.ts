@@ -19,6 +19,7 @@ import { createApp } from "./app.ts";
 import { AuditLog } from "./audit/audit-log.ts";
 import { Journal } from "./audit/journal.ts";
 import { Recorder } from "./audit/recorder.ts";
+import { Usage } from "./audit/usage.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
@@ -47,7 +48,8 @@ import { explainStartup, listenFailure } from "./start/startup-failure.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
-import { CSV_FIELDS, PostgresAudit } from "./store/audit-store.ts";
+import { CSV_FIELDS, PostgresAuditReader } from "./store/audit-reader.ts";
+import { PostgresAudit } from "./store/audit-store.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
 import { keyMarkSecret } from "./store/installation-store.ts";
 import { dropOldUsage } from "./store/key-usage.ts";
@@ -55,6 +57,7 @@ import { PostgresKeys } from "./store/keys-store.ts";
 import { migrate } from "./store/migrate.ts";
 import { PostgresNodes } from "./store/nodes-store.ts";
 import { PostgresManagementTokens } from "./store/tokens-store.ts";
+import { PostgresUsage } from "./store/usage-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
@@ -151,7 +154,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const actions = new PostgresActions(database);
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   const callerParts = { access, ipRules, managementTokens, signIn };
-  const auditLog = new AuditLog(auditStore, recorder);
+  const auditLog = new AuditLog(new PostgresAuditReader(database), recorder);
   const gateway = new Gateway(
     catalog.upstreams,
     {
@@ -198,6 +201,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     keys,
     managementTokens,
     auditLog,
+    usage: new Usage(new PostgresUsage(database), recorder),
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
   });

@@ -9,7 +9,7 @@ import type { EntryId } from "../../server/src/audit/entry.ts";
 import { NO_FILTER } from "../../server/src/audit/filter.ts";
 import type { Recorder } from "../../server/src/audit/recorder.ts";
 import { makeAuditPartitions } from "../../server/src/store/audit-partitions.ts";
-import { PostgresAudit } from "../../server/src/store/audit-store.ts";
+import { PostgresAuditReader } from "../../server/src/store/audit-reader.ts";
 import { openDatabase } from "../../server/src/store/database.ts";
 import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 import { migrate } from "../../server/src/store/migrate.ts";
@@ -47,9 +47,9 @@ async function fill(): Promise<void> {
 
 try {
   await fill();
-  const log = new AuditLog(new PostgresAudit(database), { flushed: async () => {} } as Recorder);
+  const log = new AuditLog(new PostgresAuditReader(database), { flushed: async () => {} } as Recorder);
 
-  const asOf = await new PostgresAudit(database).asOf();
+  const asOf = await new PostgresAuditReader(database).asOf();
   const depths = { "the first page": 0, "a page in the middle": 0.5, "the last page": 1 };
   for (const [what, depth] of Object.entries(depths)) {
     const skip = Math.max(0, Math.floor(ENTRIES * depth) - 60);

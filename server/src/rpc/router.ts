@@ -6,6 +6,7 @@ import { type KeyServices, keysRouter } from "./keys.ts";
 import { type OperatorServices, operatorRouter } from "./operator.ts";
 import { type TokenServices, tokensRouter } from "./tokens.ts";
 import { accountReader, publicProcedure, router } from "./trpc.ts";
+import { type UsageServices, usageRouter } from "./usage.ts";
 
 export interface RpcServices
   extends AuthServices,
@@ -13,6 +14,7 @@ export interface RpcServices
     KeyServices,
     TokenServices,
     AuditServices,
+    UsageServices,
     OperatorServices {
   readonly catalog: Catalog;
   readonly service: {
@@ -38,6 +40,7 @@ export function createAppRouter(services: RpcServices) {
     keys: keysRouter(services),
     tokens: tokensRouter(services),
     audit: auditRouter(services),
+    usage: usageRouter(services),
     operator: operatorRouter(services),
     models: router({
       list: accountReader.query(() => ({

@@ -1,46 +1,9 @@
-import type { AccountId } from "../accounts/account.ts";
-import type { EntryReader, ExportedLines, ExportFormat } from "../audit/audit-log.ts";
-import type { AsOf } from "../audit/cursor.ts";
-import {
-  type AuditEntry,
-  type EndReason,
-  type EntryId,
-  firstEntryIdAt,
-  type ListedEntry,
-  type UsageSource,
-} from "../audit/entry.ts";
-import type { EntryFilter } from "../audit/filter.ts";
+import type { AuditEntry } from "../audit/entry.ts";
 import type { EntrySink } from "../audit/recorder.ts";
-import type { ErrorCode } from "../errors/failure.ts";
-import type { KeyUuid } from "../keys/key.ts";
 import type { Database } from "./database.ts";
 
-interface EntryRow {
-  id: EntryId;
-  account_id: AccountId;
-  key: KeyUuid;
-  key_id: string;
-  key_name: string;
-  at: Date;
-  endpoint: string;
-  model: string | null;
-  upstream: string | null;
-  status: number;
-  error_code: ErrorCode | null;
-  end_reason: EndReason;
-  usage_source: UsageSource;
-  prompt_tokens: bigint | null;
-  completion_tokens: bigint | null;
-  cached_tokens: bigint | null;
-  cost_nano_usd: bigint;
-  latency_ms: number;
-  time_to_first_token_ms: number | null;
-  source_ip: string | null;
-  would_refuse: ErrorCode | null;
-}
-
-/** Audit entries in Postgres. */
-export class PostgresAudit implements EntrySink, EntryReader {
+/** Audit entries as they are written to Postgres, with all that is counted of them. */
+export class PostgresAudit implements EntrySink {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -73,7 +36,18 @@ export class PostgresAudit implements EntrySink, EntryReader {
     // One parameter for the whole batch: 50,000 rows a second where an insert for each row makes a few thousand.
     // What keys are used for is counted from the rows that were inserted, so a replayed batch counts once; keys in
     // order, so that two nodes' batches wait for each other instead of locking each other out.
-    await this.#database`
+    const sql = this.#database;
+    const sums = sql`
+      count(*), count(*) filter (where status >= 400), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens),
+      sum(cost_nano_usd)`;
+    const added = sql`
+      requests = usage.requests + excluded.requests,
+      errors = usage.errors + excluded.errors,
+      prompt_tokens = usage.prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = usage.completion_tokens + excluded.completion_tokens,
+      cached_tokens = usage.cached_tokens + excluded.cached_tokens,
+      cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd`;
+    await sql`
       with inserted as (
         insert into audit_entries (
           id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
@@ -84,14 +58,16 @@ export class PostgresAudit implements EntrySink, EntryReader {
           id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
           prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
           would_refuse
-        from jsonb_to_recordset(${this.#database.json(rows)}) as row (
+        from jsonb_to_recordset(${sql.json(rows)}) as row (
           id uuid, account_id uuid, key uuid, key_id text, at timestamptz, endpoint text, model text, upstream text,
           status integer, error_code text, end_reason text, usage_source text, prompt_tokens bigint,
           completion_tokens bigint, cached_tokens bigint, cost_nano_usd bigint, latency_ms integer,
           time_to_first_token_ms integer, source_ip inet, would_refuse text
         )
         on conflict (id) do nothing
-        returning id, key, at, source_ip
+        returning id, account_id, key, at, source_ip, coalesce(model, '') as model, status,
+          coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
+          coalesce(cached_tokens, 0) as cached_tokens, cost_nano_usd
       ),
       used as (
         insert into key_usage (key, requests, last_used_at, last_used_ip)
@@ -109,196 +85,22 @@ export class PostgresAudit implements EntrySink, EntryReader {
         insert into key_usage_minutes (key, minute, requests)
         select key, date_trunc('minute', at), count(*) from inserted group by 1, 2 order by 1, 2
         on conflict (key, minute) do update set requests = key_usage_minutes.requests + excluded.requests
+      ),
+      addresses as (
+        insert into key_addresses (key, source_ip, last_seen_at)
+        select key, source_ip, max(at) from inserted where source_ip is not null group by 1, 2 order by 1, 2
+        on conflict (key, source_ip) do update
+          set last_seen_at = greatest(key_addresses.last_seen_at, excluded.last_seen_at)
+      ),
+      hours as (
+        insert into usage_hours as usage
+        select account_id, date_trunc('hour', at, 'UTC'), key, model, ${sums}
+        from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        on conflict (account_id, hour, key, model) do update set ${added}
       )
-      insert into key_addresses (key, source_ip, last_seen_at)
-      select key, source_ip, max(at) from inserted where source_ip is not null group by 1, 2 order by 1, 2
-      on conflict (key, source_ip) do update
-        set last_seen_at = greatest(key_addresses.last_seen_at, excluded.last_seen_at)`;
+      insert into usage_days as usage
+      select account_id, date_trunc('day', at, 'UTC'), key, model, ${sums}
+      from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+      on conflict (account_id, day, key, model) do update set ${added}`;
   }
-
-  async asOf(): Promise<AsOf> {
-    const [row] = await this.#database<{ as_of: AsOf }[]>`select pg_current_snapshot()::text as as_of`;
-    if (row === undefined) throw new Error("the database has no snapshot");
-    return row.as_of;
-  }
-
-  async listEntries(
-    accountId: AccountId,
-    filter: EntryFilter,
-    before: EntryId | null,
-    asOf: AsOf,
-    limit: number,
-  ): Promise<readonly ListedEntry[]> {
-    const sql = this.#database;
-    // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
-    const rows = await sql<EntryRow[]>`
-      select entries.id, entries.account_id, entries.key, entries.key_id, keys.name as key_name, entries.at,
-             entries.endpoint, entries.model, entries.upstream, entries.status, entries.error_code,
-             entries.end_reason, entries.usage_source, entries.prompt_tokens, entries.completion_tokens,
-             entries.cached_tokens, entries.cost_nano_usd, entries.latency_ms, entries.time_to_first_token_ms,
-             host(entries.source_ip) as source_ip, entries.would_refuse
-      from audit_entries entries
-      join keys on keys.id = entries.key
-      where ${matching(sql, accountId, filter, asOf)}
-        ${before === null ? sql`` : sql`and entries.id < ${before}`}
-      order by entries.id desc
-      limit ${limit}`;
-    return rows.map(entryOf);
-  }
-
-  async exportEntries(
-    accountId: AccountId,
-    format: ExportFormat,
-    filter: EntryFilter,
-    after: EntryId | null,
-    asOf: AsOf,
-    limit: number,
-  ): Promise<ExportedLines> {
-    const sql = this.#database;
-    // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
-    const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
-      with batch as (
-        select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
-        from audit_entries entries
-        join keys on keys.id = entries.key
-        where ${matching(sql, accountId, filter, asOf)}
-          ${after === null ? sql`` : sql`and entries.id > ${after}`}
-        order by entries.id
-        limit ${limit}
-      )
-      select string_agg(${format === "csv" ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
-             (select id from batch order by id desc limit 1) as last
-      from batch`;
-    return { text: row?.text ?? "", count: Number(row?.count ?? 0n), last: row?.last ?? null };
-  }
-}
-
-function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
-  const { from, to, key, model, status, errorCode, source } = filter;
-  return sql`
-    entries.account_id = ${accountId}
-    and pg_visible_in_snapshot(entries.recorded_in, ${asOf}::pg_snapshot)
-    ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
-    ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}
-    ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
-    ${model === null ? sql`` : sql`and entries.model = ${model}`}
-    ${status === null ? sql`` : sql`and entries.status between ${status.from} and ${status.to}`}
-    ${errorCode === null ? sql`` : sql`and entries.error_code = ${errorCode}`}
-    ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
-}
-
-/** After the id: as `GET /v1/audit` writes an entry, and the cursor. */
-function jsonFields(sql: Database, asOf: AsOf) {
-  return sql`
-    'req_' || replace(entries.id::text, '-', '') as request_id,
-    to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "timestamp",
-    entries.key_id,
-    keys.name as key_name,
-    entries.endpoint,
-    entries.model,
-    entries.upstream,
-    entries.status,
-    entries.error_code,
-    entries.end_reason,
-    entries.usage_source,
-    entries.prompt_tokens,
-    entries.completion_tokens,
-    entries.cached_tokens,
-    ${tokenCount(sql)} as token_count,
-    entries.cost_nano_usd,
-    entries.latency_ms,
-    entries.time_to_first_token_ms,
-    host(entries.source_ip) as source_ip,
-    entries.would_refuse,
-    ${`${asOf}~`}::text || entries.id as cursor`;
-}
-
-/** The fields of a CSV line, in this order. */
-export const CSV_FIELDS = [
-  "id",
-  "request_id",
-  "timestamp",
-  "key_id",
-  "key_name",
-  "endpoint",
-  "model",
-  "upstream",
-  "status",
-  "error_code",
-  "end_reason",
-  "usage_source",
-  "prompt_tokens",
-  "completion_tokens",
-  "cached_tokens",
-  "token_count",
-  "cost_nano_usd",
-  "latency_ms",
-  "time_to_first_token_ms",
-  "source_ip",
-  "would_refuse",
-  "cursor",
-] as const;
-
-function csvLine(sql: Database, asOf: AsOf) {
-  return sql`concat_ws(',',
-    entries.id,
-    'req_' || replace(entries.id::text, '-', ''),
-    to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    csv_field(entries.key_id),
-    csv_field(keys.name),
-    csv_field(entries.endpoint),
-    csv_field(entries.model),
-    csv_field(entries.upstream),
-    entries.status,
-    csv_field(entries.error_code),
-    entries.end_reason,
-    entries.usage_source,
-    coalesce(entries.prompt_tokens::text, ''),
-    coalesce(entries.completion_tokens::text, ''),
-    coalesce(entries.cached_tokens::text, ''),
-    coalesce(${tokenCount(sql)}::text, ''),
-    entries.cost_nano_usd,
-    entries.latency_ms,
-    coalesce(entries.time_to_first_token_ms::text, ''),
-    coalesce(host(entries.source_ip), ''),
-    csv_field(entries.would_refuse),
-    csv_field(${`${asOf}~`}::text || entries.id)
-  ) as line`;
-}
-
-function tokenCount(sql: Database) {
-  return sql`case
-    when entries.prompt_tokens is null and entries.completion_tokens is null then null
-    else coalesce(entries.prompt_tokens, 0) + coalesce(entries.completion_tokens, 0)
-  end`;
-}
-
-function entryOf(row: EntryRow): ListedEntry {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    key: row.key,
-    keyId: row.key_id,
-    keyName: row.key_name,
-    at: row.at,
-    endpoint: row.endpoint,
-    model: row.model,
-    upstream: row.upstream,
-    status: row.status,
-    errorCode: row.error_code,
-    endReason: row.end_reason,
-    usageSource: row.usage_source,
-    promptTokens: numberOrNull(row.prompt_tokens),
-    completionTokens: numberOrNull(row.completion_tokens),
-    cachedTokens: numberOrNull(row.cached_tokens),
-    costNanoUsd: row.cost_nano_usd,
-    latencyMs: row.latency_ms,
-    timeToFirstTokenMs: row.time_to_first_token_ms,
-    sourceIp: row.source_ip,
-    wouldRefuse: row.would_refuse,
-  };
-}
-
-function numberOrNull(value: bigint | null): number | null {
-  return value === null ? null : Number(value);
 }

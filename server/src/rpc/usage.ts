@@ -1,0 +1,28 @@
+import { z } from "zod";
+import type { Usage } from "../audit/usage.ts";
+import { accountReader, router } from "./trpc.ts";
+
+const time = z
+  .date()
+  .min(new Date(0), "must be from 1970 on")
+  .max(new Date("9999-01-01"), "must be before 9999");
+
+export interface UsageServices {
+  readonly usage: Usage;
+}
+
+export function usageRouter({ usage }: UsageServices) {
+  return router({
+    /** Requests, errors, tokens and cost, in intervals of UTC: always the sum of the entries. */
+    summary: accountReader
+      .input(
+        z.strictObject({
+          from: time,
+          to: time,
+          interval: z.enum(["hour", "day", "month"]),
+          groupBy: z.enum(["none", "model", "key"]).default("none"),
+        }),
+      )
+      .query(({ ctx, input }) => usage.summary(ctx.accountId, input)),
+  });
+}

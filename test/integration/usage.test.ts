@@ -1,0 +1,127 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
+import { refusalOf } from "../fixtures/operator.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp } from "../fixtures/user.ts";
+
+let upstream: ModelServer;
+let folder: string;
+let service: Service;
+
+beforeAll(async () => {
+  upstream = await startModelServer(answerWhole);
+  folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
+  const catalog = join(folder, "catalog.yaml");
+  await writeFile(
+    catalog,
+    `
+upstreams:
+  main: { dialect: openai, baseUrl: "${upstream.baseUrl}" }
+models:
+  - id: acme/chat
+    prices: { inputUsdPerMTok: "2.50", outputUsdPerMTok: 10 }
+    routes: [{ upstream: main, model: inner }]
+  - id: acme/free
+    routes: [{ upstream: main, model: inner }]
+`,
+  );
+  service = await startService({ env: { OSTIARY_CATALOG: catalog } });
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function chat(key: string, model: string): Promise<void> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.arrayBuffer();
+}
+
+const HOUR_MS = 60 * 60_000;
+const now = Date.now();
+const today = { from: new Date(now - 26 * HOUR_MS), to: new Date(now + 26 * HOUR_MS) };
+
+/** The sum of an account's entries, by adding them up. */
+async function sumOfEntries({ trpc }: Owner) {
+  const { entries } = await trpc.audit.list.query({ limit: 1_000 });
+  const sum = (of: (entry: (typeof entries)[number]) => number) =>
+    entries.reduce((all, entry) => all + of(entry), 0);
+  return {
+    requests: entries.length,
+    errors: sum(({ status }) => (status >= 400 ? 1 : 0)),
+    promptTokens: sum(({ promptTokens }) => promptTokens ?? 0),
+    completionTokens: sum(({ completionTokens }) => completionTokens ?? 0),
+    cachedTokens: sum(({ cachedTokens }) => cachedTokens ?? 0),
+    costNanoUsd: entries.reduce((all, { costNanoUsd }) => all + costNanoUsd, 0n),
+  };
+}
+
+describe("the summary of usage", () => {
+  it("is the sum of the entries, in whatever intervals and groups", async () => {
+    const owner = await signUp(service.baseUrl);
+    const production = await owner.trpc.keys.create.mutate({ name: "production" });
+    const staging = await owner.trpc.keys.create.mutate({ name: "staging" });
+    await Promise.all([
+      ...Array.from({ length: 30 }, () => chat(production.key, "acme/chat")),
+      ...Array.from({ length: 10 }, () => chat(staging.key, "acme/free")),
+      ...Array.from({ length: 5 }, () => chat(staging.key, "no/such/model")),
+    ]);
+    await fetch(`${service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${staging.key}` } });
+    const expected = await sumOfEntries(owner);
+    expect(expected).toMatchObject({
+      requests: 46,
+      errors: 5,
+      promptTokens: 40_000,
+      completionTokens: 8_000,
+    });
+    // 1,000 tokens at 2.50 and 200 at 10 USD a million.
+    expect(expected.costNanoUsd).toBe(30n * 4_500_000n);
+
+    for (const interval of ["hour", "day", "month"] as const) {
+      const wide = { ...today, to: new Date(now + 40 * 24 * HOUR_MS), interval };
+      const range = interval === "month" ? wide : { ...today, interval };
+      for (const groupBy of ["none", "model", "key"] as const) {
+        const { total, rows } = await owner.trpc.usage.summary.query({ ...range, groupBy });
+        expect(total, `${interval} by ${groupBy}`).toEqual(expected);
+        expect(rows.every(({ start }) => start.getUTCMinutes() === 0)).toBe(true);
+      }
+    }
+    const byModel = await owner.trpc.usage.summary.query({ ...today, interval: "day", groupBy: "model" });
+    const requests = new Map<string | null, number>();
+    for (const row of byModel.rows) requests.set(row.model, (requests.get(row.model) ?? 0) + row.requests);
+    expect(Object.fromEntries(requests)).toEqual({
+      "": 1,
+      "acme/chat": 30,
+      "acme/free": 10,
+      "no/such/model": 5,
+    });
+    const byKey = await owner.trpc.usage.summary.query({ ...today, interval: "day", groupBy: "key" });
+    expect(new Set(byKey.rows.map((row) => row.key?.name))).toEqual(new Set(["production", "staging"]));
+  });
+
+  it("is one's own, and read by a key too", async () => {
+    const stranger = await signUp(service.baseUrl);
+    const { rows } = await stranger.trpc.usage.summary.query({ ...today, interval: "day" });
+    expect(rows).toEqual([]);
+  });
+
+  it("answers no question that makes no sense", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const ask = (from: Date, to: Date, interval: "hour" | "day" = "hour") =>
+      refusalOf(trpc.usage.summary.query({ from, to, interval }));
+    expect((await ask(today.to, today.from)).code).toBe("invalid_request");
+    expect((await ask(new Date(0), today.to)).code).toBe("invalid_request");
+    expect((await ask(new Date(Number.NaN), today.to)).code).toBe("invalid_request");
+    expect((await ask(new Date(8.64e15), new Date(8.64e15), "day")).code).toBe("invalid_request");
+    expect((await ask(new Date(-8.64e15), new Date(-8.64e15 + HOUR_MS), "day")).status).toBeLessThan(500);
+  });
+});
