@@ -36,18 +36,26 @@ export class PostgresUsage implements UsageReader {
         ? sql`select hour as at, * from usage_hours`
         : sql`select day as at, * from usage_days`;
     const rows = await sql<Row[]>`
-      with usage as (
-        select date_trunc(${interval}, at, 'UTC') as start,
+      with narrow as (
+        -- By the rows' own intervals first: truncating every row would cost more than adding it up.
+        select at,
                ${groupBy === "model" ? sql`model` : sql`null::text`} as model,
                ${groupBy === "key" ? sql`key` : sql`null::uuid`} as key,
-               sum(requests)::bigint as requests, sum(errors)::bigint as errors,
-               sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens,
-               sum(cached_tokens)::bigint as cached_tokens, sum(cost_nano_usd)::bigint as cost_nano_usd
+               sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
+               sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens,
+               sum(cost_nano_usd) as cost_nano_usd
         from (${source}) source
         where account_id = ${accountId}
           and at >= date_trunc(${interval}, ${from}::timestamptz, 'UTC')
           and at < date_trunc(${interval}, ${to}::timestamptz, 'UTC')
         group by 1, 2, 3
+      ),
+      usage as (
+        select date_trunc(${interval}, at, 'UTC') as start, model, key,
+               sum(requests)::bigint as requests, sum(errors)::bigint as errors,
+               sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens,
+               sum(cached_tokens)::bigint as cached_tokens, sum(cost_nano_usd)::bigint as cost_nano_usd
+        from narrow group by 1, 2, 3
       )
       select usage.*, keys.key_id, keys.name as key_name
       from usage
