@@ -13,9 +13,12 @@ import { LoadError, Loading } from "./components/Notice.tsx";
 import { Shell } from "./components/Shell.tsx";
 import { Welcome } from "./components/Welcome.tsx";
 import { Audit } from "./pages/Audit.tsx";
-import { Keys } from "./pages/Keys.tsx";
+import { Account } from "./pages/account/Account.tsx";
+import { OperatorHome } from "./pages/account/OperatorHome.tsx";
+import { Keys } from "./pages/keys/Keys.tsx";
 import { SignIn } from "./pages/SignIn.tsx";
 import { SignUp } from "./pages/SignUp.tsx";
+import { Tokens } from "./pages/tokens/Tokens.tsx";
 
 const root = createRootRoute({
   component: Outlet,
@@ -80,11 +83,33 @@ const home = createRoute({
     throw redirect({ to: "/settings/keys" });
   },
 });
-const keys = createRoute({ getParentRoute: () => shell, path: "/settings/keys", component: Keys });
-const audit = createRoute({ getParentRoute: () => shell, path: "/audit", component: Audit });
+/** Pages of an account, which operators have none of. */
+const account = createRoute({
+  getParentRoute: () => shell,
+  id: "account",
+  component: Outlet,
+  beforeLoad: async () => {
+    const me = await queryClient.ensureQueryData(api.auth.me.queryOptions());
+    if (me?.user.role === "operator") throw redirect({ to: "/operator" });
+  },
+});
+const keys = createRoute({ getParentRoute: () => account, path: "/settings/keys", component: Keys });
+const settings = createRoute({
+  getParentRoute: () => account,
+  path: "/settings/account",
+  component: Account,
+});
+const tokens = createRoute({ getParentRoute: () => shell, path: "/settings/tokens", component: Tokens });
+const audit = createRoute({ getParentRoute: () => account, path: "/audit", component: Audit });
+const operator = createRoute({ getParentRoute: () => shell, path: "/operator", component: OperatorHome });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, signIn, signUp, shell.addChildren([keys, audit])]),
+  routeTree: root.addChildren([
+    home,
+    signIn,
+    signUp,
+    shell.addChildren([account.addChildren([keys, audit, settings]), tokens, operator]),
+  ]),
   defaultPreload: "intent",
   defaultPendingMs: 400,
 });

@@ -18,12 +18,7 @@ function onError(error: unknown): void {
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
-  mutationCache: new MutationCache({
-    onError: (error, _variables, _context, mutation) => {
-      // A wrong password is told next to the field.
-      if (mutation.meta?.signingIn !== true) onError(error);
-    },
-  }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,

@@ -43,3 +43,15 @@ export function errorTextOf(error: unknown): string {
   const words = told.param === null ? told.message : told.message.replace(`${told.param}: `, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** What to tell a person at one input field; nothing, when the error is about something else. */
+export function errorTextAt(error: unknown, field: string): string | undefined {
+  return errorFieldOf(error) === field ? errorTextOf(error) : undefined;
+}
+
+/** What to tell a person above a form: what can't be told at one of its fields. */
+export function errorTextBeside(error: unknown, fields: readonly string[]): string | null {
+  if (error === null) return null;
+  const field = errorFieldOf(error);
+  return field !== null && fields.includes(field) ? null : errorTextOf(error);
+}

@@ -3,6 +3,13 @@ const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", time
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const count = new Intl.NumberFormat();
 
+const SPANS = [
+  { unit: "day", seconds: 24 * 60 * 60 },
+  { unit: "hour", seconds: 60 * 60 },
+  { unit: "minute", seconds: 60 },
+  { unit: "second", seconds: 1 },
+] as const;
+
 export const formatDate = (value: Date): string => date.format(value);
 export const formatDateTime = (value: Date): string => dateTime.format(value);
 export const formatExactTime = (value: Date): string => exactTime.format(value);
@@ -17,4 +24,11 @@ export function formatUsd(nanoUsd: bigint): string {
 /** Milliseconds, as seconds from one second up. */
 export function formatDuration(milliseconds: number): string {
   return milliseconds < 1_000 ? `${milliseconds} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
+}
+
+/** Seconds in the largest unit that they fill without a rest: "1 day", "90 minutes". */
+export function formatSpan(seconds: number): string {
+  const { unit, seconds: size } = SPANS.find(({ seconds: each }) => seconds % each === 0) ?? SPANS[3];
+  // Stands inside English sentences, whatever the browser's language.
+  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(seconds / size);
 }

@@ -20,6 +20,7 @@ export function Shell() {
     }),
   );
   const account = me.data?.account;
+  const isOperator = me.data?.user.role === "operator";
 
   return (
     <div className="shell">
@@ -32,12 +33,28 @@ export function Shell() {
           <span>{info.data?.serviceName ?? ""}</span>
         </Link>
         <nav aria-label="Main" className="navigation">
-          <Link to="/settings/keys" activeProps={{ "aria-current": "page" }}>
-            API keys
+          {isOperator ? (
+            <Link to="/operator" activeProps={{ "aria-current": "page" }}>
+              Operator
+            </Link>
+          ) : (
+            <>
+              <Link to="/settings/keys" activeProps={{ "aria-current": "page" }}>
+                API keys
+              </Link>
+              <Link to="/audit" activeProps={{ "aria-current": "page" }}>
+                Audit log
+              </Link>
+            </>
+          )}
+          <Link to="/settings/tokens" activeProps={{ "aria-current": "page" }}>
+            Management tokens
           </Link>
-          <Link to="/audit" activeProps={{ "aria-current": "page" }}>
-            Audit log
-          </Link>
+          {isOperator ? null : (
+            <Link to="/settings/account" activeProps={{ "aria-current": "page" }}>
+              Account
+            </Link>
+          )}
         </nav>
         <div className="account">
           <span className="account-name">{account?.name}</span>

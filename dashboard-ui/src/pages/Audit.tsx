@@ -1,21 +1,18 @@
-import type { AppRouter } from "@ostiary/server/router";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { inferRouterOutputs } from "@trpc/server";
 import { useState } from "react";
 import { api } from "../api/client.ts";
 import { formatCount, formatDuration, formatExactTime, formatUsd } from "../api/format.ts";
+import type { AuditEntry } from "../api/types.ts";
 import { Button } from "../components/Button.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { Empty, LoadError, Loading } from "../components/Notice.tsx";
 import { Title } from "../components/Title.tsx";
 
-type Entry = inferRouterOutputs<AppRouter>["audit"]["list"]["entries"][number];
-
 const PAGE = 50;
 
 /** The record of every request made with the account's keys. */
 export function Audit() {
-  const [opened, setOpened] = useState<Entry | null>(null);
+  const [opened, setOpened] = useState<AuditEntry | null>(null);
   const log = useInfiniteQuery(
     api.audit.list.infiniteQueryOptions(
       { limit: PAGE },
@@ -95,7 +92,7 @@ export function Audit() {
   );
 }
 
-function Row({ entry, open }: { readonly entry: Entry; readonly open: () => void }) {
+function Row({ entry, open }: { readonly entry: AuditEntry; readonly open: () => void }) {
   return (
     <tr>
       <th scope="row" className="time">
@@ -141,7 +138,7 @@ function Row({ entry, open }: { readonly entry: Entry; readonly open: () => void
   );
 }
 
-function Status({ entry }: { readonly entry: Entry }) {
+function Status({ entry }: { readonly entry: AuditEntry }) {
   const good = entry.status < 400 && entry.errorCode === null;
   return (
     <span className="pair">
@@ -151,7 +148,7 @@ function Status({ entry }: { readonly entry: Entry }) {
   );
 }
 
-function Tokens({ entry }: { readonly entry: Entry }) {
+function Tokens({ entry }: { readonly entry: AuditEntry }) {
   if (entry.tokenCount === null) return "–";
   return (
     <span className="pair">
@@ -161,7 +158,7 @@ function Tokens({ entry }: { readonly entry: Entry }) {
   );
 }
 
-function Details({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {
+function Details({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
   const tokens = (value: number | null) => (value === null ? "unknown" : formatCount(value));
   const facts: readonly (readonly [string, string])[] = [
     ["Request id", entry.requestId],

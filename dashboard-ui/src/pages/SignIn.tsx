@@ -16,7 +16,6 @@ export function SignIn() {
   const info = useQuery(api.service.info.queryOptions());
   const signIn = useMutation(
     api.auth.signIn.mutationOptions({
-      meta: { signingIn: true },
       onSuccess: async (me) => {
         queryClient.setQueryData(api.auth.me.queryKey(), me);
         await navigate({ to: to ?? "/settings/keys" });

@@ -1,19 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
-import { api, queryClient } from "../api/client.ts";
-import { errorTextOf } from "../api/errors.ts";
-import { formatDateTime } from "../api/format.ts";
-import { Button } from "../components/Button.tsx";
-import { Dialog } from "../components/Dialog.tsx";
-import { Field } from "../components/Field.tsx";
-import { Notice } from "../components/Notice.tsx";
-
-export interface RevocableKey {
-  readonly id: string;
-  readonly name: string;
-  readonly keyId: string;
-  readonly lastUsedAt: Date | null;
-}
+import { api, queryClient } from "../../api/client.ts";
+import { errorTextOf } from "../../api/errors.ts";
+import { formatDateTime } from "../../api/format.ts";
+import type { ListedKey } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { Field } from "../../components/Field.tsx";
+import { Notice } from "../../components/Notice.tsx";
 
 /** Asks to type the key's name: what still uses it stops working at once, for good. */
 export function RevokeKey({
@@ -21,10 +15,11 @@ export function RevokeKey({
   onRevoked,
   onClose,
 }: {
-  readonly apiKey: RevocableKey;
+  readonly apiKey: ListedKey;
   readonly onRevoked: () => void;
   readonly onClose: () => void;
 }) {
+  const { lastUsedAt, lastUsedIp } = apiKey.usage;
   const [typed, setTyped] = useState("");
   const revoke = useMutation(
     api.keys.revoke.mutationOptions({
@@ -44,9 +39,9 @@ export function RevokeKey({
       <form onSubmit={submit} className="form">
         <p>
           Requests with the key <code>…{apiKey.keyId}</code> are refused from now on. This can't be undone.{" "}
-          {apiKey.lastUsedAt === null
+          {lastUsedAt === null
             ? "It was never used."
-            : `It was last used ${formatDateTime(apiKey.lastUsedAt)}.`}
+            : `It was last used ${formatDateTime(lastUsedAt)} from ${lastUsedIp ?? "an unknown address"}.`}
         </p>
         {revoke.error === null ? null : <Notice tone="error">{errorTextOf(revoke.error)}</Notice>}
         <Field

@@ -1,0 +1,58 @@
+import { useBlocker } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { Button } from "./Button.tsx";
+import { CopyButton } from "./CopyButton.tsx";
+import { Dialog } from "./Dialog.tsx";
+
+interface ShownOnceProps {
+  readonly title: string;
+  readonly what: "key" | "token";
+  readonly secret: string;
+  readonly lead?: ReactNode;
+  /** What helps to try it, below it. */
+  readonly children?: ReactNode;
+  readonly onClose: () => void;
+}
+
+/** Shows a secret that can't be shown again, until the person says that they have it. */
+export function ShownOnce({ title, what, secret, lead, children, onClose }: ShownOnceProps) {
+  const [stored, setStored] = useState(false);
+  // Neither a step back nor a session that has ended takes the secret away before it is stored.
+  useBlocker({ shouldBlockFn: () => !stored, enableBeforeUnload: () => !stored });
+  return (
+    <Dialog title={title}>
+      {lead}
+      <p>
+        This is the only time that the {what} is shown. Store it in a secret manager now: a lost {what} can't
+        be recovered, only revoked.
+      </p>
+      <div className="secret">
+        <code data-testid={`${what}-string`}>{secret}</code>
+      </div>
+      <CopyButton text={secret} what={what} />
+      {children}
+      <label className="check">
+        <input type="checkbox" checked={stored} onChange={(event) => setStored(event.target.checked)} />I have
+        stored it
+      </label>
+      <div className="dialog-actions">
+        <Button look="primary" disabled={!stored} onClick={onClose}>
+          Done
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** A command that tries the secret, folded away. */
+export function TryWithCurl({ command }: { readonly command: string }) {
+  return (
+    <details className="snippet">
+      <summary>Try it with curl</summary>
+      <pre>
+        <code>{command}</code>
+      </pre>
+      <CopyButton text={command} what="command" />
+    </details>
+  );
+}

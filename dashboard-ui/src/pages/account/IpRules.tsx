@@ -1,0 +1,83 @@
+import { type SubmitEvent, useState } from "react";
+import { client } from "../../api/client.ts";
+import { errorTextOf } from "../../api/errors.ts";
+import type { AccountView, IpVerdict } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { Field } from "../../components/Field.tsx";
+
+const VERDICTS: Readonly<Record<IpVerdict, string>> = {
+  passes: "A request from this address passes.",
+  reported:
+    "A request from this address passes, and its audit entry says that the rules would have refused it.",
+  blocked: "A request from this address is refused with 403.",
+};
+
+/** From where keys may be used; set by the operator of the service. */
+export function IpRules({ account }: { readonly account: AccountView }) {
+  return (
+    <section className="panel" aria-labelledby="ip-rules">
+      <h2 id="ip-rules">IP rules</h2>
+      <p>{describe(account)}</p>
+      {account.ipRules.networks.length === 0 ? null : (
+        <ul className="chips">
+          {account.ipRules.networks.map((network) => (
+            <li key={network}>
+              <code>{network}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="small">
+        The operator of the service sets IP rules for enterprise accounts. Ask them for a change.
+      </p>
+      <TryAddress />
+    </section>
+  );
+}
+
+function describe({ ipRules, ipRulesInForce, plan }: AccountView): string {
+  if (ipRules.networks.length === 0) return "Keys may be used from every address.";
+  if (!ipRulesInForce) {
+    return `These rules are kept, but not enforced: they belong to the enterprise plan, and this is ${plan}.`;
+  }
+  return ipRules.mode === "report"
+    ? "These rules only report: requests from elsewhere pass, and their audit entries say so."
+    : "Keys and management tokens may be used from these addresses only.";
+}
+
+function TryAddress() {
+  const [address, setAddress] = useState("");
+  const [answer, setAnswer] = useState<{ readonly text: string } | { readonly error: string } | null>(null);
+  const [isAsking, setAsking] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setAsking(true);
+    try {
+      const { verdict } = await client.account.tryAddress.query({ address });
+      setAnswer({ text: VERDICTS[verdict] });
+    } catch (error) {
+      setAnswer({ error: errorTextOf(error) });
+    }
+    setAsking(false);
+  };
+  return (
+    <form className="inline-form" onSubmit={submit}>
+      <Field
+        label="Would this address pass?"
+        placeholder="192.0.2.7"
+        autoComplete="off"
+        required
+        value={address}
+        error={answer !== null && "error" in answer ? answer.error : undefined}
+        onChange={(event) => {
+          setAddress(event.target.value);
+          setAnswer(null);
+        }}
+      />
+      <Button type="submit" busy={isAsking}>
+        Check
+      </Button>
+      <p role="status">{answer !== null && "text" in answer ? answer.text : ""}</p>
+    </form>
+  );
+}

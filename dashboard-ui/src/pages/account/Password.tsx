@@ -1,0 +1,67 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { api, client, queryClient } from "../../api/client.ts";
+import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
+import { Button } from "../../components/Button.tsx";
+import { Field } from "../../components/Field.tsx";
+import { Notice } from "../../components/Notice.tsx";
+
+/** Changing one's password, which ends every other session. */
+export function Password() {
+  const [current, setCurrent] = useState("");
+  const [next, setNext] = useState("");
+  const me = useQuery(api.auth.me.queryOptions());
+  const change = useMutation({
+    mutationFn: () => client.auth.changePassword.mutate({ current, next }),
+    onSuccess: async () => {
+      setCurrent("");
+      setNext("");
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() }),
+        queryClient.invalidateQueries({ queryKey: api.account.actions.queryKey() }),
+      ]);
+    },
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    change.mutate();
+  };
+  const formError = errorTextBeside(change.error, ["current", "next"]);
+  return (
+    <section className="panel" aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <form className="form narrow" onSubmit={submit}>
+        {/* Tells password managers whose password it is. */}
+        <input type="text" autoComplete="username" value={me.data?.user.email ?? ""} readOnly hidden />
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <Field
+          label="Current password"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={current}
+          error={errorTextAt(change.error, "current")}
+          onChange={(event) => setCurrent(event.target.value)}
+        />
+        <Field
+          label="New password"
+          hint="At least 10 characters. You are signed out everywhere else."
+          type="password"
+          autoComplete="new-password"
+          required
+          minLength={10}
+          maxLength={200}
+          value={next}
+          error={errorTextAt(change.error, "next")}
+          onChange={(event) => setNext(event.target.value)}
+        />
+        <div>
+          <Button type="submit" busy={change.isPending}>
+            Change password
+          </Button>
+        </div>
+        <p role="status">{change.isSuccess ? "The password is changed." : ""}</p>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,38 @@
+import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
+import type { AccountView } from "../../api/types.ts";
+
+/** What the account is, and what it may. */
+export function Plan({ account }: { readonly account: AccountView }) {
+  const { limitsInForce: limits, suspension } = account;
+  return (
+    <section className="panel" aria-labelledby="plan">
+      <h2 id="plan">{account.name}</h2>
+      <dl className="figures">
+        <Fact name="Plan">{account.plan}</Fact>
+        <Fact name="State">
+          {suspension === null
+            ? account.state
+            : `suspended since ${formatDateTime(suspension.at)}: ${suspension.reason}`}
+        </Fact>
+        <Fact name="Active keys">{most(account.keyLimit)}</Fact>
+        <Fact name="Requests a minute">{most(limits.requestsPerMinute)}</Fact>
+        <Fact name="Tokens a minute">{most(limits.tokensPerMinute)}</Fact>
+        <Fact name="Requests at once">{most(limits.concurrentRequests)}</Fact>
+        <Fact name="Since">{formatDate(account.createdAt)}</Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function most(limit: number | null): string {
+  return limit === null ? "no limit" : `at most ${formatCount(limit)}`;
+}

@@ -1,0 +1,91 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { api, queryClient } from "../../api/client.ts";
+import { errorTextOf } from "../../api/errors.ts";
+import { formatDateTime } from "../../api/format.ts";
+import type { ListedSession } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { LoadError, Loading, Notice } from "../../components/Notice.tsx";
+
+/** Where one is signed in, to be ended one at a time or all at once. */
+export function Sessions() {
+  const list = useQuery(api.auth.sessions.queryOptions());
+  const refresh = () => queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
+  const end = useMutation(api.auth.endSession.mutationOptions({ onSettled: refresh }));
+  const endAll = useMutation(
+    api.auth.signOutAll.mutationOptions({
+      // What is asked next is answered that nobody is signed in, and leads to signing in.
+      onSuccess: () => queryClient.resetQueries(),
+    }),
+  );
+  const error = end.error ?? endAll.error;
+  return (
+    <section className="panel" aria-labelledby="sessions">
+      <div className="panel-head">
+        <h2 id="sessions">Where you are signed in</h2>
+        <Button busy={endAll.isPending} onClick={() => endAll.mutate()}>
+          Sign out everywhere
+        </Button>
+      </div>
+      {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
+      {list.isPending ? <Loading what="sessions" /> : null}
+      {list.isError ? (
+        <LoadError error={list.error} busy={list.isFetching} retry={() => list.refetch()} />
+      ) : null}
+      <ul className="rows">
+        {(list.data?.sessions ?? []).map((session) => (
+          <li key={session.id}>
+            <Session session={session} />
+            {session.isCurrent ? (
+              <span className="badge badge-active">this one</span>
+            ) : (
+              <Button
+                aria-label={`End the session of ${browserOf(session)}`}
+                busy={end.isPending && end.variables.id === session.id}
+                onClick={() => end.mutate({ id: session.id })}
+              >
+                End
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Session({ session }: { readonly session: ListedSession }) {
+  return (
+    <span className="pair">
+      {browserOf(session)}
+      <span className="small">
+        from <code>{session.sourceIp ?? "an unknown address"}</code>, last seen{" "}
+        {formatDateTime(session.lastSeenAt)}
+      </span>
+    </span>
+  );
+}
+
+const BROWSERS = [
+  [/\bEdg\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bFirefox\//, "Firefox"],
+  [/Chrome\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+] as const;
+const SYSTEMS = [
+  [/\bAndroid\b/, "Android"],
+  [/\b(?:iPhone|iPad)\b/, "iOS"],
+  [/\bMac OS X\b/, "macOS"],
+  [/\bWindows\b/, "Windows"],
+  [/\bLinux\b/, "Linux"],
+] as const;
+
+/** Enough to recognise one's own: what browsers say of themselves is long, and mostly history. */
+function browserOf({ userAgent }: ListedSession): string {
+  if (userAgent === null) return "An unknown client";
+  const named = (names: typeof BROWSERS | typeof SYSTEMS) =>
+    names.find(([sign]) => sign.test(userAgent))?.[1];
+  const browser = named(BROWSERS) ?? userAgent.slice(0, 40);
+  const system = named(SYSTEMS);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -1,0 +1,92 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { api, client, queryClient } from "../../api/client.ts";
+import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
+import { Button } from "../../components/Button.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { Field } from "../../components/Field.tsx";
+import { Notice } from "../../components/Notice.tsx";
+import { Select } from "../../components/Select.tsx";
+import { ShownOnce, TryWithCurl } from "../../components/ShownOnce.tsx";
+
+const NEVER = "never";
+const EXPIRY = [
+  { value: "30", label: "30 days" },
+  { value: "90", label: "90 days" },
+  { value: "365", label: "1 year" },
+  { value: NEVER, label: "No expiry" },
+];
+
+/** Asks for a name, then shows the token: once, and until the person says that they have it. */
+export function CreateToken({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [expiry, setExpiry] = useState("90");
+  // The only place that holds the token: what a mutation resolves to would stand in a cache too.
+  const [created, setCreated] = useState<{ readonly name: string; readonly token: string } | null>(null);
+  const create = useMutation({
+    mutationFn: async () => {
+      const input = expiry === NEVER ? { name } : { name, expiresInDays: Number(expiry) };
+      setCreated(await client.tokens.create.mutate(input));
+    },
+    onSettled: () => {
+      void queryClient.invalidateQueries({ queryKey: api.tokens.list.queryKey() });
+    },
+  });
+  if (created !== null) return <CreatedToken name={created.name} token={created.token} onClose={onClose} />;
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const formError = errorTextBeside(create.error, ["name"]);
+  return (
+    <Dialog title="Create management token" onDismiss={create.isPending ? undefined : onClose}>
+      <form onSubmit={submit} className="form">
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <Field
+          label="Name"
+          hint="What it is for, such as “key rotation”."
+          required
+          maxLength={64}
+          autoComplete="off"
+          value={name}
+          error={errorTextAt(create.error, "name")}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Select
+          label="It holds for"
+          options={EXPIRY}
+          value={expiry}
+          onChange={(event) => setExpiry(event.target.value)}
+        />
+        <div className="dialog-actions">
+          <Button onClick={onClose} disabled={create.isPending}>
+            Cancel
+          </Button>
+          <Button type="submit" look="primary" busy={create.isPending}>
+            Create token
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface CreatedTokenProps {
+  readonly name: string;
+  readonly token: string;
+  readonly onClose: () => void;
+}
+
+function CreatedToken({ name, token, onClose }: CreatedTokenProps) {
+  const info = useQuery(api.service.info.queryOptions());
+  return (
+    <ShownOnce title={`Token “${name}” created`} what="token" secret={token} onClose={onClose}>
+      {info.data === undefined ? null : (
+        <TryWithCurl
+          command={`curl ${info.data.publicUrl}/trpc/keys.list \\\n  -H "Authorization: Bearer ${token}"`}
+        />
+      )}
+    </ShownOnce>
+  );
+}
