@@ -29,6 +29,8 @@ import { clientAddress } from "./edge/client-address.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
 import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
+import { TokenEstimator } from "./gateway/token-estimate.ts";
+import { loadTokenizer } from "./gateway/tokenizer.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { accountOfToken } from "./rpc/caller.ts";
@@ -68,6 +70,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** What is cut off at the end of the drain time still has to be told and recorded. */
+const LAST_WORDS_MS = 2_000;
 const isDeno = "Deno" in globalThis;
 
 /** Things to undo, in reverse order of their making. */
@@ -166,7 +170,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
   const requestPlane = new RequestPlane({
     endpoints: [
-      new ChatEndpoint({ catalog, gateway, maxBodyBytes: config.maxBodyBytes }),
+      new ChatEndpoint({
+        catalog,
+        gateway,
+        estimator: new TokenEstimator(loadTokenizer),
+        maxBodyBytes: config.maxBodyBytes,
+      }),
       new ModelsEndpoint(catalog),
       new ModelEndpoint(catalog),
       new AuditEndpoint(auditLog),
@@ -187,7 +196,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   let stopping = false;
   teardown.add(async () => {
     stopping = true;
-    await listener.close(config.drainS * 1_000);
+    const drainMs = config.drainS * 1_000;
+    const cut = setTimeout(() => requestPlane.cutOff(), drainMs);
+    await listener.close(drainMs + LAST_WORDS_MS);
+    clearTimeout(cut);
   });
   const listensOn = `http://${hostForUrl(config.host)}:${listener.port}`;
   const publicUrl = config.publicUrl ?? listensOn;

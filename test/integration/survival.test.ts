@@ -1,6 +1,8 @@
-import { readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 
@@ -120,5 +122,48 @@ describe("a service that is stopped and started again", () => {
       text += part.value;
     expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
     expect(await exited).toBe(0);
+  });
+
+  it("tells those that it can't wait for, and records that it was it who ended them", async () => {
+    await using upstream = await startModelServer(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "never ending" }));
+    });
+    const folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
+    const catalog = join(folder, "catalog.json");
+    const route = { upstream: "main", model: "inner" };
+    await writeFile(
+      catalog,
+      JSON.stringify({
+        upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+        models: [{ id: "acme/chat", routes: [route] }],
+      }),
+    );
+    await using first = await startService({ env: { OSTIARY_CATALOG: catalog, OSTIARY_DRAIN_S: "1" } });
+    const owner = await signUpWithKey(first.baseUrl);
+    const ask = (stream: boolean) =>
+      fetch(`${first.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream }),
+      });
+    const streamed = await ask(true);
+    const whole = ask(false);
+    await expect.poll(() => upstream.received.length).toBe(2);
+    const exited = first.stop();
+    const text = await streamed.text();
+    expect(text).toContain("never ending");
+    expect(text).toContain("server_is_overloaded");
+    expect(text).not.toContain("[DONE]");
+    expect((await whole).status).toBe(503);
+    expect(await exited).toBe(0);
+    expect(await Promise.all(upstream.received.map(({ dropped }) => dropped))).toHaveLength(2);
+
+    await using second = await startService(inheritance(first));
+    const { trpc } = visit(second.baseUrl, { authorization: `Bearer ${owner.key}` });
+    const { entries } = await trpc.audit.list.query();
+    expect(entries.map(({ endReason }) => endReason)).toEqual(["shutdown", "shutdown"]);
+    expect(entries.map(({ usageSource }) => usageSource).sort()).toEqual(["estimated", "none"]);
+    await rm(folder, { recursive: true, force: true });
   });
 });

@@ -125,13 +125,71 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(await lastEntry()).toMatchObject({ tokenCount: 5, usageSource: "upstream", endReason: "stop" });
   });
 
-  it("has its numbers checked: what can't be believed is not charged", async () => {
+  it.each([
+    `{"prompt_tokens":-5,"completion_tokens":1e300}`,
+    `{"prompt_tokens":1.5,"completion_tokens":2}`,
+    `{"prompt_tokens":"7","completion_tokens":2}`,
+    `{"prompt_tokens":5000000000,"completion_tokens":2}`,
+    `{"completion_tokens":2}`,
+    "null",
+    "[]",
+  ])("has its numbers checked: instead of %s an estimate is charged, and marked so", async (usage) => {
     answer = ({ response }) => {
       response.setHeader("content-type", "application/json");
-      response.end(`{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e300}}`);
+      response.end(`{"choices":[{"message":{"content":"hello there"}}],"usage":${usage}}`);
     };
     expect((await chat({})).status).toBe(200);
-    expect(await lastEntry()).toMatchObject({ usageSource: "none", promptTokens: null, costNanoUsd: 0n });
+    const entry = await lastEntry();
+    expect(entry).toMatchObject({ usageSource: "estimated", completionTokens: 2, cachedTokens: 0 });
+    expect(entry?.promptTokens).toBeGreaterThan(2);
+    expect(entry?.promptTokens).toBeLessThan(10);
+    expect(entry?.costNanoUsd).toBe(BigInt(entry?.promptTokens ?? 0) * 2_500n + 2n * 10_000n);
+  });
+
+  it("that tells no usage of a stream has it estimated, by what came until it ended or its client left", async () => {
+    const words = "the quick brown fox jumps over the lazy dog ".repeat(10);
+    const tokensOfWords = 90;
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: words }));
+      response.write(chunkOf({ content: words }));
+      response.end(`${chunkOf({}, "stop")}data: [DONE]\n\n`);
+    };
+    await (await chat({ stream: true })).text();
+    const whole = await lastEntry();
+    expect(whole).toMatchObject({ usageSource: "estimated", endReason: "stop" });
+    expect(Math.abs((whole?.completionTokens ?? 0) - 2 * tokensOfWords)).toBeLessThan(5);
+
+    const abort = new AbortController();
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: words }));
+    };
+    const response = await chat({ stream: true }, abort.signal);
+    await response.body?.getReader().read();
+    abort.abort();
+    await expect.poll(lastEntry).toMatchObject({ usageSource: "estimated", endReason: "client_gone" });
+    const cut = await lastEntry();
+    expect(Math.abs((cut?.completionTokens ?? 0) - tokensOfWords)).toBeLessThan(5);
+    expect(cut?.costNanoUsd).toBeGreaterThan(0n);
+  });
+
+  it("that tells no usage costs no more than a moment, whatever was sent", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ choices: [{ message: { content: "a".repeat(3_000_000) } }] }));
+    };
+    const hostile = ["a".repeat(1_000_000), "字".repeat(500_000), "<|endoftext|>".repeat(50_000)];
+    for (const content of hostile) {
+      const response = await chat({ messages: [{ role: "user", content }] });
+      expect(response.status).toBe(200);
+      await response.arrayBuffer();
+      const entry = await lastEntry();
+      expect(entry).toMatchObject({ usageSource: "estimated" });
+      // Only the beginning was counted, and taken for the whole.
+      expect(entry?.completionTokens).toBeGreaterThan(300_000);
+      expect(entry?.promptTokens).toBeGreaterThan(100_000);
+    }
   });
 
   const refusals: readonly (readonly [number, object, number, string])[] = [

@@ -50,7 +50,7 @@ export class AuditExportEndpoint implements Endpoint {
       chunks: isGzipped ? gzipped(chunks) : chunks,
       lastChunk: "",
       atFailure: "abort",
-      facts: () => NO_FACTS,
+      facts: async () => NO_FACTS,
       failureOf: toFailure,
     };
   }

@@ -6,6 +6,8 @@ import { Failure, toFailure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
 import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
 import { isJsonObject, type JsonObject } from "../gateway/json.ts";
+import type { TextTally } from "../gateway/text-tally.ts";
+import type { TokenEstimator } from "../gateway/token-estimate.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { TransportError } from "../upstream/transport.ts";
 import {
@@ -38,8 +40,12 @@ const chatBody = z.looseObject({
 export interface ChatParts {
   readonly catalog: Catalog;
   readonly gateway: Gateway;
+  /** Counts tokens where an upstream does not. */
+  readonly estimator: TokenEstimator;
   readonly maxBodyBytes: number;
 }
+
+type ToldUsage = Pick<EntryFacts, "usage" | "usageSource">;
 
 /** `POST /v1/chat/completions`. */
 export class ChatEndpoint implements Endpoint {
@@ -67,25 +73,30 @@ export class ChatEndpoint implements Endpoint {
     model: CatalogModel,
     stream: boolean,
   ): Promise<Reply> {
-    const facts = (usage: Usage | null, upstream: string, firstTokenMs: number | null): EntryFacts => ({
+    const { estimator } = this.#parts;
+    const facts = (upstream: string, firstTokenMs: number | null, told: ToldUsage): EntryFacts => ({
       model: model.id,
       upstream,
-      usage,
-      usageSource: usage === null ? "none" : "upstream",
-      costNanoUsd: usage === null || model.prices === null ? 0n : costOf(usage, model.prices),
+      ...told,
+      costNanoUsd: told.usage === null || model.prices === null ? 0n : costOf(told.usage, model.prices),
       timeToFirstTokenMs: firstTokenMs,
     });
+    const toldOrEstimated = async (usage: Usage | null, produced: () => TextTally): Promise<ToldUsage> =>
+      usage === null
+        ? { usage: await estimator.usageOf(body, produced()), usageSource: "estimated" }
+        : { usage, usageSource: "upstream" };
     try {
       const answer = await this.#parts.gateway.chat({
         model,
         body,
         stream,
         includeUsage: isJsonObject(body.stream_options) && body.stream_options.include_usage === true,
-        signal: request.exchange.clientGone,
+        signal: request.signal,
       });
       const firstTokenMs = request.elapsedMs();
       if (answer.kind === "whole") {
-        const whole = facts(answer.usage, answer.upstream, firstTokenMs);
+        const told = await toldOrEstimated(answer.usage, answer.produced);
+        const whole = facts(answer.upstream, firstTokenMs, told);
         return { kind: "whole", headers: JSON_HEADERS, body: answer.body, facts: whole };
       }
       return {
@@ -94,7 +105,8 @@ export class ChatEndpoint implements Endpoint {
         chunks: answer.events,
         lastChunk: "data: [DONE]\n\n",
         atFailure: "event",
-        facts: () => facts(answer.usage(), answer.upstream, firstTokenMs),
+        facts: async () =>
+          facts(answer.upstream, firstTokenMs, await toldOrEstimated(answer.usage(), answer.produced)),
         failureOf: upstreamFailure,
       };
     } catch (thrown) {
@@ -104,7 +116,7 @@ export class ChatEndpoint implements Endpoint {
         kind: "failed",
         failure,
         endReason: endReasonOf(failure),
-        facts: facts(null, thrown.upstream, null),
+        facts: facts(thrown.upstream, null, { usage: null, usageSource: "none" }),
       };
     }
   }

@@ -34,6 +34,8 @@ export interface EndpointRequest {
    * @returns the caller's account.
    */
   readonly confirm: (tokens?: number) => Promise<AccountId>;
+  /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
+  readonly signal: AbortSignal;
   /** Milliseconds since the request came in. */
   readonly elapsedMs: () => number;
 }
@@ -74,7 +76,7 @@ export type Reply =
       /** How a failure is told: by an event of its own, or, where there are none, by breaking off. */
       readonly atFailure: "event" | "abort";
       /** What is known by now: asked for when the stream has ended, however it did. */
-      readonly facts: () => EntryFacts;
+      readonly facts: () => Promise<EntryFacts>;
       /** What a failure of `chunks` means for the client. */
       readonly failureOf: (thrown: unknown) => Failure;
     }

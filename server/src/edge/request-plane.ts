@@ -9,7 +9,7 @@ import type { AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
-import { type ErrorCode, envelopeOf, type Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { clientAddress } from "./client-address.ts";
 import {
   type Endpoint,
@@ -38,19 +38,27 @@ export interface RequestPlaneParts {
 /** Everything under `/v1`: identify the caller, answer, record, and only then end the answer. */
 export class RequestPlane {
   readonly #parts: RequestPlaneParts;
+  readonly #passages = new Set<Passage>();
 
   constructor(parts: RequestPlaneParts) {
     this.#parts = parts;
   }
 
+  /** Ends what is still being answered: its clients are told, as far as they can be, and it is recorded. */
+  cutOff(): void {
+    for (const passage of this.#passages) passage.cutOff();
+  }
+
   /** Answers one request, whatever comes. Never rejects. */
   async handle(exchange: Exchange): Promise<void> {
     const passage = new Passage(this.#parts, exchange);
+    this.#passages.add(passage);
     try {
       await passage.answer();
     } catch (thrown) {
       await passage.fail(thrown);
     } finally {
+      this.#passages.delete(passage);
       await passage.leave();
     }
   }
@@ -70,6 +78,8 @@ class Passage {
   #caller: Caller | null = null;
   #wouldRefuse: ErrorCode | null = null;
   #admitted: AdmittedRequest | null = null;
+  readonly #unwanted = new AbortController();
+  #isCutOff = false;
   #recorded = false;
   #headSent = false;
 
@@ -78,6 +88,12 @@ class Passage {
     this.#exchange = exchange;
     this.#at = parts.now();
     this.#startedMs = parts.monotonicMs();
+    exchange.clientGone.addEventListener("abort", () => this.#unwanted.abort(), { once: true });
+  }
+
+  cutOff(): void {
+    this.#isCutOff = true;
+    this.#unwanted.abort();
   }
 
   async answer(): Promise<void> {
@@ -93,6 +109,7 @@ class Passage {
         exchange: this.#exchange,
         parameters,
         confirm,
+        signal: this.#unwanted.signal,
         elapsedMs: () => this.#elapsedMs(),
       });
     } catch (thrown) {
@@ -160,7 +177,9 @@ class Passage {
       case "stream":
         return this.#sendStream(reply);
       case "failed": {
-        const { failure, endReason, facts } = reply;
+        const { facts } = reply;
+        const failure = this.#isCutOff ? stopping() : reply.failure;
+        const endReason = this.#isCutOff ? "shutdown" : reply.endReason;
         this.#logFault(failure);
         await this.#recordFailure(failure, endReason, facts);
         return this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
@@ -180,12 +199,12 @@ class Passage {
         if (clientGone.aborted) break;
       }
     } catch (thrown) {
-      failure = reply.failureOf(thrown);
-      ending = { ...ending, errorCode: failure.code, endReason: endReasonOf(failure) };
+      failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
+      ending = { ...ending, errorCode: failure.code, endReason: this.#endReasonOf(failure) };
     }
     if (clientGone.aborted) ending = { status: 200, errorCode: null, endReason: "client_gone" };
     try {
-      await this.#record(ending, reply.facts());
+      await this.#record(ending, await reply.facts());
     } catch (thrown) {
       // The client must not take for whole what could not be recorded.
       failure ??= toFailure(thrown);
@@ -198,6 +217,11 @@ class Passage {
     const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
     if (last !== "") await sink.write(bytesOf(last));
     await sink.end();
+  }
+
+  #endReasonOf(failure: Failure): EndReason {
+    if (this.#isCutOff) return "shutdown";
+    return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
   }
 
   async #recordFailure(failure: Failure, endReason: EndReason, facts: EntryFacts): Promise<void> {
@@ -281,6 +305,8 @@ function bytesOf(chunk: string | Uint8Array): Uint8Array {
 
 type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
 
-function endReasonOf(failure: Failure): EndReason {
-  return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
+function stopping(): Failure {
+  return new Failure("server_is_overloaded", "The service is stopping. Send the request again.", {
+    retryAfterMs: 1_000,
+  });
 }

@@ -1,5 +1,6 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { JsonObject } from "./json.ts";
+import type { TextTally } from "./text-tally.ts";
 
 /** How one kind of upstream is spoken to. The gateway's side of it is always OpenAI's wire format. */
 export interface Dialect {
@@ -28,7 +29,13 @@ export interface ChatCall {
 }
 
 export type ChatAnswer =
-  | { readonly kind: "whole"; readonly body: string; readonly usage: Usage | null }
+  | {
+      readonly kind: "whole";
+      readonly body: string;
+      readonly usage: Usage | null;
+      /** The text of the answer, to count tokens by where the upstream does not tell. */
+      readonly produced: () => TextTally;
+    }
   | {
       readonly kind: "stream";
       /**
@@ -38,6 +45,8 @@ export type ChatAnswer =
       readonly events: AsyncIterable<string>;
       /** What the upstream has told so far. */
       readonly usage: () => Usage | null;
+      /** The text that has come so far. */
+      readonly produced: () => TextTally;
     };
 
 /** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */

@@ -2,6 +2,8 @@ import type { Upstream } from "../../catalog/catalog.ts";
 import { Failure } from "../../errors/failure.ts";
 import type { ChatAnswer, ChatCall, Dialect, Usage } from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
+import { TextTally } from "../../gateway/text-tally.ts";
+import { addProduced } from "../../gateway/token-estimate.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { TransportError } from "../transport.ts";
 import { refusalOf } from "./refusal.ts";
@@ -46,11 +48,17 @@ export class OpenAiDialect implements Dialect {
       kind: "whole",
       body: JSON.stringify({ ...body, model: call.publicModel }),
       usage: readUsage(body.usage),
+      produced: () => {
+        const produced = new TextTally();
+        addProduced(body.choices, produced);
+        return produced;
+      },
     };
   }
 
   #streamed(call: ChatCall, response: TransportResponse): ChatAnswer {
     let usage: Usage | null = null;
+    const produced = new TextTally();
     const events = async function* (): AsyncGenerator<string> {
       let finished = false;
       for await (const data of readEventData(response.body)) {
@@ -59,6 +67,7 @@ export class OpenAiDialect implements Dialect {
         if (chunk === null) throw unintelligible();
         if (chunk.error !== undefined && chunk.error !== null) throw refusalOf(500, {}, data);
         usage = readUsage(chunk.usage) ?? usage;
+        addProduced(chunk.choices, produced);
         finished ||= hasFinish(chunk);
         const event = eventFor(call, chunk);
         if (event !== null) yield event;
@@ -66,7 +75,7 @@ export class OpenAiDialect implements Dialect {
       // Without `[DONE]` the stream is whole only if some choice came to its end.
       if (!finished) throw new TransportError("cut", "the upstream's stream ended without a finish");
     };
-    return { kind: "stream", events: events(), usage: () => usage };
+    return { kind: "stream", events: events(), usage: () => usage, produced: () => produced };
   }
 }
 
