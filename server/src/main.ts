@@ -21,6 +21,7 @@ import { Journal } from "./audit/journal.ts";
 import { Recorder } from "./audit/recorder.ts";
 import { Usage } from "./audit/usage.ts";
 import { type Config, readConfig } from "./config/config.ts";
+import { Credits, chargesOf } from "./credits/credits.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
 import { AuditExportEndpoint } from "./edge/audit-export-endpoint.ts";
@@ -42,7 +43,7 @@ import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
-import { joinNodes } from "./start/node-membership.ts";
+import { joinNodes, nodeId } from "./start/node-membership.ts";
 import { openCatalog } from "./start/open-catalog.ts";
 import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
@@ -52,10 +53,12 @@ import { PostgresActions } from "./store/actions-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
 import { CSV_FIELDS, PostgresAuditReader } from "./store/audit-reader.ts";
 import { PostgresAudit } from "./store/audit-store.ts";
+import { PostgresCreditReserve } from "./store/credit-reserve.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
 import { keyMarkSecret } from "./store/installation-store.ts";
 import { dropOldUsage } from "./store/key-usage.ts";
 import { PostgresKeys } from "./store/keys-store.ts";
+import { PostgresLedger } from "./store/ledger-store.ts";
 import { migrate } from "./store/migrate.ts";
 import { PostgresNodes } from "./store/nodes-store.ts";
 import { PostgresManagementTokens } from "./store/tokens-store.ts";
@@ -108,10 +111,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   await makeAuditPartitions(database, now());
 
   const mint = new KeyMint(await keyMarkSecret(database));
+  const id = await nodeId(config.dataDir);
   const sharedStore = await openAdmissionStore(config, log);
   const admission = new FencedAdmissionStore(sharedStore);
   teardown.add(() => admission.close());
   const membership = await joinNodes(config, {
+    id,
     registry: new PostgresNodes(database),
     redis: sharedStore instanceof RedisAdmissionStore ? sharedStore : null,
     fence: admission,
@@ -124,15 +129,22 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const attemptCounters = openAttemptCounters(config, log);
   teardown.add(() => attemptCounters.close());
 
+  const creditReserve = new PostgresCreditReserve(database, id);
+  const credits = new Credits({ reserve: creditReserve, monotonicMs: () => performance.now() });
   const keysStore = new PostgresKeys(database);
   const accounts = new PostgresAccounts(database);
-  const auditStore = new PostgresAudit(database);
+  const auditStore = new PostgresAudit(database, id);
   const { journal, leftover } = await Journal.open({
     folder: `${config.dataDir}/journal`,
     sync: config.auditDurability === "disk",
   });
-  const recorder = new Recorder(journal, auditStore, config.auditDurability, log);
+  const recorder = new Recorder(journal, auditStore, config.auditDurability, log, (entries) =>
+    credits.charged(chargesOf(entries)),
+  );
   await recorder.replay(leftover);
+  // What this node had set aside before is spent by what was replayed, or not at all.
+  await creditReserve.clear();
+  teardown.add(() => creditReserve.clear());
   teardown.add(() => recorder.stop());
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
@@ -152,6 +164,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     store: new PostgresUsers(database),
     passwords: new Passwords(),
     attempts: new AttemptLimits(attemptCounters.counter),
+    plans,
     now,
   });
   const managementTokens = new ManagementTokens(new PostgresManagementTokens(database), now);
@@ -173,6 +186,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       new ChatEndpoint({
         catalog,
         gateway,
+        credits,
         estimator: new TokenEstimator(loadTokenizer),
         maxBodyBytes: config.maxBodyBytes,
       }),
@@ -213,6 +227,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     keys,
     managementTokens,
     auditLog,
+    ledger: new PostgresLedger(database),
+    charged: flushed,
     usage: new Usage(new PostgresUsage(database), recorder),
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
@@ -240,6 +256,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
+      { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },

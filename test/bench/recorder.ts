@@ -56,7 +56,10 @@ function entry(number: number): AuditEntry {
 try {
   await migrate(database, new URL("../../server/src/store/migrations/", import.meta.url));
   await makeAuditPartitions(database, new Date());
-  const store = new PostgresAudit(database);
+  for (const id of accounts) {
+    await database`insert into accounts (id, name, created_at) values (${id}, 'bench', now())`;
+  }
+  const store = new PostgresAudit(database, uuidv7());
   const rates: number[] = [];
   for (let batch = 0; batch < BATCHES; batch++) {
     const entries = Array.from({ length: BATCH }, (_, number) => entry(number));

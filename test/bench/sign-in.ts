@@ -3,6 +3,7 @@
 import type { UserId } from "../../server/src/accounts/account.ts";
 import { AttemptLimits } from "../../server/src/accounts/attempts.ts";
 import { Passwords } from "../../server/src/accounts/passwords.ts";
+import { BUILT_IN_PLANS } from "../../server/src/accounts/plans.ts";
 import { SignIn, type UserStore } from "../../server/src/accounts/sign-in.ts";
 import { memoryCounters } from "../../server/src/store/attempt-counters.ts";
 import { median, report, summary } from "./measure.ts";
@@ -24,7 +25,13 @@ async function refusedMs(email: string): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     // Limits of its own, so that none is reached.
     const attempts = new AttemptLimits(memoryCounters().counter);
-    const signIn = new SignIn({ store: store as UserStore, passwords, attempts, now: () => new Date() });
+    const signIn = new SignIn({
+      store: store as UserStore,
+      passwords,
+      attempts,
+      plans: BUILT_IN_PLANS,
+      now: () => new Date(),
+    });
     const started = performance.now();
     await signIn
       .signIn(email, "a wrong password", { sourceIp: "192.0.2.1", userAgent: null })

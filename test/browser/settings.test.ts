@@ -125,6 +125,7 @@ describe.skipIf(!hasBrowser)("the account", () => {
     const page = await pageOf(owner);
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByText("at most 1,234").waitFor();
+    await page.getByText("$5.00").waitFor();
     await page.getByText("from these addresses only").waitFor();
     await page.getByText("by the operator of the service").first().waitFor();
     expect(await page.content()).not.toContain(OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL);

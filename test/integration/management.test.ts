@@ -250,7 +250,11 @@ describe("bad input", () => {
     expect((await refusalOf(grantCredits.mutate({ id, amountNanoUsd: 0n, reason: "x" }))).code).toBe(
       "invalid_request",
     );
-    expect((await grantCredits.mutate({ id, amountNanoUsd: most, reason: "x" })).balanceNanoUsd).toBe(most);
-    expect((await operator.trpc.operator.accounts.get.query({ id })).balanceNanoUsd).toBe(most);
+    expect((await grantCredits.mutate({ id, amountNanoUsd: most, reason: "x" })).balanceNanoUsd).toBe(
+      most + 5_000_000_000n,
+    );
+    expect((await operator.trpc.operator.accounts.get.query({ id })).balanceNanoUsd).toBe(
+      most + 5_000_000_000n,
+    );
   });
 });

@@ -79,7 +79,7 @@ describe("the operator's command line", () => {
       concurrentRequests: null,
     });
     expect(await operator("accounts", "grant-credits", email, "12.5", "--reason", "welcome")).toContain(
-      "12.50 USD",
+      "17.50 USD",
     );
     const taken = await operator(
       "accounts",
@@ -90,7 +90,8 @@ describe("the operator's command line", () => {
       "--",
       "-0.000000001",
     );
-    expect(taken).toContain("12.499999999 USD");
+    expect(taken).toContain("17.499999999 USD");
+    expect(await operator("check-books")).toBe("The books are right.\n");
 
     const { id } = await owner.trpc.account.get.query();
     const page = JSON.parse(await operator("--json", "audit", "--account", id, "--limit", "1"));

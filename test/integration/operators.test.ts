@@ -4,6 +4,9 @@ import { outcomeOf } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
+/** What the built-in plans give: 5 USD. */
+const STARTING_CREDITS = 5_000_000_000n;
+
 let service: Service;
 let operator: Visitor;
 
@@ -220,9 +223,9 @@ describe("an operator", () => {
     const limits = { requestsPerMinute: 7, tokensPerMinute: null, concurrentRequests: 2 };
     await accounts.setLimits.mutate({ id, limits });
     const granted = await accounts.grantCredits.mutate({ id, amountNanoUsd: 5n, reason: "welcome" });
-    expect(granted.balanceNanoUsd).toBe(5n);
+    expect(granted.balanceNanoUsd).toBe(STARTING_CREDITS + 5n);
     await accounts.grantCredits.mutate({ id, amountNanoUsd: -2n, reason: "correction" });
-    expect(await accounts.get.query({ id })).toMatchObject({ balanceNanoUsd: 3n, limits });
+    expect(await accounts.get.query({ id })).toMatchObject({ balanceNanoUsd: STARTING_CREDITS + 3n, limits });
 
     const { actions } = await operator.trpc.operator.audit.query({ accountId: id });
     expect(actions.map(({ action, reason }) => [action, reason])).toEqual([

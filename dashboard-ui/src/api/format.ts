@@ -17,8 +17,9 @@ export const formatCount = (value: number): string => count.format(value);
 
 /** Nano-USD as dollars, with as many digits as a small sum needs. */
 export function formatUsd(nanoUsd: bigint): string {
-  const fraction = (nanoUsd % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "").padEnd(2, "0");
-  return `$${count.format(nanoUsd / 1_000_000_000n)}.${fraction}`;
+  const absolute = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  const fraction = (absolute % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "").padEnd(2, "0");
+  return `${nanoUsd < 0n ? "−" : ""}$${count.format(absolute / 1_000_000_000n)}.${fraction}`;
 }
 
 /** Milliseconds, as seconds from one second up. */

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { IpRuleBook, IpVerdict } from "../access/ip-rules.ts";
 import { parseNetworks } from "../access/networks.ts";
 import type { Publisher } from "../admission/publisher.ts";
+import type { LedgerEntryId } from "../credits/ledger.ts";
 import { Failure } from "../errors/failure.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 import { ACTIVE_KEY_LIMITS, type Account, type AccountId, type IpRules, type Plan } from "./account.ts";
@@ -9,8 +10,6 @@ import { type AccountChange, noticesOf } from "./account-change.ts";
 import type { Action, ActionId, ActionReader, Actor } from "./action.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
 import type { NewAccount, User } from "./user.ts";
-
-export type LedgerEntryId = string & { readonly __id: "ledger-entry" };
 
 /** Credits given to an account, or taken back. */
 export interface CreditGrant {
@@ -38,7 +37,7 @@ export interface AccountAdminStore {
   searchAccounts(search: string, before: AccountId | null, limit: number): Promise<readonly ListedAccount[]>;
   findAccountDetails(id: AccountId): Promise<AccountDetails | null>;
   /** @returns `null` when the e-mail address is taken. */
-  createAccount(account: NewAccount, plan: Plan, by: Actor): Promise<AccountId | null>;
+  createAccount(account: NewAccount, by: Actor): Promise<AccountId | null>;
   /**
    * Changes an account, records it and raises the version, in one transaction. A change that changes nothing is not
    * recorded. @returns `null` when there is no such account.
@@ -102,8 +101,8 @@ export class AccountAdmin {
     request: { readonly email: string; readonly accountName: string; readonly plan: Plan },
   ): Promise<{ readonly account: AccountDetails; readonly password: string }> {
     const password = randomBase62(20);
-    const fresh = await this.#parts.signIn.newAccount({ ...request, password });
-    const id = await this.#parts.store.createAccount(fresh, request.plan, by);
+    const fresh = await this.#parts.signIn.newAccount({ ...request, password }, request.plan);
+    const id = await this.#parts.store.createAccount(fresh, by);
     if (id === null) throw addressTaken();
     return { account: await this.get(id), password };
   }

@@ -4,16 +4,28 @@ import type { Account, Plan } from "./account.ts";
 /** What belongs to a plan beside the number of keys, which the specification fixes. */
 export interface PlanTerms {
   readonly limits: Limits;
+  /** What an account on this plan has when it is made. */
+  readonly startingCreditsNanoUsd: bigint;
 }
 
 export type Plans = Readonly<Record<Plan, PlanTerms>>;
 
+/** 5 USD: enough to try everything. */
+const STARTING = 5_000_000_000n;
+
 /** What the operator has not configured otherwise. */
 export const BUILT_IN_PLANS: Plans = {
-  free: { limits: { requestsPerMinute: 300, tokensPerMinute: 500_000, concurrentRequests: 20 } },
-  pro: { limits: { requestsPerMinute: 3_000, tokensPerMinute: 5_000_000, concurrentRequests: 200 } },
+  free: {
+    limits: { requestsPerMinute: 300, tokensPerMinute: 500_000, concurrentRequests: 20 },
+    startingCreditsNanoUsd: STARTING,
+  },
+  pro: {
+    limits: { requestsPerMinute: 3_000, tokensPerMinute: 5_000_000, concurrentRequests: 200 },
+    startingCreditsNanoUsd: STARTING,
+  },
   enterprise: {
     limits: { requestsPerMinute: 30_000, tokensPerMinute: 50_000_000, concurrentRequests: 2_000 },
+    startingCreditsNanoUsd: STARTING,
   },
 };
 

@@ -2,10 +2,11 @@ import { v7 as uuidv7 } from "uuid";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { randomBase62, TimeSpan } from "../secrets/oslo.ts";
-import type { AccountId, UserId } from "./account.ts";
+import type { AccountId, Plan, UserId } from "./account.ts";
 import type { Actor } from "./action.ts";
 import type { AttemptLimits } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
+import type { Plans } from "./plans.ts";
 import {
   type ListedSession,
   type NewAccount,
@@ -85,6 +86,7 @@ export interface SignInParts {
   readonly store: UserStore;
   readonly passwords: Passwords;
   readonly attempts: AttemptLimits;
+  readonly plans: Plans;
   readonly now: () => Date;
 }
 
@@ -93,9 +95,11 @@ export class SignIn {
   readonly #store: UserStore;
   readonly #passwords: Passwords;
   readonly #attempts: AttemptLimits;
+  readonly #plans: Plans;
   readonly #now: () => Date;
 
-  constructor({ store, passwords, attempts, now }: SignInParts) {
+  constructor({ store, passwords, attempts, plans, now }: SignInParts) {
+    this.#plans = plans;
     this.#store = store;
     this.#passwords = passwords;
     this.#attempts = attempts;
@@ -109,17 +113,19 @@ export class SignIn {
    */
   async signUp(request: SignUpRequest, visit: Visit): Promise<Session> {
     await this.#attempts.countSignUp(visit.sourceIp);
-    const account = await this.newAccount(request);
+    const account = await this.newAccount(request, "free");
     const signedIn = await this.#store.createAccountWithUser(account, visit);
     if (signedIn === null) throw addressTaken();
     return this.#beginSession(signedIn, account.passwordHash, visit);
   }
 
   /** What there is to store of an account's beginning. */
-  async newAccount(request: SignUpRequest): Promise<NewAccount> {
+  async newAccount(request: SignUpRequest, plan: Plan): Promise<NewAccount> {
     return {
       accountId: uuidv7() as AccountId,
       accountName: request.accountName,
+      plan,
+      startingCreditsNanoUsd: this.#plans[plan].startingCreditsNanoUsd,
       ...(await this.#newUser(request.email, request.password)),
     };
   }

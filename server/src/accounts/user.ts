@@ -1,4 +1,4 @@
-import type { Account, AccountId, UserId } from "./account.ts";
+import type { Account, AccountId, Plan, UserId } from "./account.ts";
 
 export type SessionId = string & { readonly __id: "session" };
 
@@ -40,6 +40,9 @@ export interface NewUser {
 export interface NewAccount extends NewUser {
   readonly accountId: AccountId;
   readonly accountName: string;
+  readonly plan: Plan;
+  /** Granted with it. */
+  readonly startingCreditsNanoUsd: bigint;
 }
 
 /** An address names one user however it is typed. */

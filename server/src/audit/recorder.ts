@@ -9,6 +9,9 @@ export interface EntrySink {
   insertEntries(entries: readonly AuditEntry[]): Promise<void>;
 }
 
+/** Who is told of entries that are in the database, and so charged. */
+export type OnCommitted = (entries: readonly AuditEntry[]) => void;
+
 /** What a recorded entry has to survive before its request may end. */
 export type Durability = "journal" | "disk" | "database";
 
@@ -31,12 +34,20 @@ export class Recorder {
   readonly #sink: EntrySink;
   readonly #durability: Durability;
   readonly #log: Logger;
+  readonly #onCommitted: OnCommitted;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
   #stopped = false;
 
-  constructor(journal: Journal, sink: EntrySink, durability: Durability, log: Logger) {
+  constructor(
+    journal: Journal,
+    sink: EntrySink,
+    durability: Durability,
+    log: Logger,
+    onCommitted: OnCommitted = () => {},
+  ) {
+    this.#onCommitted = onCommitted;
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
@@ -120,6 +131,7 @@ export class Recorder {
       }
       failures = 0;
       this.#pending = this.#pending.slice(batch.length);
+      this.#onCommitted(batch.map(({ entry }) => entry));
       for (const { committed } of batch) committed();
       await this.#release(batch);
     }

@@ -1,7 +1,11 @@
 import { z } from "zod";
+import type { AccountId } from "../accounts/account.ts";
 import type { EndReason } from "../audit/entry.ts";
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { costOf } from "../catalog/prices.ts";
+import type { Hold } from "../credits/allowance.ts";
+import type { Credits } from "../credits/credits.ts";
+import { affordableTokens, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
 import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
@@ -32,6 +36,7 @@ const chatBody = z.looseObject({
     .min(1, "must hold at least one message")
     .max(10_000),
   stream: z.boolean().nullish(),
+  n: z.number().int().min(1).max(128).nullish(),
   max_tokens: maxTokens,
   max_completion_tokens: maxTokens,
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
@@ -40,6 +45,7 @@ const chatBody = z.looseObject({
 export interface ChatParts {
   readonly catalog: Catalog;
   readonly gateway: Gateway;
+  readonly credits: Credits;
   /** Counts tokens where an upstream does not. */
   readonly estimator: TokenEstimator;
   readonly maxBodyBytes: number;
@@ -62,9 +68,25 @@ export class ChatEndpoint implements Endpoint {
     const { value: body, bytes } = await readJsonObject(request.exchange, this.#parts.maxBodyBytes);
     const asked = parseChat(body);
     const model = this.#parts.catalog.find(asked.model);
-    await request.confirm(estimatedTokens(bytes, asked.maxTokens));
+    const accountId = await request.confirm(estimatedTokens(bytes, asked.maxTokens));
     if (model === null) return unknownModel(asked.model);
-    return this.#forward(request, body, model, asked.stream);
+    const priced: PricedRequest = { model, bytes, maxTokens: asked.maxTokens, choices: asked.choices };
+    const hold = await this.#hold(accountId, priced);
+    if (hold instanceof Failure) {
+      const facts = { ...NO_FACTS, model: model.id };
+      return { kind: "failed", failure: hold, endReason: "refused", facts };
+    }
+    request.takeHold(hold);
+    return this.#forward(request, withinBudget(body, priced, hold), model, asked.stream, hold);
+  }
+
+  /** Credit for the request at its dearest; or why there is none. */
+  async #hold(accountId: AccountId, priced: PricedRequest): Promise<Hold | Failure> {
+    try {
+      return await this.#parts.credits.hold(accountId, rangeOf(priced));
+    } catch (thrown) {
+      return toFailure(thrown);
+    }
   }
 
   async #forward(
@@ -72,13 +94,14 @@ export class ChatEndpoint implements Endpoint {
     body: JsonObject,
     model: CatalogModel,
     stream: boolean,
+    hold: Hold,
   ): Promise<Reply> {
     const { estimator } = this.#parts;
     const facts = (upstream: string, firstTokenMs: number | null, told: ToldUsage): EntryFacts => ({
       model: model.id,
       upstream,
       ...told,
-      costNanoUsd: told.usage === null || model.prices === null ? 0n : costOf(told.usage, model.prices),
+      costNanoUsd: chargeOf(told.usage, model, hold),
       timeToFirstTokenMs: firstTokenMs,
     });
     const toldOrEstimated = async (usage: Usage | null, produced: () => TextTally): Promise<ToldUsage> =>
@@ -127,17 +150,35 @@ interface AskedChat {
   readonly stream: boolean;
   /** The most that the answer may have; `null`: as many as the model gives. */
   readonly maxTokens: number | null;
+  readonly choices: number;
 }
 
 function parseChat(body: JsonObject): AskedChat {
   const parsed = chatBody.safeParse(body);
   if (parsed.success) {
-    const { model, stream, max_completion_tokens: most, max_tokens: mostOnce } = parsed.data;
-    return { model, stream: stream === true, maxTokens: most ?? mostOnce ?? null };
+    const { model, stream, max_completion_tokens: most, max_tokens: mostOnce, n } = parsed.data;
+    return { model, stream: stream === true, maxTokens: most ?? mostOnce ?? null, choices: n ?? 1 };
   }
   const [issue] = parsed.error.issues;
   const param = issue?.path.join(".") ?? "body";
   throw new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
+}
+
+/** Whatever an upstream says that it took: never more than was held for it. */
+function chargeOf(usage: Usage | null, { prices }: CatalogModel, hold: Hold): bigint {
+  if (usage === null || prices === null) return 0n;
+  const cost = costOf(usage, prices);
+  if (cost <= hold.amountNanoUsd) return cost;
+  return hold.amountNanoUsd;
+}
+
+/** Where there is less credit than the request may cost, what can be paid is what is asked of the upstream. */
+function withinBudget(body: JsonObject, priced: PricedRequest, hold: Hold): JsonObject {
+  const tokens = affordableTokens(priced, hold.amountNanoUsd);
+  if (tokens === null) return body;
+  return typeof body.max_completion_tokens === "number"
+    ? { ...body, max_completion_tokens: tokens }
+    : { ...body, max_tokens: tokens };
 }
 
 /** About 4 bytes of text are a token. What the request takes in the end takes the place of this. */

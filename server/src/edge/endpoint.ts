@@ -1,5 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { EndReason, UsageSource } from "../audit/entry.ts";
+import type { Hold } from "../credits/allowance.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
@@ -34,6 +35,8 @@ export interface EndpointRequest {
    * @returns the caller's account.
    */
   readonly confirm: (tokens?: number) => Promise<AccountId>;
+  /** Takes over a hold of credit: it is settled when the request has ended, with what its facts say it cost. */
+  readonly takeHold: (hold: Hold) => void;
   /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
   readonly signal: AbortSignal;
   /** Milliseconds since the request came in. */

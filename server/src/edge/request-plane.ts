@@ -9,6 +9,7 @@ import type { AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
+import type { Hold } from "../credits/allowance.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { clientAddress } from "./client-address.ts";
 import {
@@ -78,6 +79,7 @@ class Passage {
   #caller: Caller | null = null;
   #wouldRefuse: ErrorCode | null = null;
   #admitted: AdmittedRequest | null = null;
+  #hold: Hold | null = null;
   readonly #unwanted = new AbortController();
   #isCutOff = false;
   #recorded = false;
@@ -109,6 +111,9 @@ class Passage {
         exchange: this.#exchange,
         parameters,
         confirm,
+        takeHold: (hold) => {
+          this.#hold = hold;
+        },
         signal: this.#unwanted.signal,
         elapsedMs: () => this.#elapsedMs(),
       });
@@ -122,6 +127,8 @@ class Passage {
 
   /** Takes no place any more, however the request has ended. */
   async leave(): Promise<void> {
+    // What was not recorded is not charged.
+    this.#hold?.settle(0n);
     await this.#admitted?.end(null);
   }
 
@@ -239,6 +246,7 @@ class Passage {
       usage === null ? (isRefused ? 0 : null) : usage.promptTokens + usage.completionTokens,
     );
     await Promise.all([left, this.#recordEntry(ending, facts)]);
+    this.#hold?.settle(facts.costNanoUsd);
   }
 
   async #recordEntry(ending: Ending, facts: EntryFacts): Promise<void> {

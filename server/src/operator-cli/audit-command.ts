@@ -2,10 +2,23 @@ import type { Command } from "commander";
 import type { AccountId } from "../accounts/account.ts";
 import type { Action } from "../accounts/action.ts";
 import { CliError } from "./cli-error.ts";
+import { usdOf } from "./money.ts";
 import type { CommandParts } from "./run.ts";
 
-/** `audit`: who changed what. */
-export function addAuditCommand(program: Command, { connection, output }: CommandParts): void {
+/** `audit`: who changed what; `check-books`: whether all sums are right. */
+export function addAuditCommands(program: Command, { connection, output }: CommandParts): void {
+  program
+    .command("check-books")
+    .description("accounts whose balance is not the sum of their ledger: there should be none")
+    .action(async () => {
+      const answer = await connection().client().operator.checkBooks.query();
+      const lines = answer.mismatches.map(
+        ({ accountId, balanceNanoUsd, ledgerNanoUsd, reservedNanoUsd }) =>
+          `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`,
+      );
+      output().print(answer, lines.length === 0 ? ["The books are right."] : lines);
+    });
+
   program
     .command("audit")
     .description("who changed what, newest first")

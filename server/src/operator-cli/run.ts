@@ -2,7 +2,7 @@ import { TRPCClientError } from "@trpc/client";
 import { Command, CommanderError } from "commander";
 import type { AppRouter } from "../rpc/router.ts";
 import { addAccountCommands } from "./account-commands.ts";
-import { addAuditCommand } from "./audit-command.ts";
+import { addAuditCommands } from "./audit-command.ts";
 import { CliError } from "./cli-error.ts";
 import { connectionOf } from "./connection.ts";
 import { Output } from "./output.ts";
@@ -38,7 +38,7 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
     output: () => new Output(run.write, program.opts<{ json?: boolean }>().json === true),
   };
   addAccountCommands(program, parts);
-  addAuditCommand(program, parts);
+  addAuditCommands(program, parts);
   addTokenCommand(program, parts);
   try {
     await program.parseAsync([...run.arguments], { from: "user" });

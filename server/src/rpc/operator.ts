@@ -3,6 +3,7 @@ import { type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
 import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
 import type { ActionId } from "../accounts/action.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
+import type { LedgerReader } from "../credits/ledger.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -29,10 +30,11 @@ const ipRules = z
 export interface OperatorServices {
   readonly accountAdmin: AccountAdmin;
   readonly signIn: SignIn;
+  readonly ledger: LedgerReader;
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
-export function operatorRouter({ accountAdmin, signIn }: OperatorServices) {
+export function operatorRouter({ accountAdmin, signIn, ledger }: OperatorServices) {
   return router({
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
@@ -150,6 +152,9 @@ export function operatorRouter({ accountAdmin, signIn }: OperatorServices) {
         .input(z.strictObject({ email: emailInput }))
         .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
     }),
+
+    /** Whether the books are right: accounts whose balance is not the sum of their ledger. There should be none. */
+    checkBooks: operatorProcedure.query(async () => ({ mismatches: await ledger.findMismatches(100) })),
 
     /** Who changed what, in one account or everywhere, newest first. */
     audit: operatorProcedure

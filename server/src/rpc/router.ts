@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type AccountServices, accountRouter } from "./account.ts";
 import { type AuditServices, auditRouter } from "./audit.ts";
 import { type AuthServices, authRouter } from "./auth.ts";
+import { type CreditServices, creditsRouter } from "./credits.ts";
 import { type KeyServices, keysRouter } from "./keys.ts";
 import { type OperatorServices, operatorRouter } from "./operator.ts";
 import { type TokenServices, tokensRouter } from "./tokens.ts";
@@ -15,6 +16,7 @@ export interface RpcServices
     TokenServices,
     AuditServices,
     UsageServices,
+    CreditServices,
     OperatorServices {
   readonly catalog: Catalog;
   readonly service: {
@@ -41,6 +43,7 @@ export function createAppRouter(services: RpcServices) {
     tokens: tokensRouter(services),
     audit: auditRouter(services),
     usage: usageRouter(services),
+    credits: creditsRouter(services),
     operator: operatorRouter(services),
     models: router({
       list: accountReader.query(() => ({

@@ -23,6 +23,8 @@ const COMPANY_MS = 5_000;
 const RENEWAL_PATIENCE_MS = 5_000;
 
 export interface MembershipParts {
+  /** See {@link nodeId}. */
+  readonly id: string;
   readonly registry: PostgresNodes;
   /** The store that nodes share; `null` for a node that stands alone. */
   readonly redis: RedisAdmissionStore | null;
@@ -46,8 +48,7 @@ export interface Membership {
  */
 export async function joinNodes(config: Config, parts: MembershipParts): Promise<Membership> {
   if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
-  const { registry, redis, fence } = parts;
-  const id = await nodeId(config.dataDir);
+  const { id, registry, redis, fence } = parts;
   if (config.takeOver) await registry.removeOthers(id);
   await enter(registry, { id, isAlone: redis === null });
   const mark = redis === null ? null : await shareRedis(registry, redis, id);
@@ -128,7 +129,7 @@ async function shareRedis(registry: PostgresNodes, redis: RedisAdmissionStore, i
 }
 
 /** Kept in the data folder, which one node uses at a time: a node that was killed is the same one when it is back. */
-async function nodeId(dataDir: string): Promise<string> {
+export async function nodeId(dataDir: string): Promise<string> {
   const file = join(dataDir, ID_FILE);
   const known = await readFile(file, "utf8").catch(() => "");
   if (UUID.test(known.trim())) return known.trim();

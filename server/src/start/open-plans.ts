@@ -3,11 +3,26 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { PLANS } from "../accounts/account.ts";
 import { BUILT_IN_PLANS, type Plans } from "../accounts/plans.ts";
+import { nanoUsdOf } from "../catalog/prices.ts";
 import { ConfigError } from "../config/config.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable().optional();
-const terms = z.strictObject({ requestsPerMinute: limit, tokensPerMinute: limit, concurrentRequests: limit });
+const usd = z
+  .union([z.string(), z.number()])
+  .transform((value, context) => {
+    const amount = nanoUsdOf(String(value));
+    if (amount !== null) return amount;
+    context.addIssue({ code: "custom", message: 'must be an amount of US dollars such as "2.50"' });
+    return z.NEVER;
+  })
+  .optional();
+const terms = z.strictObject({
+  requestsPerMinute: limit,
+  tokensPerMinute: limit,
+  concurrentRequests: limit,
+  startingCreditsUsd: usd,
+});
 const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), enterprise: terms.optional() });
 
 /**
@@ -27,7 +42,7 @@ export async function openPlans(configured: string | null): Promise<Plans> {
     );
   }
   const entries = PLANS.map((plan) => {
-    const { limits } = BUILT_IN_PLANS[plan];
+    const { limits, startingCreditsNanoUsd } = BUILT_IN_PLANS[plan];
     const own = parsed.data[plan];
     const pick = (name: keyof typeof limits) => (own?.[name] === undefined ? limits[name] : own[name]);
     return [
@@ -38,6 +53,7 @@ export async function openPlans(configured: string | null): Promise<Plans> {
           tokensPerMinute: pick("tokensPerMinute"),
           concurrentRequests: pick("concurrentRequests"),
         },
+        startingCreditsNanoUsd: own?.startingCreditsUsd ?? startingCreditsNanoUsd,
       },
     ] as const;
   });

@@ -1,4 +1,4 @@
-import type { Account, AccountId, Plan, UserId } from "../accounts/account.ts";
+import type { Account, AccountId, UserId } from "../accounts/account.ts";
 import type {
   AccountAdminStore,
   AccountDetails,
@@ -75,16 +75,15 @@ export class PostgresAccounts implements AccountAdminStore {
 
   async findAccountDetails(id: AccountId): Promise<AccountDetails | null> {
     const sql = this.#database;
-    const [row] = await sql<ListedRow[]>`
-      select ${accountColumns(sql)}, ${listedColumns(sql)} from accounts where id = ${id}`;
-    if (row === undefined) return null;
-    return { ...listedOf(row), balanceNanoUsd: await balanceOf(sql, id) };
+    const [row] = await sql<(ListedRow & { balance_nano_usd: bigint })[]>`
+      select ${accountColumns(sql)}, ${listedColumns(sql)}, balance_nano_usd from accounts where id = ${id}`;
+    return row === undefined ? null : { ...listedOf(row), balanceNanoUsd: row.balance_nano_usd };
   }
 
-  async createAccount(account: NewAccount, plan: Plan, by: Actor): Promise<AccountId | null> {
+  async createAccount(account: NewAccount, by: Actor): Promise<AccountId | null> {
     const created = await unlessTaken(() =>
       inTransaction(this.#database, async (transaction) => {
-        await insertAccount(transaction, account, plan);
+        await insertAccount(transaction, account);
         await recordAction(transaction, {
           at: account.createdAt,
           by,
@@ -92,7 +91,7 @@ export class PostgresAccounts implements AccountAdminStore {
           action: "account.create",
           reason: null,
           before: null,
-          after: { name: account.accountName, email: account.email, plan },
+          after: { name: account.accountName, email: account.email, plan: account.plan },
         });
       }),
     );
@@ -133,10 +132,10 @@ export class PostgresAccounts implements AccountAdminStore {
   async grantCredits(grant: CreditGrant, by: Actor): Promise<bigint | null> {
     return inTransaction(this.#database, async (transaction) => {
       // Locks the account, so that the balance that is recorded is the one before this grant.
-      const [account] =
-        await transaction`select from accounts where id = ${grant.accountId} for no key update`;
+      const [account] = await transaction<{ before: bigint }[]>`
+        select balance_nano_usd as before from accounts where id = ${grant.accountId} for no key update`;
       if (account === undefined) return null;
-      const before = await balanceOf(transaction, grant.accountId);
+      const { before } = account;
       await transaction`
         insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
         values (${grant.id}, ${grant.accountId}, ${grant.at}, ${grant.amountNanoUsd > 0n ? "grant" : "adjustment"},
@@ -147,6 +146,7 @@ export class PostgresAccounts implements AccountAdminStore {
           param: "amountNanoUsd",
         });
       }
+      await transaction`update accounts set balance_nano_usd = ${after} where id = ${grant.accountId}`;
       await recordAction(transaction, {
         at: grant.at,
         by,
@@ -159,13 +159,6 @@ export class PostgresAccounts implements AccountAdminStore {
       return after;
     });
   }
-}
-
-async function balanceOf(sql: Database | Transaction, id: AccountId): Promise<bigint> {
-  // Uses credit_ledger_by_account.
-  const [row] = await sql<{ balance: bigint }[]>`
-    select coalesce(sum(amount_nano_usd), 0)::bigint as balance from credit_ledger where account_id = ${id}`;
-  return row?.balance ?? 0n;
 }
 
 async function updateAccount(transaction: Transaction, account: Account): Promise<void> {

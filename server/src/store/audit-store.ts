@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { EntrySink } from "../audit/recorder.ts";
 import type { Database } from "./database.ts";
@@ -5,9 +6,12 @@ import type { Database } from "./database.ts";
 /** Audit entries as they are written to Postgres, with all that is counted of them. */
 export class PostgresAudit implements EntrySink {
   readonly #database: Database;
+  readonly #nodeId: string;
 
-  constructor(database: Database) {
+  /** `nodeId`: whose credit reservations the charges are taken from. */
+  constructor(database: Database, nodeId: string) {
     this.#database = database;
+    this.#nodeId = nodeId;
   }
 
   async insertEntries(entries: readonly AuditEntry[]): Promise<void> {
@@ -97,10 +101,41 @@ export class PostgresAudit implements EntrySink {
         select account_id, date_trunc('hour', at, 'UTC'), key, model, ${sums}
         from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
         on conflict (account_id, hour, key, model) do update set ${added}
+      ),
+      days as (
+        insert into usage_days as usage
+        select account_id, date_trunc('day', at, 'UTC'), key, model, ${sums}
+        from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        on conflict (account_id, day, key, model) do update set ${added}
+      ),
+      charges as (
+        select account_id, sum(cost_nano_usd)::bigint as cost from inserted group by 1 having sum(cost_nano_usd) > 0
+      ),
+      -- In order of accounts, so that batches of two nodes, and changes of accounts, wait for each other.
+      locked as (
+        select id from accounts where id in (select account_id from charges) order by id for no key update
+      ),
+      debited as (
+        update accounts set balance_nano_usd = balance_nano_usd - charges.cost
+        from charges join locked on locked.id = charges.account_id
+        where accounts.id = charges.account_id
+        returning accounts.id, charges.cost
+      ),
+      written as (
+        insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+        select ledger.id, ledger.account_id, now(), 'charge', -debited.cost, 'requests'
+        from jsonb_to_recordset(${sql.json(ledgerIds(entries))}) as ledger (id uuid, account_id uuid)
+        join debited on debited.id = ledger.account_id
       )
-      insert into usage_days as usage
-      select account_id, date_trunc('day', at, 'UTC'), key, model, ${sums}
-      from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
-      on conflict (account_id, day, key, model) do update set ${added}`;
+      -- What this node had set aside for them is spent.
+      update credit_reservations set amount_nano_usd = greatest(0, amount_nano_usd - debited.cost)
+      from debited
+      where credit_reservations.account_id = debited.id and credit_reservations.node_id = ${this.#nodeId}`;
   }
+}
+
+/** An id for the ledger's row of each account in a batch. */
+function ledgerIds(entries: readonly AuditEntry[]): { readonly id: string; readonly account_id: string }[] {
+  const charged = entries.filter(({ costNanoUsd }) => costNanoUsd > 0n).map(({ accountId }) => accountId);
+  return [...new Set(charged)].map((accountId) => ({ id: uuidv7(), account_id: accountId }));
 }

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../accounts/account.ts";
 import type { FoundSession, NewSession, UserChange, UserStore } from "../accounts/sign-in.ts";
 import type { ListedSession, NewAccount, NewUser, SessionId, SignedIn, Visit } from "../accounts/user.ts";
@@ -24,7 +25,7 @@ export class PostgresUsers implements UserStore {
     const by = { userId: account.userId, managementToken: null, sourceIp: visit.sourceIp };
     const created = await unlessTaken(() =>
       inTransaction(this.#database, async (transaction) => {
-        await insertAccount(transaction, account, "free");
+        await insertAccount(transaction, account);
         await recordAction(transaction, {
           at: account.createdAt,
           by,
@@ -184,15 +185,17 @@ async function recordUserChange(
   });
 }
 
-/** An account and its first user, in a transaction. */
-export async function insertAccount(
-  transaction: Transaction,
-  account: NewAccount,
-  plan: Account["plan"],
-): Promise<void> {
+/** An account with its first user and what it starts with, in a transaction. */
+export async function insertAccount(transaction: Transaction, account: NewAccount): Promise<void> {
+  const credits = account.startingCreditsNanoUsd;
   await transaction`
-    insert into accounts (id, name, plan, created_at)
-    values (${account.accountId}, ${account.accountName}, ${plan}, ${account.createdAt})`;
+    insert into accounts (id, name, plan, balance_nano_usd, created_at)
+    values (${account.accountId}, ${account.accountName}, ${account.plan}, ${credits}, ${account.createdAt})`;
+  if (credits > 0n) {
+    await transaction`
+      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+      values (${uuidv7()}, ${account.accountId}, ${account.createdAt}, 'grant', ${credits}, 'starting credits')`;
+  }
   await transaction`
     insert into users (id, account_id, email, password_hash, created_at)
     values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
@@ -220,7 +223,7 @@ function freshAccount(account: NewAccount): Account {
   return {
     id: account.accountId,
     name: account.accountName,
-    plan: "free",
+    plan: account.plan,
     state: "active",
     suspension: null,
     ipRules: NO_IP_RULES,

@@ -1,9 +1,12 @@
-import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { formatCount, formatDate, formatDateTime, formatUsd } from "../../api/format.ts";
 import type { AccountView } from "../../api/types.ts";
 
 /** What the account is, and what it may. */
 export function Plan({ account }: { readonly account: AccountView }) {
   const { limitsInForce: limits, suspension } = account;
+  const balance = useQuery(api.credits.balance.queryOptions());
   return (
     <section className="panel" aria-labelledby="plan">
       <h2 id="plan">{account.name}</h2>
@@ -14,6 +17,7 @@ export function Plan({ account }: { readonly account: AccountView }) {
             ? account.state
             : `suspended since ${formatDateTime(suspension.at)}: ${suspension.reason}`}
         </Fact>
+        <Fact name="Credit">{balance.data === undefined ? "…" : formatUsd(balance.data.balanceNanoUsd)}</Fact>
         <Fact name="Active keys">{most(account.keyLimit)}</Fact>
         <Fact name="Requests a minute">{most(limits.requestsPerMinute)}</Fact>
         <Fact name="Tokens a minute">{most(limits.tokensPerMinute)}</Fact>

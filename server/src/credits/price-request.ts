@@ -1,0 +1,50 @@
+import type { CatalogModel } from "../catalog/catalog.ts";
+import { costOf } from "../catalog/prices.ts";
+import type { HoldRange } from "./credits.ts";
+
+/** Where neither the request nor the catalog says how long an answer may be. */
+const LONGEST_ANSWER_TOKENS = 32_768;
+/** An answer that is shorter is of no use to anybody. */
+const SHORTEST_ANSWER_TOKENS = 16;
+const MTOK = 1_000_000n;
+
+export interface PricedRequest {
+  readonly model: CatalogModel;
+  /** Of the body: no token is shorter than a byte, so there are at most as many. */
+  readonly bytes: number;
+  /** The most that the client has asked for; `null`: as many as the model gives. */
+  readonly maxTokens: number | null;
+  /** How many answers. */
+  readonly choices: number;
+}
+
+/** What a request may cost. */
+export function rangeOf(request: PricedRequest): HoldRange {
+  const { model, maxTokens, choices } = request;
+  if (model.prices === null) return { leastNanoUsd: 0n, mostNanoUsd: 0n };
+  const longest = maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? LONGEST_ANSWER_TOKENS;
+  const cost = (completionTokens: number) =>
+    costOf(
+      { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens },
+      model.prices ?? { inputNanoUsdPerMTok: 0n, cachedInputNanoUsdPerMTok: 0n, outputNanoUsdPerMTok: 0n },
+    );
+  return {
+    leastNanoUsd: cost(Math.min(longest, SHORTEST_ANSWER_TOKENS) * choices),
+    mostNanoUsd: cost(longest * choices),
+  };
+}
+
+/** How long each answer may be for an amount; `null`: as long as was asked for. */
+export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
+  const { model, choices } = request;
+  if (model.prices === null || heldNanoUsd >= rangeOf(request).mostNanoUsd) return null;
+  const { outputNanoUsdPerMTok } = model.prices;
+  if (outputNanoUsdPerMTok === 0n) return null;
+  const prompt = { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens: 0 };
+  const left = heldNanoUsd - costOf(prompt, model.prices);
+  return Math.max(1, Number((left * MTOK) / outputNanoUsdPerMTok / BigInt(choices)));
+}
+
+function promptTokensOf({ model, bytes }: PricedRequest): number {
+  return Math.min(bytes, model.contextTokens ?? bytes);
+}

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import type { LedgerEntryId, LedgerReader } from "../credits/ledger.ts";
+import { Failure } from "../errors/failure.ts";
+import { paging } from "./inputs.ts";
+import { accountReader, router } from "./trpc.ts";
+
+export interface CreditServices {
+  readonly ledger: LedgerReader;
+  /** Resolves when what this node has recorded is charged. */
+  readonly charged: () => Promise<void>;
+}
+
+export function creditsRouter({ ledger, charged }: CreditServices) {
+  return router({
+    balance: accountReader.query(async ({ ctx }) => {
+      await charged();
+      const balance = await ledger.readBalance(ctx.accountId);
+      if (balance === null) throw new Failure("not_found", "The account does not exist any more.");
+      return balance;
+    }),
+
+    /** What came in and went out, newest first. */
+    ledger: accountReader
+      .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
+      .query(async ({ ctx, input }) => {
+        await charged();
+        const found = await ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1);
+        const entries = found.slice(0, input.limit);
+        return { entries, nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null };
+      }),
+  });
+}

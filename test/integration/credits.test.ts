@@ -1,0 +1,347 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  answerWhole,
+  chunkOf,
+  type ModelServer,
+  type ReceivedRequest,
+  startModelServer,
+} from "../fixtures/model-server.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
+import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+
+// A request of the tests: at most 1,000 tokens of prompt (its bytes) and 100 of answer, all of which it takes.
+const PRICES = { inputUsdPerMTok: 1, outputUsdPerMTok: 10 };
+const OUTPUT_NANO_USD = 100n * 10_000n;
+
+const isDistributed =
+  process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+
+let answer: (request: ReceivedRequest) => void = answerWhole;
+let upstream: ModelServer;
+let folder: string;
+let env: Record<string, string>;
+let service: Service;
+let operator: Visitor;
+
+beforeAll(async () => {
+  upstream = await startModelServer((request) => answer(request));
+  folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
+  const catalog = join(folder, "catalog.json");
+  await writeFile(
+    catalog,
+    JSON.stringify({
+      upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+      models: [
+        {
+          id: "acme/output",
+          prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 10 },
+          routes: [{ upstream: "main", model: "inner" }],
+        },
+        {
+          id: "acme/chat",
+          contextTokens: 8_192,
+          prices: PRICES,
+          routes: [{ upstream: "main", model: "inner" }],
+        },
+        { id: "acme/free", routes: [{ upstream: "main", model: "inner" }] },
+      ],
+    }),
+  );
+  const free = {
+    requestsPerMinute: null,
+    tokensPerMinute: null,
+    concurrentRequests: null,
+    startingCreditsUsd: 0,
+  };
+  env = { OSTIARY_CATALOG: catalog, OSTIARY_PLANS: JSON.stringify({ free, pro: free, enterprise: free }) };
+  service = await startOperatedService({ env });
+  operator = await signInOperator(service.baseUrl);
+});
+
+afterEach(() => {
+  answer = answerWhole;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type RichOwner = Owner & { readonly key: string; readonly accountId: string };
+
+async function ownerWith(nanoUsd: bigint): Promise<RichOwner> {
+  const owner = await signUpWithKey(service.baseUrl);
+  const { id } = await owner.trpc.account.get.query();
+  if (nanoUsd > 0n) await grant(id, nanoUsd);
+  return { ...owner, accountId: id };
+}
+
+function grant(id: string, amountNanoUsd: bigint): Promise<{ balanceNanoUsd: bigint }> {
+  return operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, reason: "test" });
+}
+
+function chat(
+  key: string,
+  fields: object = {},
+  { baseUrl = service.baseUrl, signal }: { baseUrl?: string; signal?: AbortSignal } = {},
+): Promise<Response> {
+  return fetch(`${baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "acme/output",
+      messages: [{ role: "user", content: "hi" }],
+      max_tokens: 100,
+      ...fields,
+    }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** An answer that takes so many tokens. */
+function answerWith(completionTokens: number, promptTokens = 10): (request: ReceivedRequest) => void {
+  return ({ response }) => {
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify({
+        choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }],
+        usage: { prompt_tokens: promptTokens, completion_tokens: completionTokens },
+      }),
+    );
+  };
+}
+
+async function balanceOf({ trpc }: Owner): Promise<bigint> {
+  return (await trpc.credits.balance.query()).balanceNanoUsd;
+}
+
+async function checkBooks(): Promise<void> {
+  expect((await operator.trpc.operator.checkBooks.query()).mismatches).toEqual([]);
+}
+
+describe("credit", () => {
+  it("is charged as much as a request took, once, and the balance is the sum of the ledger", async () => {
+    const owner = await ownerWith(1_000_000_000n);
+    answer = answerWith(40, 500);
+    for (let number = 0; number < 5; number++) {
+      const response = await chat(owner.key, { model: "acme/chat" });
+      expect(response.status).toBe(200);
+      await response.arrayBuffer();
+    }
+    // 500 tokens at 1 USD and 40 at 10 USD a million.
+    expect(await balanceOf(owner)).toBe(1_000_000_000n - 5n * (500n * 1_000n + 40n * 10_000n));
+    const { entries } = await owner.trpc.credits.ledger.query();
+    expect(entries.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n)).toBe(await balanceOf(owner));
+    expect(entries.at(-1)).toMatchObject({ kind: "grant", amountNanoUsd: 1_000_000_000n, reason: "test" });
+    expect(entries[0]?.kind).toBe("charge");
+    await checkBooks();
+  });
+
+  it("that there is none of refuses what costs, with 402 that no client tries again, and serves what is free", async () => {
+    const owner = await ownerWith(0n);
+    const refused = await chat(owner.key);
+    expect(refused.status).toBe(402);
+    expect(refused.headers.get("x-should-retry")).toBe("false");
+    expect(refused.headers.has("retry-after")).toBe(false);
+    expect((await refused.json()).error).toMatchObject({
+      type: "insufficient_quota",
+      code: "credit_balance_exhausted",
+    });
+    expect((await chat(owner.key, { model: "acme/free" })).status).toBe(200);
+    const before = upstream.received.length;
+    const client = new OpenAI({ apiKey: owner.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 3 });
+    const call = client.chat.completions.create({
+      model: "acme/output",
+      messages: [{ role: "user", content: "hi" }],
+    });
+    await expect(call).rejects.toMatchObject({ status: 402 });
+    expect(upstream.received.length).toBe(before);
+    const [entry] = (await owner.trpc.audit.list.query()).entries;
+    expect(entry).toMatchObject({
+      status: 402,
+      errorCode: "credit_balance_exhausted",
+      endReason: "refused",
+      model: "acme/output",
+      costNanoUsd: 0n,
+    });
+    await grant(owner.accountId, 1_000_000_000n);
+    await expect.poll(async () => (await chat(owner.key)).status).toBe(200);
+  });
+
+  it("for forty of five hundred requests at once is spent on at most forty", async () => {
+    const owner = await ownerWith(40n * OUTPUT_NANO_USD);
+    answer = answerWith(100);
+    const statuses = await Promise.all(
+      Array.from({ length: 500 }, async () => {
+        const response = await chat(owner.key);
+        await response.arrayBuffer();
+        return response.status;
+      }),
+    );
+    const succeeded = statuses.filter((status) => status === 200).length;
+    expect(succeeded).toBe(40);
+    expect(statuses.filter((status) => status === 402)).toHaveLength(460);
+    expect(await balanceOf(owner)).toBe(0n);
+    await checkBooks();
+  });
+
+  it("is held for what a request may cost, and free again when it cost less", async () => {
+    const owner = await ownerWith(2n * OUTPUT_NANO_USD);
+    answer = answerWith(1);
+    for (let number = 0; number < 50; number++) expect((await chat(owner.key)).status).toBe(200);
+    expect(await balanceOf(owner)).toBe(2n * OUTPUT_NANO_USD - 50n * 10_000n);
+    await checkBooks();
+  });
+
+  it("that does not cover all that was asked for is what the upstream is asked to stay within", async () => {
+    const owner = await ownerWith(OUTPUT_NANO_USD / 2n);
+    answer = answerWith(50);
+    expect((await chat(owner.key)).status).toBe(200);
+    expect(upstream.received.at(-1)?.body.max_tokens).toBe(50);
+    await expect.poll(() => balanceOf(owner)).toBe(0n);
+    await grant(owner.accountId, OUTPUT_NANO_USD / 2n);
+    await expect
+      .poll(async () => (await chat(owner.key, { max_tokens: undefined, max_completion_tokens: 200 })).status)
+      .toBe(200);
+    expect(upstream.received.at(-1)?.body).toMatchObject({ max_completion_tokens: 50 });
+  });
+
+  it("is never charged more than was held, nor given back, whatever an upstream says", async () => {
+    const owner = await ownerWith(10n * OUTPUT_NANO_USD);
+    for (const tokens of [1_000_000, 999_999_999]) {
+      answer = answerWith(tokens);
+      expect((await chat(owner.key)).status).toBe(200);
+    }
+    expect(await balanceOf(owner)).toBe(8n * OUTPUT_NANO_USD);
+    for (const tokens of [-1_000_000, 0.5, Number.NaN]) {
+      answer = answerWith(tokens);
+      expect((await chat(owner.key)).status).toBe(200);
+    }
+    // Estimated instead: the one token of the answer.
+    expect(await balanceOf(owner)).toBeLessThanOrEqual(8n * OUTPUT_NANO_USD);
+    await checkBooks();
+  });
+
+  it("is not charged for what failed, and charged for what came before the client left", async () => {
+    const owner = await ownerWith(10n * OUTPUT_NANO_USD);
+    answer = ({ response }) => void response.writeHead(500).end("{}");
+    expect((await chat(owner.key)).status).toBe(502);
+    expect(await balanceOf(owner)).toBe(10n * OUTPUT_NANO_USD);
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "one two three four five" }));
+    };
+    const abort = new AbortController();
+    const response = await chat(owner.key, { stream: true }, { signal: abort.signal });
+    await response.body?.getReader().read();
+    abort.abort();
+    await expect.poll(() => balanceOf(owner)).toBe(10n * OUTPUT_NANO_USD - 5n * 10_000n);
+    // Nothing is held any more: all the rest can be spent at once.
+    answer = answerWith(990);
+    await expect.poll(async () => (await chat(owner.key, { max_tokens: 994 })).status).toBe(200);
+    await checkBooks();
+  });
+
+  it("comes with the account, as its plan says", async () => {
+    await using generous = await startOperatedService({
+      env: { ...env, OSTIARY_PLANS: '{"free":{"startingCreditsUsd":"2.50"}}' },
+    });
+    const owner = await signUpWithKey(generous.baseUrl);
+    expect(await owner.trpc.credits.balance.query()).toEqual({
+      balanceNanoUsd: 2_500_000_000n,
+      reservedNanoUsd: 0n,
+    });
+    expect((await owner.trpc.credits.ledger.query()).entries).toMatchObject([{ reason: "starting credits" }]);
+  });
+
+  it("is spent exactly once although the service is killed under load", { timeout: 120_000 }, async () => {
+    await using first = await startOperatedService({ env });
+    const admin = await signInOperator(first.baseUrl);
+    const owner = await signUpWithKey(first.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const granted = 1_000_000n * OUTPUT_NANO_USD;
+    await admin.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd: granted, reason: "test" });
+    answer = answerWith(7);
+    let seen = 0;
+    let current: Service = first;
+    const inheritance = {
+      env,
+      dataDir: first.dataDir,
+      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+    };
+    for (let round = 0; round < 5; round++) {
+      const victim = current;
+      const client = async () => {
+        for (;;) {
+          try {
+            const response = await chat(owner.key, {}, { baseUrl: victim.baseUrl });
+            await response.json();
+            if (response.status === 200) seen++;
+          } catch {
+            // Cut by the kill.
+            return;
+          }
+        }
+      };
+      const clients = Array.from({ length: 8 }, client);
+      const target = seen + 60;
+      await expect.poll(() => seen, { interval: 5 }).toBeGreaterThan(target);
+      await victim.kill();
+      await Promise.all(clients);
+      current = await startOperatedService(inheritance);
+    }
+    const auditor = await signInOperator(current.baseUrl);
+    const reader = new Map<string, bigint>();
+    const { trpc } = auditor;
+    const { balanceNanoUsd } = await trpc.operator.accounts.get.query({ id });
+    const headers = { authorization: `Bearer ${owner.key}` };
+    const text = await (await fetch(`${current.baseUrl}/v1/audit/export?status=200`, { headers })).text();
+    for (const line of text.split("\n").slice(0, -1)) {
+      const entry = JSON.parse(line);
+      if (entry.endpoint === "POST /v1/chat/completions") reader.set(entry.id, BigInt(entry.cost_nano_usd));
+    }
+    const charges = [...reader.values()].reduce((sum, cost) => sum + cost, 0n);
+    expect(reader.size).toBeGreaterThanOrEqual(seen);
+    expect(balanceNanoUsd).toBe(granted - charges);
+    expect((await trpc.operator.checkBooks.query()).mismatches).toEqual([]);
+    await current.stop();
+  });
+});
+
+describe.skipIf(!isDistributed)("credit that several nodes spend", () => {
+  it("is not overdrawn, and none of it is kept from who needs it", { timeout: 60_000 }, async () => {
+    const { databaseUrl = "" } = service;
+    const others = await Promise.all([1, 2, 3].map(() => startOperatedService({ env, databaseUrl })));
+    const nodes = [service, ...others];
+    const owner = await ownerWith(40n * OUTPUT_NANO_USD);
+    answer = answerWith(100);
+    const statuses = await Promise.all(
+      Array.from({ length: 500 }, async (_, index) => {
+        const response = await chat(owner.key, {}, { baseUrl: nodes[index % 4]?.baseUrl ?? "" });
+        await response.arrayBuffer();
+        return response.status;
+      }),
+    );
+    const succeeded = statuses.filter((status) => status === 200).length;
+    expect(succeeded).toBeGreaterThan(0);
+    expect(succeeded).toBeLessThanOrEqual(40);
+    // 503 where another node had what was left, and would have it back.
+    expect(statuses.filter((status) => ![200, 402, 503].includes(status))).toEqual([]);
+    await expect.poll(() => balanceOf(owner)).toBe(BigInt(40 - succeeded) * OUTPUT_NANO_USD);
+    // What a node has set aside and does not need is there for another one.
+    for (let number = succeeded; number < 40; number++) {
+      const node = nodes[number % 4]?.baseUrl ?? "";
+      await expect.poll(async () => (await chat(owner.key, {}, { baseUrl: node })).status).toBe(200);
+    }
+    await expect.poll(() => balanceOf(owner)).toBe(0n);
+    await expect.poll(async () => (await chat(owner.key)).status).toBe(402);
+    await checkBooks();
+    for (const node of others) await node[Symbol.asyncDispose]();
+  });
+});
