@@ -15,6 +15,8 @@ export interface Allowance {
   exhaustedMs: number;
   /** Whether an answer of the database was lost, and more may be set aside than is counted on here. */
   isUncertain: boolean;
+  /** Requests that wait for a change of it. */
+  waiting: number;
   changing: Promise<void>;
 }
 

@@ -1,11 +1,14 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Allowance, CreditReserve, Hold } from "./allowance.ts";
 
 /** How long an admission waits for credit that other nodes have set aside and do not need. */
 const PATIENCE_MS = 2_500;
 const PAUSE_MS = 250;
+/** A database that takes longer is as good as away. */
+const ANSWER_MS = 5_000;
 /** Credit that an account has not used for so long goes back to where every node can have it. */
 const IDLE_MS = 5_000;
 /** Cut off from the database for so long, a node spends nothing more: its reservations may be given to others. */
@@ -57,7 +60,11 @@ export class Credits {
     for (;;) {
       const allowance = this.#allowanceOf(accountId);
       if (this.#freeOf(allowance) >= range.mostNanoUsd) return this.#take(allowance, range.mostNanoUsd);
-      const outcome = await this.#changing(allowance, () => this.#refillAndTake(allowance, range, untilMs));
+      // Who waits for an allowance keeps it from being forgotten.
+      allowance.waiting++;
+      const outcome = await this.#changing(allowance, () =>
+        this.#refillAndTake(allowance, range, untilMs),
+      ).finally(() => allowance.waiting--);
       if (outcome === "exhausted") throw exhausted();
       if (outcome === "elsewhere") throw inUseElsewhere();
       if (outcome !== "wait") return outcome;
@@ -108,6 +115,7 @@ export class Credits {
       usedMs: this.#monotonicMs(),
       exhaustedMs: Number.NEGATIVE_INFINITY,
       isUncertain: false,
+      waiting: 0,
       changing: Promise.resolve(),
     };
     this.#allowances.set(accountId, fresh);
@@ -161,23 +169,22 @@ export class Credits {
 
   async #giveBack(allowance: Allowance): Promise<void> {
     await this.#changing(allowance, async () => {
-      if (allowance.isUncertain) return this.#startAnew(allowance);
+      if (allowance.isUncertain && isAtRest(allowance)) await this.#startAnew(allowance);
       const free = allowance.reserved - allowance.held - allowance.spent;
       if (free > 0n) {
         // First here: what is being given back must not be taken meanwhile.
         allowance.reserved -= free;
         await this.#surely(allowance, () => this.#reserve.giveBack(allowance.accountId, free));
       }
-      if (allowance.reserved === 0n && allowance.held === 0n && allowance.spent === 0n) {
-        this.#allowances.delete(allowance.accountId);
-      }
+      const isEmpty = allowance.reserved === 0n && !allowance.isUncertain;
+      if (isEmpty && isAtRest(allowance)) this.#allowances.delete(allowance.accountId);
     });
   }
 
   /** When the answer is lost, it can't be told what is set aside: less is counted on than there may be. */
   async #surely<Answer>(allowance: Allowance, change: () => Promise<Answer>): Promise<Answer> {
     try {
-      return await change();
+      return await within(ANSWER_MS, change);
     } catch (error) {
       allowance.isUncertain = true;
       throw error;
@@ -186,9 +193,9 @@ export class Credits {
 
   /** With nothing held and nothing to be charged any more, what is left in the database is all to be given back. */
   async #startAnew(allowance: Allowance): Promise<void> {
-    if (allowance.held !== 0n || allowance.spent !== 0n) return;
-    await this.#reserve.giveBackAll(allowance.accountId);
-    this.#allowances.delete(allowance.accountId);
+    allowance.reserved = 0n;
+    await this.#surely(allowance, () => this.#reserve.giveBackAll(allowance.accountId));
+    allowance.isUncertain = false;
   }
 
   /** One change of an allowance with the database at a time: who waits finds what the one before has brought. */
@@ -200,6 +207,11 @@ export class Credits {
     );
     return next;
   }
+}
+
+/** Whether nothing is held, nothing is to be charged any more, and nobody waits for it. */
+function isAtRest({ held, spent, waiting }: Allowance): boolean {
+  return held === 0n && spent === 0n && waiting === 0;
 }
 
 /** What entries charge to each account. */
