@@ -138,9 +138,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     folder: `${config.dataDir}/journal`,
     sync: config.auditDurability === "disk",
   });
-  const recorder = new Recorder(journal, auditStore, config.auditDurability, log, (entries) =>
-    credits.charged(chargesOf(entries)),
-  );
+  const recorder = new Recorder({
+    journal,
+    sink: auditStore,
+    durability: config.auditDurability,
+    log,
+    onCommitted: (entries) => credits.charged(chargesOf(entries)),
+  });
   await recorder.replay(leftover);
   // What this node had set aside before is spent by what was replayed, or not at all.
   await creditReserve.clear();

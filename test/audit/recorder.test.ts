@@ -10,6 +10,7 @@ import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
 
+const log = pino({ level: "silent" });
 let folder: string;
 
 beforeEach(async () => {
@@ -65,7 +66,7 @@ describe("a recorded entry", () => {
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder(journal, sink, "journal", pino({ level: "silent" }));
+    const recorder = new Recorder({ journal, sink, durability: "journal", log });
     const missing: EntryId[] = [];
     const client = async () => {
       for (let request = 0; request < 60; request++) {
@@ -95,7 +96,7 @@ describe("a recorded entry", () => {
   it("is replayed when the process ended before it was in the database", async () => {
     const away = { insertEntries: () => Promise.reject(new Error("the database is away")) };
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder(journal, away, "journal", pino({ level: "silent" }));
+    const recorder = new Recorder({ journal, sink: away, durability: "journal", log });
     const entries = Array.from({ length: 250 }, entry);
     await Promise.all(entries.map((recorded) => recorder.record(recorded)));
     await recorder.stop();
@@ -106,10 +107,39 @@ describe("a recorded entry", () => {
         void committed.push(...batch.map(({ id }) => id)),
     };
     const reopened = await Journal.open({ folder, sync: false });
-    const successor = new Recorder(reopened.journal, back, "journal", pino({ level: "silent" }));
+    const successor = new Recorder({ journal: reopened.journal, sink: back, durability: "journal", log });
     await successor.replay(reopened.leftover);
     expect(committed.toSorted()).toEqual(entries.map(({ id }) => id).toSorted());
     await successor.stop();
     expect(await readdir(folder)).toEqual([]);
   });
+
+  it("that there is no more room for is refused before anything is done, until the database is back", async () => {
+    let isAway = true;
+    const sink = {
+      insertEntries: async () => {
+        if (isAway) throw new Error("the database is away");
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, mostWaiting: 100 });
+    for (let number = 0; number < 100; number++) {
+      recorder.requireRoom();
+      await recorder.record(entry());
+    }
+    expect(() => recorder.requireRoom()).toThrow(expect.objectContaining({ code: "server_is_overloaded" }));
+    isAway = false;
+    await expect.poll(() => attempt(() => recorder.requireRoom())).toBe("done");
+    await recorder.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
 });
+
+function attempt(action: () => void): "done" | "refused" {
+  try {
+    action();
+    return "done";
+  } catch {
+    return "refused";
+  }
+}

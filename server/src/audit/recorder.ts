@@ -15,9 +15,22 @@ export type OnCommitted = (entries: readonly AuditEntry[]) => void;
 /** What a recorded entry has to survive before its request may end. */
 export type Durability = "journal" | "disk" | "database";
 
+/** About 200 MB of them. They are in the journal as well. */
+const MOST_WAITING = 200_000;
+const FULL_RETRY_MS = 5_000;
 const BATCH_ENTRIES = 2_000;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 5_000;
+
+export interface RecorderParts {
+  readonly journal: Journal;
+  readonly sink: EntrySink;
+  readonly durability: Durability;
+  readonly log: Logger;
+  readonly onCommitted?: OnCommitted;
+  /** Entries that may wait for the database. */
+  readonly mostWaiting?: number;
+}
 
 interface Pending {
   readonly entry: AuditEntry;
@@ -35,23 +48,34 @@ export class Recorder {
   readonly #durability: Durability;
   readonly #log: Logger;
   readonly #onCommitted: OnCommitted;
+  readonly #mostWaiting: number;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
   #stopped = false;
 
-  constructor(
-    journal: Journal,
-    sink: EntrySink,
-    durability: Durability,
-    log: Logger,
-    onCommitted: OnCommitted = () => {},
-  ) {
-    this.#onCommitted = onCommitted;
+  constructor({ journal, sink, durability, log, onCommitted, mostWaiting }: RecorderParts) {
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
     this.#log = log;
+    this.#onCommitted = onCommitted ?? (() => {});
+    this.#mostWaiting = mostWaiting ?? MOST_WAITING;
+  }
+
+  /**
+   * To be asked before a request is served: with the database away for hours there comes a time when no more entries
+   * can wait for it, and what can't be recorded must not be done.
+   *
+   * @throws {Failure} `server_is_overloaded`
+   */
+  requireRoom(): void {
+    if (this.#pending.length < this.#mostWaiting) return;
+    throw new Failure(
+      "server_is_overloaded",
+      "The service can't record more requests until its database is back. Try again later.",
+      { retryAfterMs: FULL_RETRY_MS },
+    );
   }
 
   /** Sends what a former process left in the journal. Harmless when the database has some of it already. */

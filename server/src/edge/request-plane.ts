@@ -101,6 +101,7 @@ class Passage {
   async answer(): Promise<void> {
     const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
     this.#endpoint = endpoint;
+    this.#parts.recorder.requireRoom();
     const authorization = this.#exchange.header("authorization");
     const token = endpoint.acceptsManagementTokens === true ? readManagementToken(authorization) : null;
     const confirm =
