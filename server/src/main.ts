@@ -204,7 +204,6 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     recorder,
     trustedProxies,
     log,
-    now,
     monotonicMs: () => performance.now(),
   });
 

@@ -59,6 +59,11 @@ export function firstEntryIdAt(time: Date): EntryId {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000` as EntryId;
 }
 
+/** When a request came in: the time that is in its id, so that sorting and filtering by either are the same. */
+export function timeOfEntry(id: EntryId): Date {
+  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+}
+
 /** Prompt and completion tokens together, or `null` when neither is known. */
 export function tokenCountOf(entry: AuditEntry): number | null {
   if (entry.promptTokens === null && entry.completionTokens === null) return null;

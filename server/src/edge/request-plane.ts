@@ -7,7 +7,7 @@ import type { AccountId } from "../accounts/account.ts";
 import type { Visit } from "../accounts/user.ts";
 import type { AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
-import { type AuditEntry, type EndReason, type EntryId, requestIdOf } from "../audit/entry.ts";
+import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Hold } from "../credits/allowance.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
@@ -31,7 +31,6 @@ export interface RequestPlaneParts {
   readonly recorder: Recorder;
   readonly trustedProxies: Networks;
   readonly log: Logger;
-  readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
 }
@@ -73,7 +72,6 @@ class Passage {
   readonly #parts: RequestPlaneParts;
   readonly #exchange: Exchange;
   readonly #id = uuidv7() as EntryId;
-  readonly #at: Date;
   readonly #startedMs: number;
   #endpoint: Endpoint | null = null;
   #caller: Caller | null = null;
@@ -88,7 +86,6 @@ class Passage {
   constructor(parts: RequestPlaneParts, exchange: Exchange) {
     this.#parts = parts;
     this.#exchange = exchange;
-    this.#at = parts.now();
     this.#startedMs = parts.monotonicMs();
     exchange.clientGone.addEventListener("abort", () => this.#unwanted.abort(), { once: true });
   }
@@ -259,7 +256,7 @@ class Passage {
       accountId: account.id,
       key: key.id,
       keyId: key.keyId,
-      at: this.#at,
+      at: timeOfEntry(this.#id),
       endpoint: this.#endpoint.name,
       model: facts.model,
       upstream: facts.upstream,

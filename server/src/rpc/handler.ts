@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { v7 as uuidv7 } from "uuid";
 import { RefusedCaller } from "../access/access.ts";
 import type { Visit } from "../accounts/user.ts";
-import { type EntryId, requestIdOf } from "../audit/entry.ts";
+import { type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -38,7 +38,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
     const id = uuidv7() as EntryId;
     const requestId = requestIdOf(id);
     const visit = visitOf(request, parts.clientAddress(request, peer));
-    const use = { id, at: parts.now(), request, sourceIp: visit.sourceIp };
+    const use = { id, at: timeOfEntry(id), request, sourceIp: visit.sourceIp };
     try {
       requireRpcForm(request, parts.publicOrigin);
       // Before the caller is looked at: whoever sends slowly would act by a right that was taken in the meantime.
