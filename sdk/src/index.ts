@@ -1,3 +1,4 @@
+export * from "./audit/verify-export.ts";
 export { type ClientOptions, Ostiary, Ostiary as default } from "./client.ts";
 export type * from "./contract/audit.ts";
 export type * from "./contract/chat.ts";

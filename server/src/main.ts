@@ -16,7 +16,9 @@ import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
 import { RedisAdmissionStore } from "./admission/redis-store.ts";
 import { createApp } from "./app.ts";
+import { AuditChain } from "./audit/audit-chain.ts";
 import { AuditLog } from "./audit/audit-log.ts";
+import { AuditTail } from "./audit/audit-tail.ts";
 import { Journal } from "./audit/journal.ts";
 import { Recorder } from "./audit/recorder.ts";
 import { Usage } from "./audit/usage.ts";
@@ -50,8 +52,10 @@ import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from 
 import { explainStartup, listenFailure } from "./start/startup-failure.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
+import { PostgresAuditChain } from "./store/audit-chain-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
 import { CSV_FIELDS, PostgresAuditReader } from "./store/audit-reader.ts";
+import { dropOldEntries } from "./store/audit-retention.ts";
 import { PostgresAudit } from "./store/audit-store.ts";
 import { PostgresCreditReserve } from "./store/credit-reserve.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
@@ -134,6 +138,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const keysStore = new PostgresKeys(database);
   const accounts = new PostgresAccounts(database);
   const auditStore = new PostgresAudit(database, id);
+  const auditReader = new PostgresAuditReader(database);
+  const auditTail = new AuditTail(auditReader);
   const { journal, leftover } = await Journal.open({
     folder: `${config.dataDir}/journal`,
     sync: config.auditDurability === "disk",
@@ -143,7 +149,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     sink: auditStore,
     durability: config.auditDurability,
     log,
-    onCommitted: (entries) => credits.charged(chargesOf(entries)),
+    onCommitted: (entries) => {
+      credits.charged(chargesOf(entries));
+      auditTail.recorded();
+    },
   });
   await recorder.replay(leftover);
   // What this node had set aside before is spent by what was replayed, or not at all.
@@ -175,7 +184,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const actions = new PostgresActions(database);
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   const callerParts = { access, ipRules, managementTokens, signIn };
-  const auditLog = new AuditLog(new PostgresAuditReader(database), recorder);
+  const auditLog = new AuditLog(auditReader, recorder);
   const gateway = new Gateway(
     catalog.upstreams,
     {
@@ -213,6 +222,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   let stopping = false;
   teardown.add(async () => {
     stopping = true;
+    auditTail.close();
     const drainMs = config.drainS * 1_000;
     const cut = setTimeout(() => requestPlane.cutOff(), drainMs);
     await listener.close(drainMs + LAST_WORDS_MS);
@@ -230,6 +240,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     keys,
     managementTokens,
     auditLog,
+    auditChain: new AuditChain(new PostgresAuditChain(database), recorder),
+    auditTail,
     ledger: new PostgresLedger(database),
     charged: flushed,
     usage: new Usage(new PostgresUsage(database), recorder),
@@ -264,6 +276,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },
+      { name: "drop old audit entries", everyMs: HOUR_MS, run: () => dropOldEntries(database, plans, now()) },
       { name: "make audit partitions", everyMs: DAY_MS, run: () => makeAuditPartitions(database, now()) },
     ],
     log,

@@ -17,6 +17,8 @@ import { report, summary } from "./measure.ts";
 
 const ENTRIES = Number(process.env.ENTRIES ?? 1_000_000);
 const PAGES = 200;
+/** Entries that are recorded together. */
+const BATCH = 100;
 const ACCOUNT = "00000000-0000-7000-8000-000000000001" as AccountId;
 const KEY = "00000000-0000-7000-9000-000000000001";
 
@@ -34,22 +36,29 @@ async function fill(): Promise<void> {
     values (${KEY}, ${ACCOUNT}, 'bench', 'abcd', sha256('x'), now(), now())`;
   await database`
     insert into audit_entries (id, account_id, key, key_id, at, endpoint, model, upstream, status, end_reason, usage_source,
-      prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip)
+      prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip, batch)
     select (lpad(to_hex(ms), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid,
            ${ACCOUNT}::uuid, ${KEY}::uuid, 'abcd', to_timestamp(ms / 1000.0), 'POST /v1/chat/completions', 'acme/chat', 'main', 200,
-           'stop', 'upstream', 1000, 200, 0, 4500000, 812, 211, '192.0.2.1'
+           'stop', 'upstream', 1000, 200, 0, 4500000, 812, 211, '192.0.2.1', n / ${BATCH} + 1
     from (
       select n, (extract(epoch from now()) * 1000)::bigint - (${ENTRIES} - n) * 100::bigint as ms
       from generate_series(1, ${ENTRIES}) n
     ) entry`;
-  await database.unsafe("vacuum analyze audit_entries");
+  await database`
+    insert into audit_batches (account_id, batch, entries, newest, digest)
+    select account_id, batch, count(*), (array_agg(id order by id desc))[1], sha256(batch::text::bytea)
+    from audit_entries group by account_id, batch`;
+  await database`
+    insert into audit_chains (account_id, batches, digest)
+    select account_id, batch, digest from audit_batches order by batch desc limit 1`;
+  await database.unsafe("vacuum analyze audit_entries, audit_batches, audit_chains");
 }
 
 try {
   await fill();
   const log = new AuditLog(new PostgresAuditReader(database), { flushed: async () => {} } as Recorder);
 
-  const asOf = await new PostgresAuditReader(database).asOf();
+  const asOf = await new PostgresAuditReader(database).asOf(ACCOUNT);
   const depths = { "the first page": 0, "a page in the middle": 0.5, "the last page": 1 };
   for (const [what, depth] of Object.entries(depths)) {
     const skip = Math.max(0, Math.floor(ENTRIES * depth) - 60);

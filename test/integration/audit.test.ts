@@ -183,7 +183,7 @@ describe("an export", () => {
     await chat(key, "no/such/model", "unknown");
     const lines = await exported(headers);
     const pages = await listed(headers);
-    expect(lines.map(({ cursor: _, ...line }) => line).reverse()).toEqual(pages);
+    expect(lines.map(({ cursor: _, chain: __, ...line }) => line).reverse()).toEqual(pages);
   });
 
   it("that was cut goes on after its last whole line, in what was there when it began", async () => {

@@ -17,7 +17,14 @@ export interface AuditEntry {
   /** HTTP status; 499 when the client had gone before there was an answer. */
   readonly status: number;
   readonly error_code: ErrorCode | null;
-  readonly end_reason: "stop" | "client_gone" | "upstream_error" | "timeout" | "shutdown" | "refused";
+  readonly end_reason:
+    | "stop"
+    | "client_gone"
+    | "upstream_error"
+    | "timeout"
+    | "shutdown"
+    | "refused"
+    | "node_lost";
   readonly usage_source: "upstream" | "estimated" | "none";
   readonly prompt_tokens: number | null;
   readonly completion_tokens: number | null;
@@ -29,6 +36,20 @@ export interface AuditEntry {
   readonly source_ip: string | null;
   /** What a rule that only reports would have refused the request with. */
   readonly would_refuse: ErrorCode | null;
+}
+
+/** An entry as it stands in an export, with its place in the account's chain of batches. */
+export interface ExportedAuditEntry extends AuditEntry {
+  readonly chain: {
+    /** From 1 up, in the order of recording. */
+    readonly batch: number;
+    /** How many entries the batch has. */
+    readonly entries: number;
+    /** SHA-256, in hexadecimal: of the digest of the batch before and of the batch's entries. */
+    readonly digest: string;
+  };
+  /** To be passed to go on with the export after this line. */
+  readonly cursor: string;
 }
 
 export interface AuditListParams {

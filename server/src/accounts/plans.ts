@@ -6,6 +6,8 @@ export interface PlanTerms {
   readonly limits: Limits;
   /** What an account on this plan has when it is made. */
   readonly startingCreditsNanoUsd: bigint;
+  /** How long audit entries are kept; `null`: for ever. */
+  readonly auditRetentionDays: number | null;
 }
 
 export type Plans = Readonly<Record<Plan, PlanTerms>>;
@@ -18,14 +20,17 @@ export const BUILT_IN_PLANS: Plans = {
   free: {
     limits: { requestsPerMinute: 300, tokensPerMinute: 500_000, concurrentRequests: 20 },
     startingCreditsNanoUsd: STARTING,
+    auditRetentionDays: 30,
   },
   pro: {
     limits: { requestsPerMinute: 3_000, tokensPerMinute: 5_000_000, concurrentRequests: 200 },
     startingCreditsNanoUsd: STARTING,
+    auditRetentionDays: 180,
   },
   enterprise: {
     limits: { requestsPerMinute: 30_000, tokensPerMinute: 50_000_000, concurrentRequests: 2_000 },
     startingCreditsNanoUsd: STARTING,
+    auditRetentionDays: 400,
   },
 };
 

@@ -8,8 +8,8 @@ export type ExportFormat = "ndjson" | "csv";
 
 /** What reading the audit log needs of the store. */
 export interface EntryReader {
-  /** This moment: whatever is recorded by now. */
-  asOf(): Promise<AsOf>;
+  /** This moment: whatever is recorded of the account by now. */
+  asOf(accountId: AccountId): Promise<AsOf>;
   /** The account's entries before one, newest first. */
   listEntries(
     accountId: AccountId,
@@ -68,7 +68,7 @@ export class AuditLog {
     cursor: string | null,
     limit: number,
   ): Promise<AuditPage> {
-    const { asOf, entry } = await this.#start(cursor);
+    const { asOf, entry } = await this.#start(accountId, cursor);
     const entries = await this.#reader.listEntries(accountId, filter, entry, asOf, limit + 1);
     const page = entries.slice(0, limit);
     const last = entries.length > limit ? page.at(-1) : undefined;
@@ -87,7 +87,7 @@ export class AuditLog {
     filter: EntryFilter,
     cursor: string | null,
   ): Promise<AsyncIterable<string>> {
-    const { asOf, entry } = await this.#start(cursor);
+    const { asOf, entry } = await this.#start(accountId, cursor);
     return this.#lines(accountId, format, filter, entry, asOf);
   }
 
@@ -113,9 +113,12 @@ export class AuditLog {
     }
   }
 
-  async #start(cursor: string | null): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
+  async #start(
+    accountId: AccountId,
+    cursor: string | null,
+  ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
     if (cursor !== null) return readCursor(cursor);
     await this.#recorder.flushed();
-    return { asOf: await this.#reader.asOf(), entry: null };
+    return { asOf: await this.#reader.asOf(accountId), entry: null };
   }
 }

@@ -1,8 +1,11 @@
 import { Failure } from "../errors/failure.ts";
 import type { EntryId } from "./entry.ts";
 
-/** What was recorded at some moment: later entries are not part of what is read by it. */
-export type AsOf = string & { readonly __id: "as-of" };
+/**
+ * What was recorded at some moment: the number of the account's last batch by then. Later entries are not part of what is
+ * read by it.
+ */
+export type AsOf = bigint & { readonly __id: "as-of" };
 
 /** Where reading goes on: after an entry, in what was recorded when it began. */
 export interface Cursor {
@@ -10,9 +13,8 @@ export interface Cursor {
   readonly entry: EntryId;
 }
 
-// PostgreSQL's text of a snapshot (pg_snapshot), and a UUIDv7.
-const CURSOR =
-  /^(\d{1,20}:\d{1,20}:[\d,]{0,20000})~([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+// A batch's number, and a UUIDv7.
+const CURSOR = /^(\d{1,18})~([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
 export function cursorText({ asOf, entry }: Cursor): string {
   return `${asOf}~${entry}`;
@@ -21,7 +23,8 @@ export function cursorText({ asOf, entry }: Cursor): string {
 /** @throws {Failure} `invalid_request` when it is none of ours. */
 export function readCursor(text: string): Cursor {
   const [, asOf, entry] = CURSOR.exec(text) ?? [];
-  if (asOf !== undefined && entry !== undefined) return { asOf: asOf as AsOf, entry: entry as EntryId };
+  if (asOf !== undefined && entry !== undefined)
+    return { asOf: BigInt(asOf) as AsOf, entry: entry as EntryId };
   throw new Failure(
     "invalid_request",
     "The cursor is not valid. Pass one that the service has given you, as it was.",

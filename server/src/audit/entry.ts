@@ -2,8 +2,15 @@ import type { AccountId } from "../accounts/account.ts";
 import type { ErrorCode } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
 
-/** How a request ended. */
-export type EndReason = "stop" | "client_gone" | "upstream_error" | "timeout" | "shutdown" | "refused";
+/** How a request ended. `node_lost`: with the process that was answering it, so it is not known what it came to. */
+export type EndReason =
+  | "stop"
+  | "client_gone"
+  | "upstream_error"
+  | "timeout"
+  | "shutdown"
+  | "refused"
+  | "node_lost";
 /** Where an entry's token counts come from. */
 export type UsageSource = "upstream" | "estimated" | "none";
 

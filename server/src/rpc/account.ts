@@ -26,6 +26,8 @@ export function accountRouter({ accounts, accountAdmin, ipRules, plans }: Accoun
       const account = await get(ctx.accountId);
       return {
         ...account,
+        /** `null`: audit entries are kept for ever. */
+        auditRetentionDays: plans[account.plan].auditRetentionDays,
         keyLimit: ACTIVE_KEY_LIMITS[account.plan],
         /** What bears on requests: the account's own, or its plan's. */
         limitsInForce: limitsOf(plans, account),

@@ -1,14 +1,24 @@
+import { tracked } from "@trpc/server";
 import { z } from "zod";
+import { RefusedCaller } from "../access/access.ts";
+import type { AuditChain } from "../audit/audit-chain.ts";
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
+import type { AuditTail } from "../audit/audit-tail.ts";
+import type { AsOf } from "../audit/cursor.ts";
 import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
-import { accountReader, router } from "./trpc.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
+import { accountReader, router, toTrpcError } from "./trpc.ts";
 
 export interface AuditServices {
   readonly auditLog: AuditLog;
+  readonly auditChain: AuditChain;
+  readonly auditTail: AuditTail;
 }
 
-export function auditRouter({ auditLog }: AuditServices) {
+const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) {
   return router({
     list: accountReader
       .input(
@@ -26,6 +36,56 @@ export function auditRouter({ auditLog }: AuditServices) {
         const page = await auditLog.list(ctx.accountId, filterOf(input), input.cursor ?? null, input.limit);
         return { entries: page.entries.map(publicView), nextCursor: page.nextCursor };
       }),
+    /**
+     * What is recorded from now on, or after `lastEventId`: at most some hundred entries at a time, `skipped` tells how
+     * many more there were. Ends when whoever follows may not read the account any more.
+     */
+    tail: accountReader
+      .input(z.strictObject({ ...filterInput, lastEventId: z.string().optional() }).default({}))
+      .subscription(async function* ({ ctx, input, signal }) {
+        const ended = signal ?? new AbortController().signal;
+        const after = input.lastEventId === undefined ? null : readEventId(input.lastEventId);
+        try {
+          for await (const news of auditTail.follow(ctx.accountId, filterOf(input), after, ended)) {
+            await ctx.requireSameCaller();
+            if (news === null) continue;
+            const { upTo, entries, skipped } = news;
+            if (entries.length > 0) {
+              yield tracked(String(upTo), { entries: entries.map(publicView), skipped });
+            }
+          }
+        } catch (thrown) {
+          throw toTrpcError(thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown));
+        }
+      }),
+    /**
+     * Whether entries were changed, removed or added after they were recorded: some hundred thousand a call, `next` is
+     * where to go on.
+     */
+    verify: accountReader
+      .input(
+        z
+          .strictObject({
+            after: batchNumber.optional(),
+            expected: z
+              .strictObject({
+                batch: batchNumber.min(1),
+                digest: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 digest in hexadecimal"),
+              })
+              .optional(),
+          })
+          .default({}),
+      )
+      .query(({ ctx, input }) =>
+        auditChain.verify(ctx.accountId, input.after ?? null, input.expected ?? null),
+      ),
+  });
+}
+
+function readEventId(text: string): AsOf {
+  if (/^\d{1,18}$/.test(text)) return BigInt(text) as AsOf;
+  throw new Failure("invalid_request", "lastEventId: must be that of an event of this subscription", {
+    param: "lastEventId",
   });
 }
 

@@ -45,6 +45,22 @@ export async function callerOf(
 }
 
 /**
+ * For calls that go on for long: that what the caller came with still opens what it did.
+ *
+ * @throws {Failure | RefusedCaller} when it does not, or when that can't be told.
+ */
+export async function requireSameCaller(
+  parts: CallerParts,
+  caller: RpcCaller,
+  request: Request,
+  sessionToken: string | null,
+  visit: Visit,
+): Promise<void> {
+  const { kind } = await callerOf(parts, request, sessionToken, visit);
+  if (kind !== caller.kind) throw new Failure("not_signed_in", "Sign in again.");
+}
+
+/**
  * The account that a management token may act for.
  *
  * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.

@@ -7,7 +7,7 @@ import { type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { type CallerParts, callerOf } from "./caller.ts";
+import { type CallerParts, callerOf, requireSameCaller } from "./caller.ts";
 import { recordKeyUse } from "./key-use.ts";
 import type { AppRouter } from "./router.ts";
 import { requireSameOrigin } from "./same-origin.ts";
@@ -49,6 +49,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
         requestId,
         caller,
         visit,
+        requireSameCaller: () => requireSameCaller(parts, caller, request, cookie.read(request), visit),
         sessionCookie: {
           set: (session) => void setCookies.push(cookie.keep(session)),
           clear: () => void setCookies.push(cookie.forget()),

@@ -14,6 +14,8 @@ export interface RpcContext {
   readonly requestId: string;
   readonly caller: RpcCaller;
   readonly visit: Visit;
+  /** For calls that go on for long. @throws when what the caller came with does not open any more what it did. */
+  readonly requireSameCaller: () => Promise<void>;
   readonly sessionCookie: {
     set(session: Session): void;
     clear(): void;
@@ -76,6 +78,8 @@ export function failureOf(error: TRPCError): Failure {
 
 const t = initTRPC.context<RpcContext>().create({
   transformer: superjson,
+  // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
+  sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
   // Outside development: stack traces never go to a client.
   isDev: false,
   errorFormatter: ({ shape, error, ctx }) => {

@@ -22,12 +22,13 @@ const terms = z.strictObject({
   tokensPerMinute: limit,
   concurrentRequests: limit,
   startingCreditsUsd: usd,
+  auditRetentionDays: z.number().int().min(1).max(36_500).nullable().optional(),
 });
 const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), enterprise: terms.optional() });
 
 /**
  * The plans as configured, JSON or the name of a file with it; what it does not name is built in. `null` for a limit:
- * there is none.
+ * there is none; for a time: it never ends.
  *
  * @throws {ConfigError | StartupFailure} naming all that is wrong with it.
  */
@@ -42,7 +43,7 @@ export async function openPlans(configured: string | null): Promise<Plans> {
     );
   }
   const entries = PLANS.map((plan) => {
-    const { limits, startingCreditsNanoUsd } = BUILT_IN_PLANS[plan];
+    const { limits, startingCreditsNanoUsd, auditRetentionDays } = BUILT_IN_PLANS[plan];
     const own = parsed.data[plan];
     const pick = (name: keyof typeof limits) => (own?.[name] === undefined ? limits[name] : own[name]);
     return [
@@ -54,6 +55,8 @@ export async function openPlans(configured: string | null): Promise<Plans> {
           concurrentRequests: pick("concurrentRequests"),
         },
         startingCreditsNanoUsd: own?.startingCreditsUsd ?? startingCreditsNanoUsd,
+        auditRetentionDays:
+          own?.auditRetentionDays === undefined ? auditRetentionDays : own.auditRetentionDays,
       },
     ] as const;
   });

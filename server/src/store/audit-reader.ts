@@ -1,5 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { EntryReader, ExportedLines, ExportFormat } from "../audit/audit-log.ts";
+import type { TailReader } from "../audit/audit-tail.ts";
 import type { AsOf } from "../audit/cursor.ts";
 import {
   type EndReason,
@@ -38,17 +39,17 @@ interface EntryRow {
 }
 
 /** Audit entries as they are read from Postgres. */
-export class PostgresAuditReader implements EntryReader {
+export class PostgresAuditReader implements EntryReader, TailReader {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  async asOf(): Promise<AsOf> {
-    const [row] = await this.#database<{ as_of: AsOf }[]>`select pg_current_snapshot()::text as as_of`;
-    if (row === undefined) throw new Error("the database has no snapshot");
-    return row.as_of;
+  async asOf(accountId: AccountId): Promise<AsOf> {
+    const [row] = await this.#database<{ batches: AsOf }[]>`
+      select batches from audit_chains where account_id = ${accountId}`;
+    return row?.batches ?? (0n as AsOf);
   }
 
   async listEntries(
@@ -61,11 +62,7 @@ export class PostgresAuditReader implements EntryReader {
     const sql = this.#database;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
-      select entries.id, entries.account_id, entries.key, entries.key_id, keys.name as key_name, entries.at,
-             entries.endpoint, entries.model, entries.upstream, entries.status, entries.error_code,
-             entries.end_reason, entries.usage_source, entries.prompt_tokens, entries.completion_tokens,
-             entries.cached_tokens, entries.cost_nano_usd, entries.latency_ms, entries.time_to_first_token_ms,
-             host(entries.source_ip) as source_ip, entries.would_refuse
+      select ${entryColumns(sql)}
       from audit_entries entries
       join keys on keys.id = entries.key
       where ${matching(sql, accountId, filter, asOf)}
@@ -73,6 +70,34 @@ export class PostgresAuditReader implements EntryReader {
       order by entries.id desc
       limit ${limit}`;
     return rows.map(entryOf);
+  }
+
+  async heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>> {
+    const sql = this.#database;
+    const rows = await sql<{ account_id: AccountId; batches: AsOf }[]>`
+      select account_id, batches from audit_chains
+      where account_id in (select value::uuid from jsonb_array_elements_text(${sql.json([...accountIds])}))`;
+    return new Map(rows.map((row) => [row.account_id, row.batches]));
+  }
+
+  async listRecorded(
+    accountId: AccountId,
+    filter: EntryFilter,
+    after: AsOf,
+    upTo: AsOf,
+    limit: number,
+  ): Promise<{ readonly entries: readonly ListedEntry[]; readonly skipped: number }> {
+    const sql = this.#database;
+    // Uses audit_entries_by_batch.
+    const rows = await sql<(EntryRow & { total: bigint })[]>`
+      select ${entryColumns(sql)}, count(*) over () as total
+      from audit_entries entries
+      join keys on keys.id = entries.key
+      where ${matching(sql, accountId, filter, upTo)} and entries.batch > ${after}
+      order by entries.batch desc, entries.id desc
+      limit ${limit}`;
+    const total = Number(rows[0]?.total ?? 0n);
+    return { entries: rows.map(entryOf).reverse(), skipped: total - rows.length };
   }
 
   async exportEntries(
@@ -90,6 +115,7 @@ export class PostgresAuditReader implements EntryReader {
         select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
         from audit_entries entries
         join keys on keys.id = entries.key
+        ${format === "csv" ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
         where ${matching(sql, accountId, filter, asOf)}
           ${after === null ? sql`` : sql`and entries.id > ${after}`}
         order by entries.id
@@ -102,11 +128,19 @@ export class PostgresAuditReader implements EntryReader {
   }
 }
 
+function entryColumns(sql: Database) {
+  return sql`
+    entries.id, entries.account_id, entries.key, entries.key_id, keys.name as key_name, entries.at, entries.endpoint,
+    entries.model, entries.upstream, entries.status, entries.error_code, entries.end_reason, entries.usage_source,
+    entries.prompt_tokens, entries.completion_tokens, entries.cached_tokens, entries.cost_nano_usd, entries.latency_ms,
+    entries.time_to_first_token_ms, host(entries.source_ip) as source_ip, entries.would_refuse`;
+}
+
 function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
   const { from, to, key, model, status, errorCode, source } = filter;
   return sql`
     entries.account_id = ${accountId}
-    and pg_visible_in_snapshot(entries.recorded_in, ${asOf}::pg_snapshot)
+    and entries.batch <= ${asOf}
     ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
     ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}
     ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
@@ -139,6 +173,7 @@ function jsonFields(sql: Database, asOf: AsOf) {
     entries.time_to_first_token_ms,
     host(entries.source_ip) as source_ip,
     entries.would_refuse,
+    json_build_object('batch', batch.batch, 'entries', batch.entries, 'digest', encode(batch.digest, 'hex')) as chain,
     ${`${asOf}~`}::text || entries.id as cursor`;
 }
 

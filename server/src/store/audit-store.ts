@@ -1,7 +1,8 @@
+import type postgres from "postgres";
 import { v7 as uuidv7 } from "uuid";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { EntrySink } from "../audit/recorder.ts";
-import type { Database } from "./database.ts";
+import { type Database, inTransaction, type Transaction } from "./database.ts";
 
 /** Audit entries as they are written to Postgres, with all that is counted of them. */
 export class PostgresAudit implements EntrySink {
@@ -38,9 +39,21 @@ export class PostgresAudit implements EntrySink {
       would_refuse: entry.wouldRefuse,
     }));
     // One parameter for the whole batch: 50,000 rows a second where an insert for each row makes a few thousand.
+    // The accounts' chains are locked first, in order, and until the end: batches of an account are committed in the order
+    // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
     // What keys are used for is counted from the rows that were inserted, so a replayed batch counts once; keys in
     // order, so that two nodes' batches wait for each other instead of locking each other out.
-    const sql = this.#database;
+    await inTransaction(this.#database, async (sql) => {
+      await sql`
+        insert into audit_chains as chain (account_id)
+        select account_id from jsonb_to_recordset(${sql.json(accountsOf(entries))}) as row (account_id uuid)
+        order by account_id
+        on conflict (account_id) do update set batches = chain.batches`;
+      await this.#insert(sql, entries, rows);
+    });
+  }
+
+  async #insert(sql: Transaction, entries: readonly AuditEntry[], rows: postgres.JSONValue): Promise<void> {
     const sums = sql`
       count(*), count(*) filter (where status >= 400), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens),
       sum(cost_nano_usd)`;
@@ -53,25 +66,38 @@ export class PostgresAudit implements EntrySink {
       cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd`;
     await sql`
       with inserted as (
-        insert into audit_entries (
+        insert into audit_entries as entry (
           id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
           prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
-          would_refuse
+          would_refuse, batch
         )
         select
-          id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
+          id, row.account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
           prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
-          would_refuse
+          would_refuse, chain.batches + 1
         from jsonb_to_recordset(${sql.json(rows)}) as row (
           id uuid, account_id uuid, key uuid, key_id text, at timestamptz, endpoint text, model text, upstream text,
           status integer, error_code text, end_reason text, usage_source text, prompt_tokens bigint,
           completion_tokens bigint, cached_tokens bigint, cost_nano_usd bigint, latency_ms integer,
           time_to_first_token_ms integer, source_ip inet, would_refuse text
         )
+        join audit_chains chain on chain.account_id = row.account_id
         on conflict (id) do nothing
-        returning id, account_id, key, at, source_ip, coalesce(model, '') as model, status,
+        returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip, coalesce(model, '') as model, status,
           coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
           coalesce(cached_tokens, 0) as cached_tokens, cost_nano_usd
+      ),
+      batches as (
+        insert into audit_batches (account_id, batch, entries, newest, digest)
+        select inserted.account_id, batch, count(*), (array_agg(id order by id desc))[1],
+               sha256(coalesce(chain.digest, '') || sha256(string_agg(inserted.digest, ''::bytea order by id)))
+        from inserted join audit_chains chain on chain.account_id = inserted.account_id
+        group by inserted.account_id, batch, chain.digest
+        returning account_id, batch, digest
+      ),
+      chained as (
+        update audit_chains set batches = batches.batch, digest = batches.digest
+        from batches where audit_chains.account_id = batches.account_id
       ),
       used as (
         insert into key_usage (key, requests, last_used_at, last_used_ip)
@@ -132,6 +158,12 @@ export class PostgresAudit implements EntrySink {
       from debited
       where credit_reservations.account_id = debited.id and credit_reservations.node_id = ${this.#nodeId}`;
   }
+}
+
+function accountsOf(entries: readonly AuditEntry[]): { readonly account_id: string }[] {
+  return [...new Set(entries.map(({ accountId }) => accountId))].map((accountId) => ({
+    account_id: accountId,
+  }));
 }
 
 /** An id for the ledger's row of each account in a batch. */

@@ -1,0 +1,233 @@
+import type { ExportedAuditEntry } from "../contract/audit.ts";
+
+/** What is wrong with an export, and where. */
+export interface ExportProblem {
+  /**
+   * - `changed`: a batch's entries are not those that were recorded.
+   * - `entries_missing`: entries of a batch are not there. So they are where an export was filtered.
+   * - `batches_missing`: batches before or between those that are there are not.
+   * - `out_of_order`: a line stands before an older one, or twice.
+   * - `unreadable`: a line is no entry with its place in the chain.
+   * - `digest_differs`: the chain is another than the one it is compared with.
+   */
+  readonly problem:
+    | "changed"
+    | "entries_missing"
+    | "batches_missing"
+    | "out_of_order"
+    | "unreadable"
+    | "digest_differs";
+  /** `null`: of no particular one. */
+  readonly batch: number | null;
+  /** From 1 up; `null`: of no particular one. */
+  readonly line: number | null;
+}
+
+/** A place in an account's chain of batches, such as `audit.verify` and this function tell. */
+export interface ChainPoint {
+  readonly batch: number;
+  /** SHA-256, in hexadecimal. */
+  readonly digest: string;
+}
+
+export interface ExportVerification {
+  /** Whether the export is what was recorded, whole from the first batch to the last. */
+  readonly ok: boolean;
+  readonly entries: number;
+  readonly batches: number;
+  readonly first: number | null;
+  /** The last one. To be noted down: a later export must run through it. */
+  readonly head: ChainPoint | null;
+  /** The first hundred. */
+  readonly problems: readonly ExportProblem[];
+}
+
+export interface VerifyExportOptions {
+  /** A point that was noted down earlier. Without one, a chain that was computed anew looks like the one it replaced. */
+  readonly expected?: ChainPoint | undefined;
+  /**
+   * How many batches had become too old to be kept, as `audit.verify` tells. Default 0: the export must begin with the
+   * first there was. The oldest one that is left is then verified only by those after it.
+   */
+  readonly removedBatches?: number | undefined;
+}
+
+/** What an entry's digest covers, in this order, a field a line. */
+const COVERED = [
+  "id",
+  "timestamp",
+  "key_id",
+  "endpoint",
+  "model",
+  "upstream",
+  "status",
+  "error_code",
+  "end_reason",
+  "usage_source",
+  "prompt_tokens",
+  "completion_tokens",
+  "cached_tokens",
+  "cost_nano_usd",
+  "latency_ms",
+  "time_to_first_token_ms",
+  "source_ip",
+  "would_refuse",
+] as const satisfies readonly (keyof ExportedAuditEntry)[];
+
+const MOST_PROBLEMS = 100;
+const DIGEST_BYTES = 32;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+interface OpenBatch {
+  readonly entries: number;
+  readonly digest: string;
+  readonly digests: Promise<ArrayBuffer>[];
+}
+
+/**
+ * Verifies an export of the audit log (NDJSON) without asking the service: finds entries that were changed, removed, added or
+ * put into another order since they were recorded. The export must be whole: not filtered, and from its beginning.
+ * Memory holds the batches that are not complete yet, not the export.
+ *
+ * @param lines the export's lines, without their ends; empty ones are passed over.
+ */
+export async function verifyAuditExport(
+  lines: AsyncIterable<string> | Iterable<string>,
+  { expected, removedBatches = 0 }: VerifyExportOptions = {},
+): Promise<ExportVerification> {
+  const chain = new ChainCheck(expected ?? null, removedBatches);
+  let line = 0;
+  for await (const text of lines) {
+    line++;
+    if (text.trim() !== "") await chain.add(text, line);
+  }
+  return chain.end();
+}
+
+class ChainCheck {
+  readonly #expected: ChainPoint | null;
+  readonly #removedBatches: number;
+  readonly #open = new Map<number, OpenBatch>();
+  /** Digests of batches that are complete, for as long as a neighbour is not. */
+  readonly #contents = new Map<number, Uint8Array>();
+  readonly #digests = new Map<number, string>();
+  readonly #problems: ExportProblem[] = [];
+  #lastId = "";
+  #entries = 0;
+  #batches = 0;
+  #first: number | null = null;
+  #head: ChainPoint | null = null;
+  #expectedSeen = false;
+
+  constructor(expected: ChainPoint | null, removedBatches: number) {
+    this.#expected = expected;
+    this.#removedBatches = removedBatches;
+  }
+
+  async add(text: string, line: number): Promise<void> {
+    const entry = readLine(text);
+    if (entry === null) return this.#note("unreadable", null, line);
+    const { batch, entries, digest } = entry.chain;
+    if (entry.id <= this.#lastId) this.#note("out_of_order", batch, line);
+    this.#lastId = entry.id;
+    this.#entries++;
+    let open = this.#open.get(batch);
+    if (open === undefined) {
+      if (this.#digests.has(batch)) return this.#note("changed", batch, line);
+      open = this.#begin(batch, { entries, digest, digests: [] });
+    }
+    if (open.digest !== digest || open.entries !== entries) this.#note("changed", batch, line);
+    open.digests.push(digestOf(coveredText(entry)));
+    if (open.digests.length === open.entries) await this.#complete(batch, open);
+  }
+
+  async end(): Promise<ExportVerification> {
+    for (const batch of this.#open.keys()) this.#note("entries_missing", batch, null);
+    if (this.#head !== null) {
+      const recorded = this.#head.batch - this.#removedBatches;
+      if (recorded !== this.#batches || this.#first !== this.#removedBatches + 1) {
+        this.#note("batches_missing", null, null);
+      }
+    }
+    if (this.#expected !== null && !this.#expectedSeen) {
+      this.#note("digest_differs", this.#expected.batch, null);
+    }
+    return {
+      ok: this.#problems.length === 0,
+      entries: this.#entries,
+      batches: this.#batches,
+      first: this.#first,
+      head: this.#head,
+      problems: this.#problems,
+    };
+  }
+
+  #begin(batch: number, open: OpenBatch): OpenBatch {
+    this.#open.set(batch, open);
+    this.#batches++;
+    if (this.#first === null || batch < this.#first) this.#first = batch;
+    if (this.#head === null || batch > this.#head.batch) this.#head = { batch, digest: open.digest };
+    if (this.#expected?.batch === batch && this.#expected.digest === open.digest) this.#expectedSeen = true;
+    return open;
+  }
+
+  async #complete(batch: number, open: OpenBatch): Promise<void> {
+    this.#open.delete(batch);
+    const parts = await Promise.all(open.digests);
+    const content = new Uint8Array(parts.length * DIGEST_BYTES);
+    for (const [index, part] of parts.entries()) content.set(new Uint8Array(part), index * DIGEST_BYTES);
+    this.#contents.set(batch, new Uint8Array(await crypto.subtle.digest("SHA-256", content)));
+    this.#digests.set(batch, open.digest);
+    await this.#link(batch);
+    await this.#link(batch + 1);
+  }
+
+  /** Checks a batch's digest against its content and the digest before it, once both are there. */
+  async #link(batch: number): Promise<void> {
+    const content = this.#contents.get(batch);
+    const previous = batch === 1 ? "" : this.#digests.get(batch - 1);
+    if (content === undefined || previous === undefined) return;
+    const before = bytesOfHex(previous);
+    const linked = new Uint8Array(before.length + content.length);
+    linked.set(before);
+    linked.set(content, before.length);
+    const digest = hexOf(await crypto.subtle.digest("SHA-256", linked));
+    if (digest !== this.#digests.get(batch)) this.#note("changed", batch, null);
+    // The batch after it may still be open: it needs this one's digest, and nobody needs the one before.
+    this.#contents.delete(batch);
+    this.#digests.delete(batch - 1);
+  }
+
+  #note(problem: ExportProblem["problem"], batch: number | null, line: number | null): void {
+    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ problem, batch, line });
+  }
+}
+
+function readLine(text: string): ExportedAuditEntry | null {
+  try {
+    const entry = JSON.parse(text) as ExportedAuditEntry;
+    const { batch, entries, digest } = entry.chain;
+    const isWhole =
+      typeof entry.id === "string" && Number.isSafeInteger(batch) && Number.isSafeInteger(entries);
+    return isWhole && DIGEST.test(digest) ? entry : null;
+  } catch {
+    // The caller says which line it was.
+    return null;
+  }
+}
+
+function coveredText(entry: ExportedAuditEntry): string {
+  return COVERED.map((field) => String(entry[field] ?? "")).join("\n");
+}
+
+function digestOf(text: string): Promise<ArrayBuffer> {
+  return crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+}
+
+function hexOf(bytes: ArrayBuffer): string {
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function bytesOfHex(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}

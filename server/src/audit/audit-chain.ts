@@ -1,0 +1,110 @@
+import type { AccountId } from "../accounts/account.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
+export interface ChainPoint {
+  /** From 1 up. */
+  readonly batch: number;
+  /** SHA-256, in hexadecimal. */
+  readonly digest: string;
+}
+
+export interface ChainProblem {
+  readonly batch: number;
+  /**
+   * `changed`: its entries are not those that were recorded; `entries_missing`, `entries_added`: nor is their number.
+   * `batch_missing`: the batch itself is gone. `digest_differs`: the chain is another than the one it is compared with.
+   */
+  readonly problem: "changed" | "entries_missing" | "entries_added" | "batch_missing" | "digest_differs";
+  readonly recordedEntries: number | null;
+  readonly foundEntries: number;
+}
+
+export interface ChainReport {
+  /** How far the chain has come. `null`: nothing has been recorded. */
+  readonly head: ChainPoint | null;
+  /** Batches up to this one were removed when they were as old as the plan keeps them. */
+  readonly removedBatches: number;
+  /** What has been verified by this call. */
+  readonly batches: number;
+  readonly entries: number;
+  readonly problems: readonly ChainProblem[];
+  /** To be passed as `after` to verify the rest; `null` when all has been. */
+  readonly next: number | null;
+}
+
+/** An account's chain in the store. */
+export interface ChainReader {
+  readHead(accountId: AccountId): Promise<ChainHead>;
+  /** The last batch of a stretch after `after` that can be verified at once, and how many entries that is. */
+  stretch(
+    accountId: AccountId,
+    after: number,
+    mostEntries: number,
+  ): Promise<{ last: number; entries: number }>;
+  /** What in the batches after `after` up to `last` is not as it was recorded. */
+  findProblems(accountId: AccountId, after: number, last: number): Promise<readonly ChainProblem[]>;
+  /** Of a batch; `null` when there is none. */
+  readDigest(accountId: AccountId, batch: number): Promise<string | null>;
+}
+
+export interface ChainHead {
+  readonly head: ChainPoint | null;
+  readonly removedBatches: number;
+}
+
+const VERIFIED_AT_ONCE = 100_000;
+
+/**
+ * Finds what was changed, removed or put into an account's entries after they were recorded: each batch's digest covers its
+ * entries and the digest before it. Whoever can write to the database can also compute a new chain from the changed
+ * place on; that shows against a point that was noted down before.
+ */
+export class AuditChain {
+  readonly #reader: ChainReader;
+  readonly #recorder: Recorder;
+
+  constructor(reader: ChainReader, recorder: Recorder) {
+    this.#reader = reader;
+    this.#recorder = recorder;
+  }
+
+  /**
+   * Verifies a stretch of the chain, some hundred thousand entries at a time.
+   *
+   * @param after the batch after which to begin; `null`: with the oldest there is.
+   * @param expected a point that was noted down: the chain must still run through it.
+   */
+  async verify(
+    accountId: AccountId,
+    after: number | null,
+    expected: ChainPoint | null,
+  ): Promise<ChainReport> {
+    await this.#recorder.flushed();
+    const { head, removedBatches } = await this.#reader.readHead(accountId);
+    const problems: ChainProblem[] = [];
+    if (expected !== null && expected.batch > removedBatches) {
+      const digest = await this.#reader.readDigest(accountId, expected.batch);
+      if (digest !== expected.digest) {
+        const { batch } = expected;
+        problems.push({ batch, problem: "digest_differs", recordedEntries: null, foundEntries: 0 });
+      }
+    }
+    const start = Math.max(after ?? 0, removedBatches);
+    if (head === null || start >= head.batch) {
+      return { head, removedBatches, batches: 0, entries: 0, problems, next: null };
+    }
+    const { last, entries } = await this.#reader.stretch(accountId, start, VERIFIED_AT_ONCE);
+    // Where batches are missing at the end, the chain's head tells that there were some.
+    const end = last <= start ? head.batch : Math.min(last, head.batch);
+    problems.push(...(await this.#reader.findProblems(accountId, start, end)));
+    return {
+      head,
+      removedBatches,
+      batches: end - start,
+      entries,
+      problems,
+      next: end < head.batch ? end : null,
+    };
+  }
+}

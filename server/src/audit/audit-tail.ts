@@ -1,0 +1,163 @@
+import type { AccountId } from "../accounts/account.ts";
+import { Failure } from "../errors/failure.ts";
+import type { AsOf } from "./cursor.ts";
+import type { ListedEntry } from "./entry.ts";
+import type { EntryFilter } from "./filter.ts";
+
+/** What following the audit log needs of the store. */
+export interface TailReader {
+  /** The last batch of each account that has one. */
+  heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>>;
+  /** The newest matching entries of the batches after one up to another, in the order of their recording. */
+  listRecorded(
+    accountId: AccountId,
+    filter: EntryFilter,
+    after: AsOf,
+    upTo: AsOf,
+    limit: number,
+  ): Promise<{ readonly entries: readonly ListedEntry[]; readonly skipped: number }>;
+}
+
+/** What has been recorded since the news before. */
+export interface TailNews {
+  /** To be passed to go on after this. */
+  readonly upTo: AsOf;
+  /** In the order of their recording. */
+  readonly entries: readonly ListedEntry[];
+  /** How many more there were: nobody reads thousands a second. */
+  readonly skipped: number;
+}
+
+/** Nothing new for a while. */
+export type Quiet = null;
+
+const LOOK_EVERY_MS = 1_000;
+/** So that a thousand batches a second are not as many looks. */
+const LOOK_AT_MOST_EVERY_MS = 100;
+const QUIET_MS = 5_000;
+const ENTRIES_AT_ONCE = 200;
+const MOST_FOLLOWERS = 2_000;
+const MOST_FOLLOWERS_OF_ACCOUNT = 50;
+
+interface Follower {
+  readonly accountId: AccountId;
+  head: AsOf;
+  wake: () => void;
+}
+
+/**
+ * Tells whoever follows an account's audit log what is recorded, by whichever node. One look at the database a second, or
+ * when this node has recorded something, serves all followers.
+ */
+export class AuditTail {
+  readonly #reader: TailReader;
+  readonly #followers = new Set<Follower>();
+  #looking: Promise<void> | null = null;
+  #lookNow: () => void = () => {};
+  #closed = false;
+
+  constructor(reader: TailReader) {
+    this.#reader = reader;
+  }
+
+  /** To be told when this node has recorded entries. */
+  recorded(): void {
+    this.#lookNow();
+  }
+
+  /** Ends all following. */
+  close(): void {
+    this.#closed = true;
+    for (const follower of this.#followers) follower.wake();
+    this.#lookNow();
+  }
+
+  /**
+   * News of an account's log until `signal` is aborted; {@link Quiet} after a while without any, for the caller to see
+   * whether it may still be told.
+   *
+   * @param after where an earlier following has ended; `null`: only what is recorded from now on.
+   * @throws {Failure} `too_many_concurrent_requests` when too many follow already.
+   */
+  async *follow(
+    accountId: AccountId,
+    filter: EntryFilter,
+    after: AsOf | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<TailNews | Quiet> {
+    this.#requireRoom(accountId);
+    const follower: Follower = { accountId, head: after ?? (0n as AsOf), wake: () => {} };
+    const stop = () => follower.wake();
+    signal.addEventListener("abort", stop);
+    this.#followers.add(follower);
+    try {
+      const head = (await this.#reader.heads([accountId])).get(accountId) ?? (0n as AsOf);
+      let seen = after !== null && after < head ? after : head;
+      follower.head = head;
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+      while (!signal.aborted && !this.#closed) {
+        const upTo = follower.head;
+        if (upTo > seen) {
+          const news = await this.#reader.listRecorded(accountId, filter, seen, upTo, ENTRIES_AT_ONCE);
+          seen = upTo;
+          yield { upTo, ...news };
+        } else if (!(await woken(follower, QUIET_MS))) {
+          yield null;
+        }
+      }
+    } finally {
+      this.#followers.delete(follower);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  #requireRoom(accountId: AccountId): void {
+    const ofAccount = [...this.#followers].filter((follower) => follower.accountId === accountId).length;
+    if (this.#followers.size < MOST_FOLLOWERS && ofAccount < MOST_FOLLOWERS_OF_ACCOUNT) return;
+    throw new Failure(
+      "too_many_concurrent_requests",
+      "Too many follow the audit log already. Close some of them, or read it page by page.",
+      { retryAfterMs: 5_000 },
+    );
+  }
+
+  async #look(): Promise<void> {
+    while (this.#followers.size > 0 && !this.#closed) {
+      await this.#pause();
+      const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
+      // While the database is away there is no news.
+      const heads = await this.#reader.heads(accounts).catch(() => new Map<AccountId, AsOf>());
+      for (const follower of this.#followers) {
+        const head = heads.get(follower.accountId);
+        if (head === undefined || head <= follower.head) continue;
+        follower.head = head;
+        follower.wake();
+      }
+    }
+  }
+
+  async #pause(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AT_MOST_EVERY_MS));
+    if (this.#closed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LOOK_EVERY_MS - LOOK_AT_MOST_EVERY_MS);
+      this.#lookNow = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Whether a follower was woken within a time. */
+function woken(follower: Follower, withinMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), withinMs);
+    follower.wake = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+  });
+}

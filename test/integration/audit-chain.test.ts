@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp } from "../fixtures/user.ts";
+
+let service: Service;
+let sql: ServiceDatabase;
+
+beforeAll(async () => {
+  service = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  sql = await openDatabaseOf(service);
+});
+
+afterAll(async () => {
+  await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+});
+
+interface RecordedOwner extends Owner {
+  readonly accountId: string;
+  readonly headers: Record<string, string>;
+}
+
+/** An account with many entries of all kinds, in many batches. */
+async function ownerWithEntries(): Promise<RecordedOwner> {
+  const owner = await signUp(service.baseUrl);
+  const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+  const { token } = await owner.trpc.tokens.create.mutate({ name: "reader" });
+  const { id } = await owner.trpc.account.get.query();
+  const models = ["sandbox/echo", "sandbox/lorem", "no/such/модель", "sandbox/echo"];
+  const sources = ["192.0.2.1", "2001:DB8:0:0::7", "::ffff:192.0.2.9", "nonsense"];
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(
+      models.map(async (model, index) => {
+        const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${key}`,
+            "content-type": "application/json",
+            "x-forwarded-for": sources[index] ?? "",
+          },
+          body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], stream: index === 3 }),
+        });
+        await response.arrayBuffer();
+      }),
+    );
+  }
+  return { ...owner, accountId: id, headers: { authorization: `Bearer ${token}` } };
+}
+
+async function exportedLines(owner: RecordedOwner, query = ""): Promise<string[]> {
+  const response = await fetch(`${service.baseUrl}/v1/audit/export?${query}`, { headers: owner.headers });
+  return (await response.text()).trimEnd().split("\n");
+}
+
+describe("an account's entries", () => {
+  it("are found to be as they were recorded, online and offline", async () => {
+    const owner = await ownerWithEntries();
+    const report = await owner.trpc.audit.verify.query();
+    expect(report).toMatchObject({ entries: 20, problems: [], next: null, removedBatches: 0 });
+    const offline = await verifyAuditExport(await exportedLines(owner));
+    expect(offline).toMatchObject({ ok: true, entries: 20, first: 1, problems: [] });
+    expect(offline.head).toEqual(report.head);
+    expect(offline.batches).toBe(report.head?.batch);
+  });
+
+  const tampering: Record<string, (accountId: string) => Promise<unknown>> = {
+    "a changed model": (id) =>
+      sql`update audit_entries set model = 'sandbox/lorem' where id = (
+            select id from audit_entries where account_id = ${id} and model = 'sandbox/echo' order by id offset 3 limit 1)`,
+    "a changed source address": (id) =>
+      sql`update audit_entries set source_ip = '192.0.2.77' where id = (
+            select id from audit_entries where account_id = ${id} order by id offset 5 limit 1)`,
+    "a changed cost": (id) =>
+      sql`update audit_entries set cost_nano_usd = cost_nano_usd + 1 where id = (
+            select id from audit_entries where account_id = ${id} order by id offset 7 limit 1)`,
+    "a removed entry": (id) =>
+      sql`delete from audit_entries where id = (
+            select id from audit_entries where account_id = ${id} order by id offset 2 limit 1)`,
+    "a removed batch": (id) =>
+      sql`with gone as (delete from audit_batches where account_id = ${id} and batch = 2)
+          delete from audit_entries where account_id = ${id} and batch = 2`,
+    "an entry moved to another time": (id) =>
+      sql`update audit_entries set at = at - interval '1 minute' where id = (
+            select id from audit_entries where account_id = ${id} order by id offset 4 limit 1)`,
+    "an entry moved to another batch": (id) =>
+      sql`update audit_entries set batch = 1 where id = (
+            select id from audit_entries where account_id = ${id} and batch > 1 order by id offset 1 limit 1)`,
+    "an invented entry": (id) =>
+      sql`insert into audit_entries
+          select gen_random_uuid_like.id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code,
+                 end_reason, usage_source, prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms,
+                 time_to_first_token_ms, source_ip, would_refuse, batch
+          from (select * from audit_entries where account_id = ${id} order by id limit 1) one,
+               lateral (select (substr(one.id::text, 1, 24) || 'ffffffffffff')::uuid as id) gen_random_uuid_like`,
+  };
+  for (const [what, tamper] of Object.entries(tampering)) {
+    it(`betray ${what}`, async () => {
+      const owner = await ownerWithEntries();
+      await tamper(owner.accountId);
+      const report = await owner.trpc.audit.verify.query();
+      expect(report.problems.length).toBeGreaterThan(0);
+      const offline = await verifyAuditExport(await exportedLines(owner));
+      expect(offline.ok).toBe(false);
+      expect(offline.problems.length).toBeGreaterThan(0);
+    });
+  }
+
+  it("betray a chain that was computed anew, to whoever noted down where it stood", async () => {
+    const owner = await ownerWithEntries();
+    const { head } = await owner.trpc.audit.verify.query();
+    if (head === null) throw new Error("nothing was recorded");
+    await sql`delete from audit_entries where account_id = ${owner.accountId} and batch > 1`;
+    await sql`delete from audit_batches where account_id = ${owner.accountId} and batch > 1`;
+    await sql`
+      update audit_chains set batches = 1, digest = (
+        select digest from audit_batches where account_id = ${owner.accountId} and batch = 1)
+      where account_id = ${owner.accountId}`;
+    expect((await owner.trpc.audit.verify.query()).problems).toEqual([]);
+    const expected = { batch: head.batch, digest: head.digest };
+    expect((await owner.trpc.audit.verify.query({ expected })).problems).toMatchObject([
+      { problem: "digest_differs", batch: head.batch },
+    ]);
+    const lines = await exportedLines(owner);
+    expect(await verifyAuditExport(lines, { expected })).toMatchObject({ ok: false });
+  });
+});
+
+describe("an export that was kept", () => {
+  it("betrays lines that were changed, removed, doubled, or put into another order", async () => {
+    const owner = await ownerWithEntries();
+    const lines = await exportedLines(owner);
+    const changed = lines.with(3, (lines[3] ?? "").replace(/"latency_ms":\d+/, '"latency_ms":987654'));
+    const swapped = lines.with(4, lines[5] ?? "").with(5, lines[4] ?? "");
+    const forgeries = {
+      changed,
+      swapped,
+      shortened: [...lines.slice(0, 6), ...lines.slice(7)],
+      doubled: [...lines.slice(0, 6), lines[5] ?? "", ...lines.slice(6)],
+      torn: lines.with(9, (lines[9] ?? "").slice(0, 40)),
+    };
+    for (const [what, forged] of Object.entries(forgeries)) {
+      expect((await verifyAuditExport(forged)).ok, what).toBe(false);
+    }
+    expect((await verifyAuditExport(lines)).ok).toBe(true);
+  });
+
+  it("is told apart from one that was filtered", async () => {
+    const owner = await ownerWithEntries();
+    const filtered = await verifyAuditExport(await exportedLines(owner, "status=200"));
+    expect(filtered.ok).toBe(false);
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { BUILT_IN_PLANS } from "../../server/src/accounts/plans.ts";
+import { dropOldEntries } from "../../server/src/store/audit-retention.ts";
+import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+let service: Service;
+let sql: ServiceDatabase;
+
+beforeAll(async () => {
+  service = await startService();
+  sql = await openDatabaseOf(service);
+});
+
+afterAll(async () => {
+  await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+});
+
+async function chat(key: string): Promise<void> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.arrayBuffer();
+}
+
+async function idsOf(owner: Owner): Promise<string[]> {
+  return (await owner.trpc.audit.list.query()).entries.map(({ id }) => id);
+}
+
+const whole = {
+  from: new Date(Date.now() - DAY_MS),
+  to: new Date(Date.now() + DAY_MS),
+  interval: "day",
+} as const;
+
+describe("an audit log with entries older than its account's plan keeps", () => {
+  it("loses just those, and what is left can be verified, exported and added to as before", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    for (let count = 0; count < 4; count++) await chat(owner.key);
+    const [newest] = await idsOf(owner);
+    const { head: headBefore } = await owner.trpc.audit.verify.query();
+    await expect.poll(() => Date.now()).toBeGreaterThan(timeOf(newest ?? ""));
+    const between = Date.now();
+    for (let count = 0; count < 3; count++) await chat(owner.key);
+    const kept = (await idsOf(owner)).slice(0, 3);
+    const used = await owner.trpc.usage.summary.query(whole);
+
+    const inTime = new Date(between + 30 * DAY_MS);
+    await dropOldEntries(sql, BUILT_IN_PLANS, inTime);
+    await dropOldEntries(sql, BUILT_IN_PLANS, inTime);
+
+    expect(await idsOf(owner)).toEqual(kept);
+    await chat(owner.key);
+    const report = await owner.trpc.audit.verify.query();
+    expect(report).toMatchObject({ problems: [], next: null, entries: 4 });
+    expect(report.removedBatches).toBe(headBefore?.batch);
+    const response = await fetch(`${service.baseUrl}/v1/audit/export`, {
+      headers: { authorization: `Bearer ${owner.key}` },
+    });
+    const lines = (await response.text()).trimEnd().split("\n");
+    const { removedBatches } = report;
+    expect(await verifyAuditExport(lines, { removedBatches })).toMatchObject({ ok: true, entries: 4 });
+    expect(await verifyAuditExport(lines)).toMatchObject({ ok: false });
+    expect((await owner.trpc.usage.summary.query(whole)).total.requests).toBe(used.total.requests + 2);
+    expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
+  });
+
+  it("keeps all of them where the plan has no end", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await chat(owner.key);
+    const { free } = BUILT_IN_PLANS;
+    const plans = { ...BUILT_IN_PLANS, free: { ...free, auditRetentionDays: null } };
+    await dropOldEntries(sql, plans, new Date(Date.now() + 4_000 * DAY_MS));
+    expect(await idsOf(owner)).toHaveLength(1);
+  });
+});
+
+function timeOf(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+}
