@@ -71,7 +71,8 @@ describe("a recorded entry", () => {
     const client = async () => {
       for (let request = 0; request < 60; request++) {
         const recorded = entry();
-        await recorder.record(recorded);
+        const begun = request % 2 === 0 ? recorder.begin({ ...recorded, endReason: "node_lost" }) : null;
+        await recorder.record(recorded, begun);
         if (
           !committed.has(recorded.id) &&
           !(await onDisk()).includes(recorded.id) &&
@@ -110,6 +111,35 @@ describe("a recorded entry", () => {
     const successor = new Recorder({ journal: reopened.journal, sink: back, durability: "journal", log });
     await successor.replay(reopened.leftover);
     expect(committed.toSorted()).toEqual(entries.map(({ id }) => id).toSorted());
+    await successor.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("tells of a request that was lost with its process, and only of that", async () => {
+    const { journal } = await Journal.open({ folder, sync: false });
+    const away = { insertEntries: () => Promise.reject(new Error("the database is away")) };
+    const recorder = new Recorder({ journal, sink: away, durability: "journal", log });
+    const lost = (recorded: AuditEntry): AuditEntry => ({ ...recorded, endReason: "node_lost" });
+    const entries = Array.from({ length: 250 }, entry);
+    const begun = entries.map((recorded) => recorder.begin(lost(recorded)));
+    await Promise.all(begun.map(({ segment }) => segment));
+    const ended = entries.slice(0, 200);
+    await Promise.all(ended.map((recorded, index) => recorder.record(recorded, begun[index])));
+    await recorder.stop();
+
+    const committed = new Map<EntryId, string>();
+    const back = {
+      insertEntries: async (batch: readonly AuditEntry[]) => {
+        for (const { id, endReason } of batch) if (!committed.has(id)) committed.set(id, endReason);
+      },
+    };
+    const reopened = await Journal.open({ folder, sync: false });
+    const successor = new Recorder({ journal: reopened.journal, sink: back, durability: "journal", log });
+    await successor.replay(reopened.leftover);
+    expect(entries.map(({ id }) => committed.get(id))).toEqual([
+      ...Array<string>(200).fill("stop"),
+      ...Array<string>(50).fill("node_lost"),
+    ]);
     await successor.stop();
     expect(await readdir(folder)).toEqual([]);
   });

@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeCatalog } from "../fixtures/catalog.ts";
 import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -62,6 +62,57 @@ describe("a service that is killed at a random moment", () => {
     await current.stop();
     expect(new Set(found).size).toBe(found.length);
     expect([...seen].filter((id) => !found.includes(id))).toEqual([]);
+  });
+});
+
+describe("a request that is lost with its process", () => {
+  it("leaves an entry that says so, and nothing that is held for it", async () => {
+    await using upstream = await startModelServer(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "never ending" }));
+    });
+    await using catalog = await writeCatalog({
+      upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+      models: [
+        {
+          id: "acme/chat",
+          contextTokens: 8_192,
+          prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
+          routes: [{ upstream: "main", model: "inner" }],
+        },
+      ],
+    });
+    const free = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: 1 };
+    const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_PLANS: JSON.stringify({ free }) };
+    await using first = await startService({ env });
+    const owner = await signUpWithKey(first.baseUrl);
+    const ask = (service: Service, stream: boolean) =>
+      fetch(`${service.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream }),
+      });
+    const response = await ask(first, true);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    expect((await ask(first, false)).status).toBe(429);
+    await first.kill();
+
+    await using second = await startService({ ...inheritance(first), env });
+    const { trpc } = visit(second.baseUrl, { authorization: `Bearer ${owner.key}` });
+    const { entries } = await trpc.audit.list.query({ model: "acme/chat" });
+    const requestId = response.headers.get("x-request-id");
+    expect(entries.find((entry) => entry.requestId === requestId)).toMatchObject({
+      status: 500,
+      endReason: "node_lost",
+      usageSource: "none",
+      costNanoUsd: 0n,
+      sourceIp: "127.0.0.1",
+    });
+    expect(await trpc.credits.balance.query()).toEqual({
+      balanceNanoUsd: 5_000_000_000n,
+      reservedNanoUsd: 0n,
+    });
   });
 });
 
@@ -129,17 +180,11 @@ describe("a service that is stopped and started again", () => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ role: "assistant", content: "never ending" }));
     });
-    const folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
-    const catalog = join(folder, "catalog.json");
-    const route = { upstream: "main", model: "inner" };
-    await writeFile(
-      catalog,
-      JSON.stringify({
-        upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
-        models: [{ id: "acme/chat", routes: [route] }],
-      }),
-    );
-    await using first = await startService({ env: { OSTIARY_CATALOG: catalog, OSTIARY_DRAIN_S: "1" } });
+    await using catalog = await writeCatalog({
+      upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+      models: [{ id: "acme/chat", routes: [{ upstream: "main", model: "inner" }] }],
+    });
+    await using first = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_DRAIN_S: "1" } });
     const owner = await signUpWithKey(first.baseUrl);
     const ask = (stream: boolean) =>
       fetch(`${first.baseUrl}/v1/chat/completions`, {
@@ -164,6 +209,5 @@ describe("a service that is stopped and started again", () => {
     const { entries } = await trpc.audit.list.query();
     expect(entries.map(({ endReason }) => endReason)).toEqual(["shutdown", "shutdown"]);
     expect(entries.map(({ usageSource }) => usageSource).sort()).toEqual(["estimated", "none"]);
-    await rm(folder, { recursive: true, force: true });
   });
 });

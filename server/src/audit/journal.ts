@@ -2,8 +2,16 @@ import { type FileHandle, mkdir, open, readdir, readFile, unlink } from "node:fs
 import { join } from "node:path";
 import { type AuditEntry, decodeEntry, encodeEntry } from "./entry.ts";
 
+/** A line of the journal: a request that has ended, or one that has only begun, as it stands if its process dies. */
+export type JournalLine =
+  | { readonly kind: "ended"; readonly entry: AuditEntry }
+  | { readonly kind: "begun"; readonly entry: AuditEntry };
+
 const SEGMENT_NAME = /^(\d{12})\.ndjson$/;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
+
+/** What a line of a request that has only begun begins with. */
+const BEGUN = "begun ";
 
 /** A journal's file, numbered in the order of writing. */
 export type Segment = number;
@@ -16,8 +24,8 @@ export interface JournalOptions {
 }
 
 /**
- * The node's local write-ahead file of audit entries: append-only segments, one line an entry. What was appended
- * survives the process. Entries of requests that end together share one write.
+ * The node's local write-ahead file of audit entries: append-only segments, one line a request that begins or
+ * ends. What was appended survives the process. Lines that come together share one write.
  */
 export class Journal {
   readonly #folder: string;
@@ -25,7 +33,7 @@ export class Journal {
   #segment: Segment;
   #file: FileHandle | null = null;
   #bytes = 0;
-  /** Entries of a segment that are in this file and nowhere else yet. Counted as they are written, before anybody knows. */
+  /** Lines of a segment that are in this file and nowhere else yet. Counted as they are written, before anybody knows. */
   readonly #unreleased = new Map<Segment, number>();
   #waiting: Append[] = [];
   #writing: Promise<void> = Promise.resolve();
@@ -46,19 +54,26 @@ export class Journal {
     return { journal: new Journal(options, (leftover.at(-1) ?? 0) + 1), leftover };
   }
 
-  /** Resolves with the segment once the entry would survive this process. */
-  append(entry: AuditEntry): Promise<Segment> {
+  /** Resolves with the segment once the line would survive this process. */
+  append({ kind, entry }: JournalLine): Promise<Segment> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ line: `${encodeEntry(entry)}\n`, resolve, reject });
+      const mark = kind === "begun" ? BEGUN : "";
+      this.#waiting.push({ line: `${mark}${encodeEntry(entry)}\n`, resolve, reject });
       if (this.#waiting.length === 1) this.#writing = this.#writing.then(() => this.#writeWaiting());
     });
   }
 
-  /** The entries of a segment. A torn last line, of a request that never ended for its client, is dropped. */
-  async read(segment: Segment): Promise<readonly AuditEntry[]> {
+  /** The lines of a segment. A torn last one, of a request that never ended for its client, is dropped. */
+  async read(segment: Segment): Promise<readonly JournalLine[]> {
     const lines = (await readFile(this.#path(segment), "utf8")).split("\n");
     // What follows the last newline is empty, or was torn by a crash.
-    return lines.slice(0, -1).map(decodeEntry);
+    return lines
+      .slice(0, -1)
+      .map((line) =>
+        line.startsWith(BEGUN)
+          ? { kind: "begun", entry: decodeEntry(line.slice(BEGUN.length)) }
+          : { kind: "ended", entry: decodeEntry(line) },
+      );
   }
 
   /** Deletes a segment that a former process left. */
@@ -66,9 +81,9 @@ export class Journal {
     await unlink(this.#path(segment));
   }
 
-  /** Says that so many entries of a segment are kept elsewhere. A full segment goes when all of its entries are. */
-  async release(segment: Segment, entries: number): Promise<void> {
-    this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) - entries);
+  /** Says that so many lines of a segment are needed no more. A full segment goes when none of its lines is. */
+  async release(segment: Segment, lines: number): Promise<void> {
+    this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) - lines);
     await this.#dropIfDone(segment);
   }
 

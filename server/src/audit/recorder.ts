@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { Failure } from "../errors/failure.ts";
-import type { AuditEntry } from "./entry.ts";
-import type { Journal, Segment } from "./journal.ts";
+import type { AuditEntry, EntryId } from "./entry.ts";
+import type { Journal, JournalLine, Segment } from "./journal.ts";
 
 /** Where entries end up. */
 export interface EntrySink {
@@ -32,9 +32,16 @@ export interface RecorderParts {
   readonly mostWaiting?: number;
 }
 
+/** A request that has begun: it leaves an entry, come what may. */
+export interface BegunRequest {
+  /** Where it was written down that it has begun. Rejects with a {@link Failure} when it could not be. */
+  readonly segment: Promise<Segment>;
+}
+
 interface Pending {
   readonly entry: AuditEntry;
-  readonly segment: Segment;
+  /** Of its line, and of the one that told of its beginning. */
+  readonly segments: readonly Segment[];
   readonly committed: () => void;
 }
 
@@ -78,16 +85,40 @@ export class Recorder {
     );
   }
 
-  /** Sends what a former process left in the journal. Harmless when the database has some of it already. */
+  /**
+   * Sends what a former process left in the journal: entries, and for requests that it was answering when it died, that it
+   * did. Harmless when the database has some of it already.
+   */
   async replay(leftover: readonly Segment[]): Promise<void> {
+    const lost = new Map<EntryId, AuditEntry>();
     for (const segment of leftover) {
-      const entries = await this.#journal.read(segment);
-      for (let start = 0; start < entries.length; start += BATCH_ENTRIES) {
-        await this.#sink.insertEntries(entries.slice(start, start + BATCH_ENTRIES));
+      const lines = await this.#journal.read(segment);
+      const entries: AuditEntry[] = [];
+      for (const { kind, entry } of lines) {
+        if (kind === "begun") lost.set(entry.id, entry);
+        else {
+          entries.push(entry);
+          lost.delete(entry.id);
+        }
       }
-      await this.#journal.drop(segment);
+      await this.#insert(entries);
       this.#log.info({ segment, entries: entries.length }, "replayed a journal segment");
     }
+    await this.#insert([...lost.values()]);
+    if (lost.size > 0) this.#log.warn({ requests: lost.size }, "requests were lost with a former process");
+    // Only now: a segment may hold the beginning of what another one ends.
+    for (const segment of leftover) await this.#journal.drop(segment);
+  }
+
+  /**
+   * Writes down that a request has begun, with the entry that it leaves if this process dies: to be called before anything
+   * of it can be seen by anybody.
+   */
+  begin(entry: AuditEntry): BegunRequest {
+    const segment = this.#append({ kind: "begun", entry });
+    // Whoever waits for it is told; who does not is told by `record`.
+    segment.catch(() => {});
+    return { segment };
   }
 
   /**
@@ -95,26 +126,35 @@ export class Recorder {
    *
    * @throws {Failure} `server_is_overloaded` when the entry can't be kept.
    */
-  async record(entry: AuditEntry): Promise<void> {
-    let segment: Segment;
-    try {
-      segment = await this.#journal.append(entry);
-    } catch (cause) {
-      throw new Failure(
-        "server_is_overloaded",
-        "The service can't record requests just now. Try again shortly.",
-        {
-          retryAfterMs: 1_000,
-          cause,
-        },
-      );
-    }
+  async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<void> {
+    const segment = await this.#append({ kind: "ended", entry });
+    // One that could not be written down is nowhere to be released.
+    const beginning = await begun?.segment.catch(() => null);
+    const segments = beginning == null ? [segment] : [segment, beginning];
     const inDatabase = new Promise<void>((resolve) => {
-      this.#pending.push({ entry, segment, committed: resolve });
+      this.#pending.push({ entry, segments, committed: resolve });
     });
     this.#drain();
     // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
     if (this.#durability === "database") await inDatabase;
+  }
+
+  async #append(line: JournalLine): Promise<Segment> {
+    try {
+      return await this.#journal.append(line);
+    } catch (cause) {
+      throw new Failure(
+        "server_is_overloaded",
+        "The service can't record requests just now. Try again shortly.",
+        { retryAfterMs: 1_000, cause },
+      );
+    }
+  }
+
+  async #insert(entries: readonly AuditEntry[]): Promise<void> {
+    for (let start = 0; start < entries.length; start += BATCH_ENTRIES) {
+      await this.#sink.insertEntries(entries.slice(start, start + BATCH_ENTRIES));
+    }
   }
 
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
@@ -163,7 +203,8 @@ export class Recorder {
 
   async #release(batch: readonly Pending[]): Promise<void> {
     const counts = new Map<Segment, number>();
-    for (const { segment } of batch) counts.set(segment, (counts.get(segment) ?? 0) + 1);
+    for (const segment of batch.flatMap(({ segments }) => segments))
+      counts.set(segment, (counts.get(segment) ?? 0) + 1);
     for (const [segment, count] of counts) {
       await this.#journal.release(segment, count).catch((error: unknown) => {
         // Its entries are replayed at the next start, which is harmless.

@@ -76,7 +76,7 @@ export class ChatEndpoint implements Endpoint {
       const facts = { ...NO_FACTS, model: model.id };
       return { kind: "failed", failure: hold, endReason: "refused", facts };
     }
-    request.takeHold(hold);
+    request.begin(model.id, hold);
     return this.#forward(request, withinBudget(body, priced, hold), model, asked.stream, hold);
   }
 

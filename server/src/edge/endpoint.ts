@@ -35,8 +35,11 @@ export interface EndpointRequest {
    * @returns the caller's account.
    */
   readonly confirm: (tokens?: number) => Promise<AccountId>;
-  /** Takes over a hold of credit: it is settled when the request has ended, with what its facts say it cost. */
-  readonly takeHold: (hold: Hold) => void;
+  /**
+   * To be called before a model is asked: from here on the request leaves an entry even if this process dies. The hold of
+   * credit is settled when the request has ended, with what its facts say it cost.
+   */
+  readonly begin: (model: string, hold: Hold) => void;
   /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
   readonly signal: AbortSignal;
   /** Milliseconds since the request came in. */

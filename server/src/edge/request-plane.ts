@@ -8,7 +8,7 @@ import type { Visit } from "../accounts/user.ts";
 import type { AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
-import type { Recorder } from "../audit/recorder.ts";
+import type { BegunRequest, Recorder } from "../audit/recorder.ts";
 import type { Hold } from "../credits/allowance.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { clientAddress } from "./client-address.ts";
@@ -78,6 +78,7 @@ class Passage {
   #wouldRefuse: ErrorCode | null = null;
   #admitted: AdmittedRequest | null = null;
   #hold: Hold | null = null;
+  #begun: BegunRequest | null = null;
   readonly #unwanted = new AbortController();
   #isCutOff = false;
   #recorded = false;
@@ -109,9 +110,7 @@ class Passage {
         exchange: this.#exchange,
         parameters,
         confirm,
-        takeHold: (hold) => {
-          this.#hold = hold;
-        },
+        begin: (model, hold) => this.#begin(model, hold),
         signal: this.#unwanted.signal,
         elapsedMs: () => this.#elapsedMs(),
       });
@@ -145,6 +144,12 @@ class Passage {
     };
   }
 
+  #begin(model: string, hold: Hold): void {
+    this.#hold = hold;
+    const lost = this.#entryOf(LOST, { ...NO_FACTS, model });
+    if (lost !== null) this.#begun = this.#parts.recorder.begin(lost);
+  }
+
   #tokenConfirmation(token: string): EndpointRequest["confirm"] {
     let confirmed: Promise<AccountId> | null = null;
     return () => {
@@ -165,6 +170,8 @@ class Passage {
   async fail(thrown: unknown): Promise<void> {
     const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
     this.#logFault(failure);
+    // Whatever still goes on for it is wanted by nobody.
+    this.#unwanted.abort();
     if (this.#headSent) return;
     try {
       await this.#recordFailure(failure, failure.status < 500 ? "refused" : "upstream_error", NO_FACTS);
@@ -194,6 +201,8 @@ class Passage {
 
   async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
     const { clientGone } = this.#exchange;
+    // What can't be written down must not be begun: nothing of it has been seen yet.
+    await this.#begun?.segment;
     this.#headSent = true;
     const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
     let failure: Failure | null = null;
@@ -248,10 +257,17 @@ class Passage {
   }
 
   async #recordEntry(ending: Ending, facts: EntryFacts): Promise<void> {
-    if (this.#caller === null || this.#endpoint === null || this.#recorded) return;
+    const entry = this.#entryOf(ending, facts);
+    if (entry === null || this.#recorded) return;
     this.#recorded = true;
+    await this.#parts.recorder.record(entry, this.#begun);
+  }
+
+  /** `null` when it is nobody's: the caller is not known. */
+  #entryOf(ending: Ending, facts: EntryFacts): AuditEntry | null {
+    if (this.#caller === null || this.#endpoint === null) return null;
     const { key, account } = this.#caller.snapshot;
-    await this.#parts.recorder.record({
+    return {
       id: this.#id,
       accountId: account.id,
       key: key.id,
@@ -270,7 +286,7 @@ class Passage {
       sourceIp: this.#address(),
       wouldRefuse: this.#wouldRefuse,
       ...ending,
-    });
+    };
   }
 
   /** The entry could not be kept, so the answer can't be the one that was meant. */
@@ -310,6 +326,9 @@ function bytesOf(chunk: string | Uint8Array): Uint8Array {
 }
 
 type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
+
+/** How a request ends with the process that was answering it: what it came to is not known, so nothing is charged. */
+const LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
 
 function stopping(): Failure {
   return new Failure("server_is_overloaded", "The service is stopping. Send the request again.", {
