@@ -34,6 +34,7 @@ import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { TokenEstimator } from "./gateway/token-estimate.ts";
 import { loadTokenizer } from "./gateway/tokenizer.ts";
+import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { accountOfToken } from "./rpc/caller.ts";
@@ -59,6 +60,7 @@ import { dropOldEntries } from "./store/audit-retention.ts";
 import { PostgresAudit } from "./store/audit-store.ts";
 import { PostgresCreditReserve } from "./store/credit-reserve.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
+import { dropOldAnswers, PostgresIdempotency } from "./store/idempotency-store.ts";
 import { keyMarkSecret } from "./store/installation-store.ts";
 import { dropOldUsage } from "./store/key-usage.ts";
 import { PostgresKeys } from "./store/keys-store.ts";
@@ -158,6 +160,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   // What this node had set aside before is spent by what was replayed, or not at all.
   await creditReserve.clear();
   teardown.add(() => creditReserve.clear());
+  const idempotencyStore = new PostgresIdempotency(database, id);
+  await idempotencyStore.clear();
+  const idempotency = new Idempotency(idempotencyStore, log);
   teardown.add(() => recorder.stop());
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
@@ -200,6 +205,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
         catalog,
         gateway,
         credits,
+        idempotency,
         estimator: new TokenEstimator(loadTokenizer),
         maxBodyBytes: config.maxBodyBytes,
       }),
@@ -273,6 +279,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
       { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
+      { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
+      { name: "drop old answers", everyMs: HOUR_MS, run: () => dropOldAnswers(database) },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },

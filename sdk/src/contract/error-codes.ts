@@ -41,6 +41,8 @@ export type ErrorCode =
   | "request_timeout"
   | "conflict"
   | "key_limit_reached"
+  | "idempotency_key_in_use"
+  | "idempotent_answer_gone"
   | "request_too_large"
   | "unsupported_media_type"
   | "idempotency_key_reused"
@@ -71,6 +73,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = {
   request_timeout: { status: 408, type: "invalid_request_error" },
   conflict: { status: 409, type: "invalid_request_error" },
   key_limit_reached: { status: 409, type: "invalid_request_error" },
+  idempotency_key_in_use: { status: 409, type: "invalid_request_error" },
+  idempotent_answer_gone: { status: 409, type: "invalid_request_error" },
   request_too_large: { status: 413, type: "invalid_request_error" },
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
   idempotency_key_reused: { status: 422, type: "invalid_request_error" },

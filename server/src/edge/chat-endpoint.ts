@@ -12,6 +12,7 @@ import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
 import { isJsonObject, type JsonObject } from "../gateway/json.ts";
 import type { TextTally } from "../gateway/text-tally.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
+import type { Idempotency } from "../idempotency/idempotency.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { TransportError } from "../upstream/transport.ts";
 import {
@@ -23,6 +24,7 @@ import {
   NO_FACTS,
   type Reply,
 } from "./endpoint.ts";
+import { answerOnce, LAST_EVENT } from "./idempotent-reply.ts";
 import { readJsonObject } from "./json-body.ts";
 import { exactPath } from "./routing.ts";
 
@@ -46,6 +48,7 @@ export interface ChatParts {
   readonly catalog: Catalog;
   readonly gateway: Gateway;
   readonly credits: Credits;
+  readonly idempotency: Idempotency;
   /** Counts tokens where an upstream does not. */
   readonly estimator: TokenEstimator;
   readonly maxBodyBytes: number;
@@ -68,8 +71,19 @@ export class ChatEndpoint implements Endpoint {
     const { value: body, bytes } = await readJsonObject(request.exchange, this.#parts.maxBodyBytes);
     const asked = parseChat(body);
     const model = this.#parts.catalog.find(asked.model);
-    const accountId = await request.confirm(estimatedTokens(bytes, asked.maxTokens));
+    const accountId = await request.confirm(estimatedTokens(bytes.length, asked.maxTokens));
     if (model === null) return unknownModel(asked.model);
+    const { idempotency } = this.#parts;
+    return answerOnce(request, { idempotency, accountId, endpoint: this.name, body: bytes }, () =>
+      this.#serve(request, accountId, { body, bytes: bytes.length, model, asked }),
+    );
+  }
+
+  async #serve(
+    request: EndpointRequest,
+    accountId: AccountId,
+    { body, bytes, model, asked }: ReadChat,
+  ): Promise<Reply> {
     const priced: PricedRequest = { model, bytes, maxTokens: asked.maxTokens, choices: asked.choices };
     const hold = await this.#hold(accountId, priced);
     if (hold instanceof Failure) {
@@ -126,7 +140,7 @@ export class ChatEndpoint implements Endpoint {
         kind: "stream",
         headers: EVENT_STREAM_HEADERS,
         chunks: answer.events,
-        lastChunk: "data: [DONE]\n\n",
+        lastChunk: LAST_EVENT,
         atFailure: "event",
         facts: async () =>
           facts(answer.upstream, firstTokenMs, await toldOrEstimated(answer.usage(), answer.produced)),
@@ -143,6 +157,14 @@ export class ChatEndpoint implements Endpoint {
       };
     }
   }
+}
+
+/** A chat request that may be served. */
+interface ReadChat {
+  readonly body: JsonObject;
+  readonly bytes: number;
+  readonly model: CatalogModel;
+  readonly asked: AskedChat;
 }
 
 interface AskedChat {

@@ -40,6 +40,8 @@ export interface EndpointRequest {
    * credit is settled when the request has ended, with what its facts say it cost.
    */
   readonly begin: (model: string, hold: Hold) => void;
+  /** The answer is to be finished even if its client leaves. To be called before `signal` is passed on. */
+  readonly seeThrough: () => void;
   /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
   readonly signal: AbortSignal;
   /** Milliseconds since the request came in. */

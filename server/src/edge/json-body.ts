@@ -8,8 +8,8 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 export interface JsonBody {
   readonly value: JsonObject;
-  /** How long it was as sent. */
-  readonly bytes: number;
+  /** As it was sent. */
+  readonly bytes: Uint8Array;
 }
 
 /**
@@ -31,7 +31,7 @@ export async function readJsonObject(exchange: Exchange, maxBytes: number): Prom
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new Failure("unsupported_media_type", "Send the body uncompressed, without `Content-Encoding`.");
   }
-  return { value: parseJsonObject(bytes), bytes: bytes.length };
+  return { value: parseJsonObject(bytes), bytes };
 }
 
 function parseJsonObject(bytes: Uint8Array): JsonObject {

@@ -81,6 +81,7 @@ class Passage {
   #begun: BegunRequest | null = null;
   readonly #unwanted = new AbortController();
   #isCutOff = false;
+  #isSeenThrough = false;
   #recorded = false;
   #headSent = false;
 
@@ -88,7 +89,10 @@ class Passage {
     this.#parts = parts;
     this.#exchange = exchange;
     this.#startedMs = parts.monotonicMs();
-    exchange.clientGone.addEventListener("abort", () => this.#unwanted.abort(), { once: true });
+    const clientLeft = () => {
+      if (!this.#isSeenThrough) this.#unwanted.abort();
+    };
+    exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
   }
 
   cutOff(): void {
@@ -111,6 +115,9 @@ class Passage {
         parameters,
         confirm,
         begin: (model, hold) => this.#begin(model, hold),
+        seeThrough: () => {
+          this.#isSeenThrough = true;
+        },
         signal: this.#unwanted.signal,
         elapsedMs: () => this.#elapsedMs(),
       });
@@ -184,7 +191,7 @@ class Passage {
   async #send(reply: Reply): Promise<void> {
     switch (reply.kind) {
       case "whole":
-        await this.#record({ status: 200, errorCode: null, endReason: "stop" }, reply.facts);
+        await this.#record({ status: 200, errorCode: null, endReason: this.#endOfWhole() }, reply.facts);
         return this.#respond(200, reply.headers, reply.body);
       case "stream":
         return this.#sendStream(reply);
@@ -210,7 +217,7 @@ class Passage {
     try {
       for await (const chunk of reply.chunks) {
         await sink.write(bytesOf(chunk));
-        if (clientGone.aborted) break;
+        if (clientGone.aborted && !this.#isSeenThrough) break;
       }
     } catch (thrown) {
       failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
@@ -231,6 +238,10 @@ class Passage {
     const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
     if (last !== "") await sink.write(bytesOf(last));
     await sink.end();
+  }
+
+  #endOfWhole(): EndReason {
+    return this.#exchange.clientGone.aborted ? "client_gone" : "stop";
   }
 
   #endReasonOf(failure: Failure): EndReason {

@@ -1,0 +1,253 @@
+import OpenAI from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import {
+  answerWhole,
+  chunkOf,
+  type ModelServer,
+  type ReceivedRequest,
+  startModelServer,
+} from "../fixtures/model-server.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const isDistributed =
+  process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+/** What the model server's answer costs: 1,000 tokens of prompt, 200 of answer. */
+const COST = 1_000n * 1_000n + 200n * 10_000n;
+const CREDIT = 5_000_000_000n;
+
+let answer: (request: ReceivedRequest) => void = answerWhole;
+let upstream: ModelServer;
+let catalog: Awaited<ReturnType<typeof writeCatalog>>;
+let service: Service;
+
+beforeAll(async () => {
+  upstream = await startModelServer((request) => answer(request));
+  catalog = await writeCatalog({
+    upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+    models: [
+      {
+        id: "acme/chat",
+        contextTokens: 8_192,
+        prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
+        routes: [{ upstream: "main", model: "inner" }],
+      },
+    ],
+  });
+  service = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
+});
+
+afterEach(() => {
+  answer = answerWhole;
+  upstream.received.length = 0;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+});
+
+interface Asked {
+  readonly content?: string;
+  readonly stream?: boolean;
+  readonly at?: string;
+  readonly signal?: AbortSignal;
+}
+
+function ask(key: string, idempotencyKey: string, asked: Asked = {}): Promise<Response> {
+  const { content = "hi", stream = false, at = service.baseUrl, signal } = asked;
+  return fetch(`${at}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": idempotencyKey,
+    },
+    body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content }], stream }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+function answerStream({ response }: ReceivedRequest, text = "from afar"): void {
+  response.setHeader("content-type", "text/event-stream");
+  response.write(chunkOf({ role: "assistant", content: text }));
+  response.write(chunkOf({}, "stop"));
+  const usage = { prompt_tokens: 1_000, completion_tokens: 200, total_tokens: 1_200 };
+  response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
+}
+
+async function codeOf(response: Response): Promise<string> {
+  return (await response.json()).error.code;
+}
+
+describe("a request with an idempotency key", () => {
+  it("is done and charged once, and answered alike whenever it is sent again", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const first = await ask(owner.key, "order-1");
+    const body = await first.text();
+    expect(first.headers.get("idempotency-replayed")).toBeNull();
+    for (let again = 0; again < 3; again++) {
+      const repeat = await ask(owner.key, "order-1");
+      expect(repeat.status).toBe(200);
+      expect(repeat.headers.get("idempotency-replayed")).toBe("true");
+      expect(await repeat.text()).toBe(body);
+    }
+    expect(upstream.received).toHaveLength(1);
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
+    const { entries } = await owner.trpc.audit.list.query();
+    expect(entries.map(({ costNanoUsd }) => costNanoUsd)).toEqual([0n, 0n, 0n, COST]);
+    expect(entries.every(({ model }) => model === "acme/chat")).toBe(true);
+    await (await ask(owner.key, "order-2")).text();
+    expect(upstream.received).toHaveLength(2);
+  });
+
+  it("is so too when it is streamed, for a real client", async () => {
+    answer = answerStream;
+    const owner = await signUpWithKey(service.baseUrl);
+    const client = new OpenAI({ apiKey: owner.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+    const read = async () => {
+      const stream = await client.chat.completions.create(
+        { model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream: true },
+        { headers: { "idempotency-key": "stream-1" } },
+      );
+      const deltas: string[] = [];
+      for await (const chunk of stream) deltas.push(JSON.stringify(chunk));
+      return deltas;
+    };
+    const first = await read();
+    expect(first.length).toBeGreaterThan(1);
+    expect(await read()).toEqual(first);
+    expect(upstream.received).toHaveLength(1);
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
+  });
+
+  it("is refused with another body, and belongs to its account alone", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await (await ask(owner.key, "order-1")).text();
+    const other = await ask(owner.key, "order-1", { content: "something else" });
+    expect(other.status).toBe(422);
+    expect(await codeOf(other)).toBe("idempotency_key_reused");
+    const stranger = await signUpWithKey(service.baseUrl);
+    const theirs = await ask(stranger.key, "order-1", { content: "something else" });
+    expect(theirs.status).toBe(200);
+    expect(theirs.headers.get("idempotency-replayed")).toBeNull();
+  });
+
+  it("is done once when many come at the same time; the others are told to come back", async () => {
+    const waiting: ReceivedRequest[] = [];
+    answer = (request) => waiting.push(request);
+    const owner = await signUpWithKey(service.baseUrl);
+    const asked = Array.from({ length: 20 }, () => ask(owner.key, "order-1"));
+    const refused: Response[] = [];
+    for (const response of asked) void response.then((value) => value.status === 409 && refused.push(value));
+    await expect.poll(() => refused.length).toBe(19);
+    expect(waiting).toHaveLength(1);
+    for (const response of refused) {
+      expect(await codeOf(response)).toBe("idempotency_key_in_use");
+      expect(response.headers.get("retry-after")).toBe("1");
+    }
+    for (const request of waiting) answerWhole(request);
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect((await ask(owner.key, "order-1")).headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  it("is seen through when its client leaves, and there for it when it comes back", async () => {
+    for (const stream of [false, true]) {
+      const waiting: ReceivedRequest[] = [];
+      answer = (request) => waiting.push(request);
+      const owner = await signUpWithKey(service.baseUrl);
+      const leaving = new AbortController();
+      const left = ask(owner.key, "order-1", { stream, signal: leaving.signal }).catch(() => {});
+      await expect.poll(() => waiting.length).toBe(1);
+      leaving.abort();
+      await left;
+      const [request] = waiting;
+      if (request === undefined) throw new Error("nothing came");
+      if (stream) answerStream(request);
+      else answerWhole(request);
+      const repeat = await expect.poll(async () => {
+        const response = await ask(owner.key, "order-1", { stream });
+        await response.text();
+        return response.headers.get("idempotency-replayed");
+      });
+      await repeat.toBe("true");
+      expect(waiting).toHaveLength(1);
+      const { entries } = await owner.trpc.audit.list.query();
+      expect(entries.at(-1)).toMatchObject({
+        endReason: "client_gone",
+        usageSource: "upstream",
+        costNanoUsd: COST,
+      });
+      expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
+    }
+  });
+
+  it("that failed is done anew", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    answer = ({ response }) => void response.writeHead(500).end("{}");
+    expect((await ask(owner.key, "order-1")).status).toBe(502);
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "half" }), () => response.destroy());
+    };
+    expect(await (await ask(owner.key, "order-2", { stream: true })).text()).toContain("upstream_error");
+    answer = answerWhole;
+    expect((await ask(owner.key, "order-1")).status).toBe(200);
+    answer = answerStream;
+    expect(await (await ask(owner.key, "order-2", { stream: true })).text()).toContain("[DONE]");
+  });
+
+  it("is not done again when its answer was too long to be kept", async () => {
+    answer = (request) => answerWhole(request, "x".repeat(1024 * 1024));
+    const owner = await signUpWithKey(service.baseUrl);
+    expect((await ask(owner.key, "order-1")).status).toBe(200);
+    const repeat = await ask(owner.key, "order-1");
+    expect(repeat.status).toBe(409);
+    expect(repeat.headers.get("x-should-retry")).toBe("false");
+    expect(await codeOf(repeat)).toBe("idempotent_answer_gone");
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("must have one that is one", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    for (const wrong of ["x".repeat(256), "schl\u00fcssel"]) {
+      const response = await ask(owner.key, wrong);
+      expect(response.status).toBe(400);
+      expect(await codeOf(response)).toBe("invalid_request");
+    }
+    expect((await ask(owner.key, "x".repeat(255))).status).toBe(200);
+  });
+
+  it("is done anew when the process that was doing it died", async () => {
+    answer = () => {};
+    await using first = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
+    const owner = await signUpWithKey(first.baseUrl);
+    const lost = ask(owner.key, "order-1", { at: first.baseUrl }).catch(() => {});
+    await expect.poll(() => upstream.received.length).toBe(1);
+    await first.kill();
+    await lost;
+    answer = answerWhole;
+    await using second = await startService({
+      dataDir: first.dataDir,
+      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+      env: { OSTIARY_CATALOG: catalog.file },
+    });
+    expect((await ask(owner.key, "order-1", { at: second.baseUrl })).status).toBe(200);
+  });
+
+  it.runIf(isDistributed)("is done once by several nodes", async () => {
+    const { databaseUrl } = service;
+    if (databaseUrl === undefined) throw new Error("nodes that share nothing prove nothing");
+    await using other = await startService({ databaseUrl, env: { OSTIARY_CATALOG: catalog.file } });
+    const owner = await signUpWithKey(service.baseUrl);
+    const asked = Array.from({ length: 20 }, (_, index) =>
+      ask(owner.key, "order-1", { at: index % 2 === 0 ? service.baseUrl : other.baseUrl }),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.every((status) => status === 200 || status === 409)).toBe(true);
+    expect(upstream.received).toHaveLength(1);
+  });
+});
