@@ -21,10 +21,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   edge: [...DOMAIN, "errors", "secrets", "upstream"],
   rpc: [...DOMAIN, "errors", "secrets"],
   // A client of its own server: of which it knows the contract.
-  "operator-cli": ["accounts", "rpc"],
+  "operator-cli": ["accounts", "credits", "rpc"],
   dashboard: [],
   config: ["access"],
-  start: ["accounts", "admission", "catalog", "config", "errors", "keys", "secrets", "store", "upstream"],
+  metrics: ["access", "audit", "errors"],
+  start: [...DOMAIN, "config", "errors", "metrics", "secrets", "store", "upstream"],
   // Implementations of interfaces that belong to the domain.
   store: [...DOMAIN, "errors"],
   upstream: ["catalog", "errors", "gateway"],

@@ -5,6 +5,7 @@ import type { Dashboard } from "./dashboard/dashboard.ts";
 
 export interface AppParts {
   readonly rpc: (request: Request, peer: string) => Promise<Response>;
+  readonly metrics: (request: Request, peer: string) => Promise<Response>;
   readonly dashboard: Dashboard;
   /** What keeps the node from doing its work; `null` when nothing does. */
   readonly notReady: () => Promise<string | null>;
@@ -25,6 +26,7 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
     if (reason === null) return context.json({ status: "ready" });
     return context.json({ status: "not ready", reason }, 503);
   });
+  app.get("/metrics", (context) => parts.metrics(context.req.raw, context.env.peer));
   app.all("/trpc/*", (context) => parts.rpc(context.req.raw, context.env.peer));
   app.all("*", (context) => parts.dashboard.answer(context.req.raw));
   return async (request, peer) => app.fetch(request, { peer });

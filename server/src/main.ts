@@ -23,6 +23,7 @@ import { Journal } from "./audit/journal.ts";
 import { Recorder } from "./audit/recorder.ts";
 import { Usage } from "./audit/usage.ts";
 import { type Config, readConfig } from "./config/config.ts";
+import { Books } from "./credits/books.ts";
 import { Credits, chargesOf } from "./credits/credits.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
@@ -37,6 +38,7 @@ import { loadTokenizer } from "./gateway/tokenizer.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
+import { answerMetrics } from "./metrics/metrics-endpoint.ts";
 import { accountOfToken } from "./rpc/caller.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
 import { createAppRouter } from "./rpc/router.ts";
@@ -48,6 +50,7 @@ import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
 import { joinNodes, nodeId } from "./start/node-membership.ts";
 import { openCatalog } from "./start/open-catalog.ts";
+import { measure, openMetrics } from "./start/open-metrics.ts";
 import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
 import { explainStartup, listenFailure } from "./start/startup-failure.ts";
@@ -58,6 +61,7 @@ import { makeAuditPartitions } from "./store/audit-partitions.ts";
 import { CSV_FIELDS, PostgresAuditReader } from "./store/audit-reader.ts";
 import { dropOldEntries } from "./store/audit-retention.ts";
 import { PostgresAudit } from "./store/audit-store.ts";
+import { PostgresBooks } from "./store/books-store.ts";
 import { PostgresCreditReserve } from "./store/credit-reserve.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
 import { dropOldAnswers, PostgresIdempotency } from "./store/idempotency-store.ts";
@@ -79,6 +83,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** Hours of usage that are compared with the entries now and then; more on request. */
+const BOOK_HOURS = 2;
 /** What is cut off at the end of the drain time still has to be told and recorded. */
 const LAST_WORDS_MS = 2_000;
 const isDeno = "Deno" in globalThis;
@@ -140,6 +146,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const keysStore = new PostgresKeys(database);
   const accounts = new PostgresAccounts(database);
   const auditStore = new PostgresAudit(database, id);
+  const metrics = openMetrics(catalog);
   const auditReader = new PostgresAuditReader(database);
   const auditTail = new AuditTail(auditReader);
   const { journal, leftover } = await Journal.open({
@@ -151,6 +158,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     sink: auditStore,
     durability: config.auditDurability,
     log,
+    onRecorded: (entry) => metrics.ended(entry),
     onCommitted: (entries) => {
       credits.charged(chargesOf(entries));
       auditTail.recorded();
@@ -221,6 +229,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     log,
     monotonicMs: () => performance.now(),
   });
+  const books = new Books(new PostgresBooks(database), credits, now);
+  measure(metrics, { recorder, credits, books, requestsInFlight: () => requestPlane.inFlight });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -249,22 +259,30 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     auditChain: new AuditChain(new PostgresAuditChain(database), recorder),
     auditTail,
     ledger: new PostgresLedger(database),
+    books,
     charged: flushed,
     usage: new Usage(new PostgresUsage(database), recorder),
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
   });
+  const addressOf = (request: Request, peer: string) =>
+    clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
+  const metricsAccess = {
+    readers: parseNetworks(config.metricsFrom).networks,
+    clientAddress: addressOf,
+    isTrustedProxy: (peer: string) => trustedProxies.contains(peer),
+  };
   web = createApp({
     rpc: createRpcHandler({
       router,
       ...callerParts,
       recorder,
       now,
-      clientAddress: (request, peer) =>
-        clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies),
+      clientAddress: addressOf,
       log,
       publicOrigin: config.publicUrl,
     }),
+    metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
     dashboard,
     notReady: async () => {
       if (stopping) return "stopping";
@@ -284,6 +302,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },
+      { name: "check the books", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
       { name: "drop old audit entries", everyMs: HOUR_MS, run: () => dropOldEntries(database, plans, now()) },
       { name: "make audit partitions", everyMs: DAY_MS, run: () => makeAuditPartitions(database, now()) },
     ],

@@ -87,6 +87,11 @@ export class Journal {
     await this.#dropIfDone(segment);
   }
 
+  /** How many files are still needed. */
+  get segments(): number {
+    return this.#unreleased.size;
+  }
+
   /** Ends the segment that is being written. */
   async close(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#endSegment());

@@ -28,6 +28,8 @@ export interface RecorderParts {
   readonly durability: Durability;
   readonly log: Logger;
   readonly onCommitted?: OnCommitted;
+  /** Who is told of each entry as its request ends. */
+  readonly onRecorded?: (entry: AuditEntry) => void;
   /** Entries that may wait for the database. */
   readonly mostWaiting?: number;
 }
@@ -38,11 +40,22 @@ export interface BegunRequest {
   readonly segment: Promise<Segment>;
 }
 
+export interface Backlog {
+  readonly entries: number;
+  /** For how long the oldest of them has waited. */
+  readonly oldestMs: number;
+  /** Batches that the database did not take, so far. */
+  readonly failures: number;
+  /** Files of the journal. */
+  readonly segments: number;
+}
+
 interface Pending {
   readonly entry: AuditEntry;
   /** Of its line, and of the one that told of its beginning. */
   readonly segments: readonly Segment[];
   readonly committed: () => void;
+  readonly sinceMs: number;
 }
 
 /**
@@ -55,19 +68,34 @@ export class Recorder {
   readonly #durability: Durability;
   readonly #log: Logger;
   readonly #onCommitted: OnCommitted;
+  readonly #onRecorded: (entry: AuditEntry) => void;
   readonly #mostWaiting: number;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
   #stopped = false;
+  /** Batches that the database did not take. */
+  #failures = 0;
 
-  constructor({ journal, sink, durability, log, onCommitted, mostWaiting }: RecorderParts) {
+  constructor({ journal, sink, durability, log, onCommitted, onRecorded, mostWaiting }: RecorderParts) {
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
     this.#log = log;
     this.#onCommitted = onCommitted ?? (() => {});
+    this.#onRecorded = onRecorded ?? (() => {});
     this.#mostWaiting = mostWaiting ?? MOST_WAITING;
+  }
+
+  /** What waits for the database. */
+  backlog(): Backlog {
+    const [oldest] = this.#pending;
+    return {
+      entries: this.#pending.length,
+      oldestMs: oldest === undefined ? 0 : Date.now() - oldest.sinceMs,
+      failures: this.#failures,
+      segments: this.#journal.segments,
+    };
   }
 
   /**
@@ -128,11 +156,12 @@ export class Recorder {
    */
   async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<void> {
     const segment = await this.#append({ kind: "ended", entry });
+    this.#onRecorded(entry);
     // One that could not be written down is nowhere to be released.
     const beginning = await begun?.segment.catch(() => null);
     const segments = beginning == null ? [segment] : [segment, beginning];
     const inDatabase = new Promise<void>((resolve) => {
-      this.#pending.push({ entry, segments, committed: resolve });
+      this.#pending.push({ entry, segments, committed: resolve, sinceMs: Date.now() });
     });
     this.#drain();
     // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
@@ -189,6 +218,7 @@ export class Recorder {
           { err: error, waiting: this.#pending.length },
           "the database did not take audit entries",
         );
+        this.#failures++;
         if (this.#stopped) return;
         await this.#waitBeforeRetry(failures++);
         continue;

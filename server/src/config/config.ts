@@ -28,6 +28,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Scheme, host and port, without a trailing slash. `null`: from where the service listens. */
   readonly publicUrl: string | null;
+  /** CIDR blocks from which metrics may be read. */
+  readonly metricsFrom: readonly string[];
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
   readonly drainS: number;
@@ -94,6 +96,7 @@ const variables = z.object({
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
   TRUSTED_PROXIES: networks.default([]),
   OSTIARY_PUBLIC_URL: url("http:", "https:").optional(),
+  OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
@@ -141,6 +144,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     signUp: values.OSTIARY_SIGNUP,
     trustedProxies: values.TRUSTED_PROXIES,
     publicUrl: values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin,
+    metricsFrom: values.OSTIARY_METRICS_FROM,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     drainS: values.OSTIARY_DRAIN_S,

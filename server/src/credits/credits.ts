@@ -37,6 +37,7 @@ export class Credits {
   readonly #reserve: CreditReserve;
   readonly #monotonicMs: () => number;
   readonly #allowances = new Map<AccountId, Allowance>();
+  #holds = 0;
   /** When the database last answered, and when it was last told that this node is there still. */
   #seenMs: number;
   #renewedMs: number;
@@ -80,6 +81,13 @@ export class Credits {
       allowance.reserved -= amount;
       allowance.spent -= amount;
     }
+  }
+
+  /** What is held for requests that are being answered. */
+  outstanding(): { readonly holds: number; readonly nanoUsd: bigint } {
+    let nanoUsd = 0n;
+    for (const { held } of this.#allowances.values()) nanoUsd += held;
+    return { holds: this.#holds, nanoUsd };
   }
 
   /** Gives back what is idle or wanted elsewhere, and keeps the rest. To be called every second or so. */
@@ -129,12 +137,14 @@ export class Credits {
 
   #take(allowance: Allowance, amount: bigint): Hold {
     allowance.held += amount;
+    this.#holds++;
     let isSettled = false;
     return {
       amountNanoUsd: amount,
       settle: (cost) => {
         if (isSettled) return;
         isSettled = true;
+        this.#holds--;
         allowance.held -= amount;
         allowance.spent += cost;
         allowance.usedMs = this.#monotonicMs();

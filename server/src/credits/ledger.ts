@@ -28,10 +28,9 @@ export interface LedgerReader {
     before: LedgerEntryId | null,
     limit: number,
   ): Promise<readonly LedgerEntry[]>;
-  /** Accounts whose balance is not the sum of their ledger, or whose reservations exceed it: there should be none. */
-  findMismatches(limit: number): Promise<readonly BalanceMismatch[]>;
 }
 
+/** An account whose balance is not the sum of its ledger, or whose reservations exceed it. */
 export interface BalanceMismatch extends Balance {
   readonly accountId: AccountId;
   readonly ledgerNanoUsd: bigint;

@@ -44,6 +44,11 @@ export class RequestPlane {
     this.#parts = parts;
   }
 
+  /** Requests that are being answered. */
+  get inFlight(): number {
+    return this.#passages.size;
+  }
+
   /** Ends what is still being answered: its clients are told, as far as they can be, and it is recorded. */
   cutOff(): void {
     for (const passage of this.#passages) passage.cutOff();

@@ -1,6 +1,9 @@
+import process from "node:process";
 import type { Command } from "commander";
 import type { AccountId } from "../accounts/account.ts";
 import type { Action } from "../accounts/action.ts";
+import type { UsageMismatch } from "../credits/books.ts";
+import type { BalanceMismatch } from "../credits/ledger.ts";
 import { CliError } from "./cli-error.ts";
 import { usdOf } from "./money.ts";
 import type { CommandParts } from "./run.ts";
@@ -9,14 +12,26 @@ import type { CommandParts } from "./run.ts";
 export function addAuditCommands(program: Command, { connection, output }: CommandParts): void {
   program
     .command("check-books")
-    .description("accounts whose balance is not the sum of their ledger: there should be none")
-    .action(async () => {
-      const answer = await connection().client().operator.checkBooks.query();
-      const lines = answer.mismatches.map(
-        ({ accountId, balanceNanoUsd, ledgerNanoUsd, reservedNanoUsd }) =>
-          `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`,
-      );
-      output().print(answer, lines.length === 0 ? ["The books are right."] : lines);
+    .description(
+      "whether balances are the sums of their ledgers, and usage is the sum of the entries; what is set aside",
+    )
+    .option("--hours <number>", "of usage, back from now", "24")
+    .action(async (options: { hours: string }) => {
+      if (!/^\d{1,4}$/.test(options.hours))
+        throw new CliError("--hours must be a whole number from 1 to 8784.");
+      const report = await connection()
+        .client()
+        .operator.checkBooks.query({ hours: Number(options.hours) });
+      const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
+      const verdict = wrong.length === 0 ? ["The books are right."] : wrong;
+      const { reserved, held, since } = report;
+      output().print(report, [
+        ...verdict,
+        `usage compared since  ${since.toISOString()}`,
+        `set aside by nodes    ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts`,
+        `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests of the node that answers`,
+      ]);
+      if (wrong.length > 0) process.exitCode = 1;
     });
 
   program
@@ -38,6 +53,19 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
       const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
       output().print(page, [...page.actions.flatMap(describe), ...more]);
     });
+}
+
+function describeBalance({
+  accountId,
+  balanceNanoUsd,
+  ledgerNanoUsd,
+  reservedNanoUsd,
+}: BalanceMismatch): string {
+  return `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`;
+}
+
+function describeUsage({ accountId, interval, start, key, model }: UsageMismatch): string {
+  return `${accountId}  usage of the ${interval} ${start.toISOString()}  key ${key}  model ${model || "none"}`;
 }
 
 function describe(action: Action): string[] {

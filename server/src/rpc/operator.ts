@@ -2,8 +2,9 @@ import { z } from "zod";
 import { type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
 import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
 import type { ActionId } from "../accounts/action.ts";
+import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
-import type { LedgerReader } from "../credits/ledger.ts";
+import type { Books } from "../credits/books.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -27,14 +28,25 @@ const ipRules = z
   })
   .transform(({ mode, networks }): IpRules => ({ mode, networks: requireNetworks(networks) }));
 
+const MOST_BOOK_HOURS = 366 * 24;
+
+/** Where entries are kept for a time, older sums have nothing to be compared with. */
+function checkableHours(plans: Plans): number {
+  const days = Object.values(plans).map(
+    ({ auditRetentionDays }) => auditRetentionDays ?? Number.POSITIVE_INFINITY,
+  );
+  return Math.min(...days) * 24 - 1;
+}
+
 export interface OperatorServices {
   readonly accountAdmin: AccountAdmin;
   readonly signIn: SignIn;
-  readonly ledger: LedgerReader;
+  readonly books: Books;
+  readonly plans: Plans;
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
-export function operatorRouter({ accountAdmin, signIn, ledger }: OperatorServices) {
+export function operatorRouter({ accountAdmin, signIn, books, plans }: OperatorServices) {
   return router({
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
@@ -153,8 +165,14 @@ export function operatorRouter({ accountAdmin, signIn, ledger }: OperatorService
         .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
     }),
 
-    /** Whether the books are right: accounts whose balance is not the sum of their ledger. There should be none. */
-    checkBooks: operatorProcedure.query(async () => ({ mismatches: await ledger.findMismatches(100) })),
+    /** Whether the books are right: balances and ledgers, sums of usage and entries; and what is set aside. */
+    checkBooks: operatorProcedure
+      .input(
+        z
+          .strictObject({ hours: z.number().int().min(1).max(MOST_BOOK_HOURS).default(24) })
+          .default({ hours: 24 }),
+      )
+      .query(({ input }) => books.check(Math.min(input.hours, checkableHours(plans)))),
 
     /** Who changed what, in one account or everywhere, newest first. */
     audit: operatorProcedure

@@ -1,11 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
-import type {
-  Balance,
-  BalanceMismatch,
-  LedgerEntry,
-  LedgerEntryId,
-  LedgerReader,
-} from "../credits/ledger.ts";
+import type { Balance, LedgerEntry, LedgerEntryId, LedgerReader } from "../credits/ledger.ts";
 import type { Database } from "./database.ts";
 
 /** The credit ledger in Postgres. */
@@ -45,25 +39,5 @@ export class PostgresLedger implements LedgerReader {
       where account_id = ${accountId} ${before === null ? sql`` : sql`and id < ${before}`}
       order by id desc limit ${limit}`;
     return rows.map(({ amount_nano_usd: amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd }));
-  }
-
-  async findMismatches(limit: number): Promise<readonly BalanceMismatch[]> {
-    const rows = await this.#database<{ id: AccountId; balance: bigint; ledger: bigint; reserved: bigint }[]>`
-      select accounts.id, accounts.balance_nano_usd as balance, coalesce(ledger.sum, 0)::bigint as ledger,
-             coalesce(reservations.sum, 0)::bigint as reserved
-      from accounts
-      left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
-        on ledger.account_id = accounts.id
-      left join (select account_id, sum(amount_nano_usd) from credit_reservations group by 1) reservations
-        on reservations.account_id = accounts.id
-      where accounts.balance_nano_usd <> coalesce(ledger.sum, 0)
-         or coalesce(reservations.sum, 0) > greatest(accounts.balance_nano_usd, 0)
-      limit ${limit}`;
-    return rows.map((row) => ({
-      accountId: row.id,
-      balanceNanoUsd: row.balance,
-      ledgerNanoUsd: row.ledger,
-      reservedNanoUsd: row.reserved,
-    }));
   }
 }

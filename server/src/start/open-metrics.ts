@@ -1,0 +1,75 @@
+import type { Recorder } from "../audit/recorder.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Books } from "../credits/books.ts";
+import type { Credits } from "../credits/credits.ts";
+import { Metrics } from "../metrics/metrics.ts";
+
+const NANO_USD_IN_USD = 1e9;
+
+export interface MeasuredParts {
+  readonly recorder: Recorder;
+  readonly credits: Credits;
+  readonly books: Books;
+  readonly requestsInFlight: () => number;
+}
+
+/** What is measured of requests; the rest is added by {@link measure} once it is there. */
+export function openMetrics(catalog: Catalog): Metrics {
+  return new Metrics((id) => catalog.find(id) !== null);
+}
+
+/** Adds what the parts of the node tell of themselves. */
+export function measure(
+  metrics: Metrics,
+  { recorder, credits, books, requestsInFlight }: MeasuredParts,
+): void {
+  metrics.gauge("requests_in_flight", "Requests under /v1 that are being answered.", requestsInFlight);
+  metrics.gauge(
+    "recorder_waiting_entries",
+    "Audit entries in the journal that are not in the database yet.",
+    () => recorder.backlog().entries,
+  );
+  metrics.gauge(
+    "recorder_lag_seconds",
+    "For how long the oldest of them has waited.",
+    () => recorder.backlog().oldestMs / 1_000,
+  );
+  metrics.counter(
+    "recorder_failures",
+    "Batches of audit entries that the database did not take.",
+    () => recorder.backlog().failures,
+  );
+  metrics.gauge(
+    "journal_segments",
+    "Files of the journal that are still needed.",
+    () => recorder.backlog().segments,
+  );
+  metrics.gauge(
+    "credit_holds",
+    "Requests that credit is held for on this node.",
+    () => credits.outstanding().holds,
+  );
+  metrics.gauge(
+    "credit_held_usd",
+    "Credit that is held for them.",
+    () => Number(credits.outstanding().nanoUsd) / NANO_USD_IN_USD,
+  );
+  metrics.gauge(
+    "credit_reserved_usd",
+    "Credit that all nodes have set aside, by the last check of the books.",
+    () => (books.last === null ? null : Number(books.last.reserved.nanoUsd) / NANO_USD_IN_USD),
+  );
+  metrics.gauge(
+    "books_balance_mismatches",
+    "Accounts whose balance is not the sum of their ledger, by the last check. Anything but 0 is a fault.",
+    () => books.last?.mismatches.length ?? null,
+  );
+  metrics.gauge(
+    "books_usage_mismatches",
+    "Sums of usage that are not those of the entries, by the last check. Anything but 0 is a fault.",
+    () => books.last?.usageMismatches.length ?? null,
+  );
+  metrics.gauge("books_checked_timestamp_seconds", "When the books were last checked.", () =>
+    books.last === null ? null : books.last.checkedAt.getTime() / 1_000,
+  );
+}

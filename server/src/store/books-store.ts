@@ -1,0 +1,87 @@
+import type { AccountId } from "../accounts/account.ts";
+import { firstEntryIdAt } from "../audit/entry.ts";
+import type { BooksReader, UsageMismatch } from "../credits/books.ts";
+import type { BalanceMismatch } from "../credits/ledger.ts";
+import type { KeyUuid } from "../keys/key.ts";
+import type { Database } from "./database.ts";
+
+interface UsageRow {
+  account_id: AccountId;
+  interval: "hour" | "day";
+  start: Date;
+  key: KeyUuid;
+  model: string;
+}
+
+/** The sums in Postgres, compared with what they are sums of. Each comparison is one statement: it sees one moment. */
+export class PostgresBooks implements BooksReader {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async findMismatches(limit: number): Promise<readonly BalanceMismatch[]> {
+    const rows = await this.#database<{ id: AccountId; balance: bigint; ledger: bigint; reserved: bigint }[]>`
+      select accounts.id, accounts.balance_nano_usd as balance, coalesce(ledger.sum, 0)::bigint as ledger,
+             coalesce(reservations.sum, 0)::bigint as reserved
+      from accounts
+      left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
+        on ledger.account_id = accounts.id
+      left join (select account_id, sum(amount_nano_usd) from credit_reservations group by 1) reservations
+        on reservations.account_id = accounts.id
+      where accounts.balance_nano_usd <> coalesce(ledger.sum, 0)
+         or coalesce(reservations.sum, 0) > greatest(accounts.balance_nano_usd, 0)
+      limit ${limit}`;
+    return rows.map((row) => ({
+      accountId: row.id,
+      balanceNanoUsd: row.balance,
+      ledgerNanoUsd: row.ledger,
+      reservedNanoUsd: row.reserved,
+    }));
+  }
+
+  async findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]> {
+    // Entries by the primary keys of the partitions: a range of ids is a range of time.
+    const rows = await this.#database<UsageRow[]>`
+      with entry_hours as (
+        select account_id, date_trunc('hour', at, 'UTC') as hour, key, coalesce(model, '') as model,
+               count(*) as requests, count(*) filter (where status >= 400) as errors,
+               coalesce(sum(prompt_tokens), 0) as prompt_tokens,
+               coalesce(sum(completion_tokens), 0) as completion_tokens,
+               coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
+        from audit_entries where id >= ${firstEntryIdAt(since)} group by 1, 2, 3, 4
+      ),
+      wrong_hours as (
+        select account_id, 'hour' as interval, hour as start, key, model
+        from (select * from usage_hours where hour >= ${since}) told
+        full join entry_hours found using (account_id, hour, key, model)
+        where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
+          is distinct from
+          (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+      ),
+      hour_days as (
+        select account_id, date_trunc('day', hour, 'UTC') as day, key, model, sum(requests) as requests,
+               sum(errors) as errors, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
+               sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
+        from usage_hours where hour >= date_trunc('day', ${since}::timestamptz, 'UTC') group by 1, 2, 3, 4
+      ),
+      wrong_days as (
+        select account_id, 'day' as interval, day as start, key, model
+        from (select * from usage_days where day >= date_trunc('day', ${since}::timestamptz, 'UTC')) told
+        full join hour_days found using (account_id, day, key, model)
+        where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
+          is distinct from
+          (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+      )
+      select * from wrong_hours union all select * from wrong_days
+      limit ${limit}`;
+    return rows.map(({ account_id: accountId, ...row }) => ({ accountId, ...row }));
+  }
+
+  async readReserved(): Promise<{ readonly reservations: number; readonly nanoUsd: bigint }> {
+    const [row] = await this.#database<{ reservations: bigint; nano_usd: bigint }[]>`
+      select count(*) as reservations, coalesce(sum(amount_nano_usd), 0)::bigint as nano_usd from credit_reservations`;
+    return { reservations: Number(row?.reservations ?? 0n), nanoUsd: row?.nano_usd ?? 0n };
+  }
+}
