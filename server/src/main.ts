@@ -30,6 +30,8 @@ import { AuditEndpoint } from "./edge/audit-endpoint.ts";
 import { AuditExportEndpoint } from "./edge/audit-export-endpoint.ts";
 import { ChatEndpoint } from "./edge/chat-endpoint.ts";
 import { clientAddress } from "./edge/client-address.ts";
+import { EmbeddingsEndpoint } from "./edge/embeddings-endpoint.ts";
+import { ModelCalls } from "./edge/model-calls.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
 import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
@@ -198,25 +200,29 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   const callerParts = { access, ipRules, managementTokens, signIn };
   const auditLog = new AuditLog(auditReader, recorder);
-  const gateway = new Gateway(
-    catalog.upstreams,
-    {
+  const gateway = new Gateway({
+    catalog,
+    dialects: {
       openai: new OpenAiDialect(transport),
       sandbox: new OpenAiDialect(createSandboxTransport({ now })),
     },
-    Math.random,
-  );
+    random: Math.random,
+    now,
+    monotonicMs: () => performance.now(),
+    onCredentialRefused: (upstream) =>
+      log.error({ upstream }, "an upstream refuses our credential: its requests fail until that is mended"),
+  });
+  const modelParts = {
+    modelCalls: new ModelCalls({ catalog, credits, idempotency }),
+    gateway,
+    estimator: new TokenEstimator(loadTokenizer),
+    maxBodyBytes: config.maxBodyBytes,
+  };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
   const requestPlane = new RequestPlane({
     endpoints: [
-      new ChatEndpoint({
-        catalog,
-        gateway,
-        credits,
-        idempotency,
-        estimator: new TokenEstimator(loadTokenizer),
-        maxBodyBytes: config.maxBodyBytes,
-      }),
+      new ChatEndpoint(modelParts),
+      new EmbeddingsEndpoint(modelParts),
       new ModelsEndpoint(catalog),
       new ModelEndpoint(catalog),
       new AuditEndpoint(auditLog),

@@ -62,6 +62,7 @@ describe("a catalog file", () => {
       inputNanoUsdPerMTok: 100_000_000n,
       cachedInputNanoUsdPerMTok: 100_000_000n,
       outputNanoUsdPerMTok: 12_345_678_901n,
+      imageNanoUsd: 0n,
     });
   });
 
@@ -125,16 +126,24 @@ describe("a cost", () => {
     inputNanoUsdPerMTok: 2_500_000_000n,
     cachedInputNanoUsdPerMTok: 1_250_000_000n,
     outputNanoUsdPerMTok: 10_000_000_000n,
+    imageNanoUsd: 0n,
   };
 
   it("counts cached tokens at their own price", () => {
-    expect(costOf({ promptTokens: 1_000, cachedTokens: 400, completionTokens: 10 }, prices)).toBe(2_100_000n);
+    expect(costOf({ promptTokens: 1_000, cachedTokens: 400, completionTokens: 10, images: 0 }, prices)).toBe(
+      2_100_000n,
+    );
   });
 
   it("is rounded up to a whole nano-USD", () => {
-    const cheap = { inputNanoUsdPerMTok: 1n, cachedInputNanoUsdPerMTok: 1n, outputNanoUsdPerMTok: 1n };
-    expect(costOf({ promptTokens: 1, cachedTokens: 0, completionTokens: 0 }, cheap)).toBe(1n);
-    expect(costOf({ promptTokens: 0, cachedTokens: 0, completionTokens: 0 }, cheap)).toBe(0n);
+    const cheap = {
+      inputNanoUsdPerMTok: 1n,
+      cachedInputNanoUsdPerMTok: 1n,
+      outputNanoUsdPerMTok: 1n,
+      imageNanoUsd: 0n,
+    };
+    expect(costOf({ promptTokens: 1, cachedTokens: 0, completionTokens: 0, images: 0 }, cheap)).toBe(1n);
+    expect(costOf({ promptTokens: 0, cachedTokens: 0, completionTokens: 0, images: 0 }, cheap)).toBe(0n);
   });
 });
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
     catalog,
     `
 upstreams:
-  main: { dialect: openai, baseUrl: "${upstream.baseUrl}", credentialEnv: MAIN_CREDENTIAL, timeouts: { firstByteMs: 1000, idleMs: 1000 } }
+  main: { dialect: openai, baseUrl: "${upstream.baseUrl}", credentialEnv: MAIN_CREDENTIAL, timeouts: { firstByteMs: 1000, idleMs: 1000 }, breaker: { failures: 1000 } }
   spare: { dialect: openai, baseUrl: "${spare.baseUrl}" }
   gone: { dialect: openai, baseUrl: "http://127.0.0.1:9/v1" }
 models:

@@ -1,5 +1,6 @@
 import {
   type CatalogModel,
+  DEFAULT_BREAKER,
   DEFAULT_MAX_CONCURRENCY,
   DEFAULT_TIMEOUTS,
   TEXT_ONLY,
@@ -15,6 +16,7 @@ export const SANDBOX_UPSTREAM: Upstream = {
   credential: null,
   timeouts: DEFAULT_TIMEOUTS,
   maxConcurrency: DEFAULT_MAX_CONCURRENCY,
+  breaker: DEFAULT_BREAKER,
 };
 
 /** The models that a service has when it was told of none. */

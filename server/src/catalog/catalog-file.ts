@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { DEFAULT_MAX_CONCURRENCY, DEFAULT_TIMEOUTS, MODALITIES, TEXT_ONLY } from "./catalog.ts";
+import {
+  DEFAULT_BREAKER,
+  DEFAULT_MAX_CONCURRENCY,
+  DEFAULT_TIMEOUTS,
+  MODALITIES,
+  TEXT_ONLY,
+} from "./catalog.ts";
 import { nanoUsdOf } from "./prices.ts";
 
 // The shape of a catalog file. What crosses from one part of it to another is checked in load.ts.
@@ -42,6 +48,13 @@ const timeouts = z
   })
   .default(DEFAULT_TIMEOUTS);
 
+const breaker = z
+  .strictObject({
+    failures: positive.default(DEFAULT_BREAKER.failures),
+    openMs: milliseconds.default(DEFAULT_BREAKER.openMs),
+  })
+  .default(DEFAULT_BREAKER);
+
 const upstream = z.discriminatedUnion("dialect", [
   z.strictObject({
     dialect: z.literal("openai"),
@@ -50,11 +63,13 @@ const upstream = z.discriminatedUnion("dialect", [
     credentialFile: z.string().min(1).optional(),
     timeouts,
     maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
+    breaker,
   }),
   z.strictObject({
     dialect: z.literal("sandbox"),
     timeouts,
     maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
+    breaker,
   }),
 ]);
 
@@ -68,6 +83,8 @@ const prices = z.strictObject({
   inputUsdPerMTok: usd,
   cachedInputUsdPerMTok: usd.optional(),
   outputUsdPerMTok: usd,
+  /** For each image in a prompt, beside its tokens. */
+  imageUsd: usd.optional(),
 });
 
 const modalities = z.array(z.enum(MODALITIES)).min(1);

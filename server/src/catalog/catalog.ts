@@ -57,7 +57,18 @@ export interface Upstream {
   readonly timeouts: TransportTimeouts;
   /** Requests under way at once. */
   readonly maxConcurrency: number;
+  /** When it is left alone. */
+  readonly breaker: BreakerSettings;
 }
+
+export interface BreakerSettings {
+  /** Failures one after the other, after which it is. */
+  readonly failures: number;
+  /** For how long, the first time; twice as long each time that a probe fails, up to a minute. */
+  readonly openMs: number;
+}
+
+export const DEFAULT_BREAKER: BreakerSettings = { failures: 5, openMs: 2_000 };
 
 export const DEFAULT_TIMEOUTS: TransportTimeouts = {
   connectMs: 5_000,

@@ -142,6 +142,7 @@ function upstreamOf(
     credential,
     timeouts: upstream.timeouts,
     maxConcurrency: upstream.maxConcurrency,
+    breaker: upstream.breaker,
   };
 }
 
@@ -169,5 +170,6 @@ function pricesOf(prices: NonNullable<CatalogFile["models"][number]["prices"]>):
     inputNanoUsdPerMTok: prices.inputUsdPerMTok,
     cachedInputNanoUsdPerMTok: prices.cachedInputUsdPerMTok ?? prices.inputUsdPerMTok,
     outputNanoUsdPerMTok: prices.outputUsdPerMTok,
+    imageNanoUsd: prices.imageUsd ?? 0n,
   };
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Transport, TransportError } from "../upstream/transport.ts";
 import {
   type CatalogModel,
+  DEFAULT_BREAKER,
   DEFAULT_MAX_CONCURRENCY,
   DEFAULT_TIMEOUTS,
   TEXT_ONLY,
@@ -58,6 +59,7 @@ async function askForModels(server: LocalServer, options: DiscoveryOptions): Pro
     credential: null,
     timeouts: DEFAULT_TIMEOUTS,
     maxConcurrency: DEFAULT_MAX_CONCURRENCY,
+    breaker: DEFAULT_BREAKER,
   };
   const models = names.slice(0, MAX_MODELS).map((name) => ({
     id: `${server.name}/${name}`,

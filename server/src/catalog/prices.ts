@@ -4,6 +4,8 @@ export interface ModelPrices {
   /** For prompt tokens read from the upstream's cache. */
   readonly cachedInputNanoUsdPerMTok: bigint;
   readonly outputNanoUsdPerMTok: bigint;
+  /** Nano-USD for each image in a prompt, beside its tokens. */
+  readonly imageNanoUsd: bigint;
 }
 
 export interface PricedTokens {
@@ -11,6 +13,8 @@ export interface PricedTokens {
   /** Of the prompt's. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** Images in the prompt. */
+  readonly images: number;
 }
 
 const MTOK = 1_000_000n;
@@ -22,7 +26,7 @@ export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
   const fresh = BigInt(tokens.promptTokens - tokens.cachedTokens) * prices.inputNanoUsdPerMTok;
   const cached = BigInt(tokens.cachedTokens) * prices.cachedInputNanoUsdPerMTok;
   const output = BigInt(tokens.completionTokens) * prices.outputNanoUsdPerMTok;
-  return (fresh + cached + output + MTOK - 1n) / MTOK;
+  return (fresh + cached + output + MTOK - 1n) / MTOK + BigInt(tokens.images) * prices.imageNanoUsd;
 }
 
 /** Reads a decimal number of USD, exactly: `2.50` is 2,500,000,000. @returns `null` for anything else. */

@@ -16,18 +16,18 @@ export interface PricedRequest {
   readonly maxTokens: number | null;
   /** How many answers. */
   readonly choices: number;
+  /** Images in the prompt. */
+  readonly images: number;
 }
 
 /** What a request may cost. */
 export function rangeOf(request: PricedRequest): HoldRange {
-  const { model, maxTokens, choices } = request;
-  if (model.prices === null) return { leastNanoUsd: 0n, mostNanoUsd: 0n };
-  const longest = maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? LONGEST_ANSWER_TOKENS;
+  const { maxTokens, choices, images } = request;
+  const { prices, maxOutputTokens, contextTokens } = request.model;
+  if (prices === null) return { leastNanoUsd: 0n, mostNanoUsd: 0n };
+  const longest = maxTokens ?? maxOutputTokens ?? contextTokens ?? LONGEST_ANSWER_TOKENS;
   const cost = (completionTokens: number) =>
-    costOf(
-      { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens },
-      model.prices ?? { inputNanoUsdPerMTok: 0n, cachedInputNanoUsdPerMTok: 0n, outputNanoUsdPerMTok: 0n },
-    );
+    costOf({ promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens, images }, prices);
   return {
     leastNanoUsd: cost(Math.min(longest, SHORTEST_ANSWER_TOKENS) * choices),
     mostNanoUsd: cost(longest * choices),
@@ -36,11 +36,11 @@ export function rangeOf(request: PricedRequest): HoldRange {
 
 /** How long each answer may be for an amount; `null`: as long as was asked for. */
 export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
-  const { model, choices } = request;
+  const { model, choices, images } = request;
   if (model.prices === null || heldNanoUsd >= rangeOf(request).mostNanoUsd) return null;
   const { outputNanoUsdPerMTok } = model.prices;
   if (outputNanoUsdPerMTok === 0n) return null;
-  const prompt = { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens: 0 };
+  const prompt = { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens: 0, images };
   const left = heldNanoUsd - costOf(prompt, model.prices);
   return Math.max(1, Number((left * MTOK) / outputNanoUsdPerMTok / BigInt(choices)));
 }

@@ -68,6 +68,7 @@ function pricesInUsd(prices: ModelPrices) {
     input_usd_per_mtok: usd(prices.inputNanoUsdPerMTok),
     cached_input_usd_per_mtok: usd(prices.cachedInputNanoUsdPerMTok),
     output_usd_per_mtok: usd(prices.outputNanoUsdPerMTok),
+    image_usd: usd(prices.imageNanoUsd),
   };
 }
 

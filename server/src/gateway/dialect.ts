@@ -1,5 +1,6 @@
 import type { Upstream } from "../catalog/catalog.ts";
-import type { JsonObject } from "./json.ts";
+import type { Failure } from "../errors/failure.ts";
+import type { JsonBody } from "./json-body.ts";
 import type { TextTally } from "./text-tally.ts";
 
 /** How one kind of upstream is spoken to. The gateway's side of it is always OpenAI's wire format. */
@@ -7,35 +8,58 @@ export interface Dialect {
   /**
    * Sends a chat request and resolves once the upstream has accepted it.
    *
-   * @throws {Failure} the upstream refused or failed, in our codes.
+   * @throws {Failure} the request can't be expressed; nothing was sent.
+   * @throws {UpstreamRefused} the upstream refused or failed.
    * @throws {TransportError} no answer came.
    */
   chat(call: ChatCall): Promise<ChatAnswer>;
+  /** Embeds texts. @throws as `chat`. */
+  embed(call: UpstreamCall): Promise<WholeAnswer>;
 }
 
-export interface ChatCall {
+/** An upstream answered with an error, or with something that is no answer. */
+export class UpstreamRefused extends Error {
+  override readonly name = "UpstreamRefused";
+  /** HTTP status that it answered; 200 for an answer that makes no sense. */
+  readonly status: number;
+  /** What it means for our client. */
+  readonly failure: Failure;
+
+  constructor(status: number, failure: Failure) {
+    super(`the upstream answered ${status}`);
+    this.status = status;
+    this.failure = failure;
+  }
+}
+
+export interface UpstreamCall {
   readonly upstream: Upstream;
   /** The model's name at the upstream. */
   readonly upstreamModel: string;
   /** The model's id in the catalog: what the answer calls it. */
   readonly publicModel: string;
   /** The client's body, unknown fields included. */
-  readonly body: JsonObject;
-  readonly stream: boolean;
-  /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
-  readonly includeUsage: boolean;
+  readonly body: JsonBody;
   /** Aborting it ends the request at the upstream at once. */
   readonly signal: AbortSignal;
 }
 
+export interface ChatCall extends UpstreamCall {
+  readonly stream: boolean;
+  /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
+  readonly includeUsage: boolean;
+}
+
+export interface WholeAnswer {
+  readonly kind: "whole";
+  readonly body: string;
+  readonly usage: Usage | null;
+  /** The text of the answer, to count tokens by where the upstream does not tell. */
+  readonly produced: () => TextTally;
+}
+
 export type ChatAnswer =
-  | {
-      readonly kind: "whole";
-      readonly body: string;
-      readonly usage: Usage | null;
-      /** The text of the answer, to count tokens by where the upstream does not tell. */
-      readonly produced: () => TextTally;
-    }
+  | WholeAnswer
   | {
       readonly kind: "stream";
       /**

@@ -1,121 +1,282 @@
-import type { CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
+import type { Catalog, CatalogModel, DialectName, Route, Upstream } from "../catalog/catalog.ts";
 import { Failure } from "../errors/failure.ts";
 import { TransportError } from "../upstream/transport.ts";
-import type { ChatAnswer, Dialect, Usage } from "./dialect.ts";
-import type { JsonObject } from "./json.ts";
+import { type ChatAnswer, type Dialect, UpstreamRefused, type WholeAnswer } from "./dialect.ts";
+import type { JsonBody } from "./json-body.ts";
+import { RetryBudget } from "./retry-budget.ts";
+import { inOrderOfTrial } from "./route-order.ts";
+import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 
-export interface ChatRequest {
+/** A request for a model, in OpenAI's form. */
+export interface ModelRequest {
   readonly model: CatalogModel;
-  readonly body: JsonObject;
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
+  readonly body: JsonBody;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
 }
 
+export interface ChatRequest extends ModelRequest {
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+}
+
 /** An upstream's answer, begun: of a stream the first event is in. */
-export type RoutedAnswer = ChatAnswer & { readonly upstream: string };
+export type Routed<Answer> = Answer & { readonly upstream: string };
 
 /** No route led to an answer. */
 export class RoutesFailed extends Error {
   override readonly name = "RoutesFailed";
-  /** The last route's. */
-  readonly upstream: string;
+  /** The last route's; `null` when none was tried. */
+  readonly upstream: string | null;
   readonly reason: unknown;
 
-  constructor(upstream: string, reason: unknown) {
+  constructor(upstream: string | null, reason: unknown) {
     super(`no answer from upstream ${upstream}`, { cause: reason });
     this.upstream = upstream;
     this.reason = reason;
   }
 }
 
+export interface GatewayParts {
+  readonly catalog: Catalog;
+  readonly dialects: Readonly<Record<DialectName, Dialect>>;
+  readonly random: () => number;
+  readonly now: () => Date;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+  /** An upstream has refused our credential: requests fail until an operator has seen to it. */
+  readonly onCredentialRefused: (upstream: string) => void;
+}
+
+/** What a dialect is asked for. */
+interface Ask<Answer> {
+  send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
+  /** Waits for the first of an answer, and tells when it has ended. */
+  begin(answer: Answer, ended: (reason: unknown) => void): Promise<Answer>;
+}
+
 /** Sends requests to upstreams. */
 export class Gateway {
-  readonly #upstreams: ReadonlyMap<string, Upstream>;
-  readonly #dialects: Readonly<Record<Upstream["dialect"], Dialect>>;
-  readonly #random: () => number;
+  readonly #parts: GatewayParts;
+  readonly #states = new Map<string, UpstreamState>();
+  readonly #budget: RetryBudget;
 
-  constructor(
-    upstreams: ReadonlyMap<string, Upstream>,
-    dialects: Readonly<Record<Upstream["dialect"], Dialect>>,
-    random: () => number,
-  ) {
-    this.#upstreams = upstreams;
-    this.#dialects = dialects;
-    this.#random = random;
+  constructor(parts: GatewayParts) {
+    this.#parts = parts;
+    this.#budget = new RetryBudget(parts.monotonicMs);
   }
 
   /**
    * Asks the model's routes, one after the other, until one answers. The next one is tried only while nothing has
-   * reached the client, and only for a fault that another upstream may not have.
+   * reached the client, and only for a fault that another attempt may not have.
    *
+   * @throws {Failure} the request can't be expressed in the upstream's dialect.
    * @throws {RoutesFailed} with what the last route threw.
    */
-  async chat(request: ChatRequest): Promise<RoutedAnswer> {
-    const routes = inOrderOfTrial(request.model.routes, this.#random);
-    for (const [index, route] of routes.entries()) {
-      try {
-        return await this.#ask(route, request);
-      } catch (reason) {
-        const isLast = index === routes.length - 1;
-        if (isLast || request.signal.aborted || !anotherMayAnswer(reason)) {
-          throw new RoutesFailed(route.upstream, reason);
-        }
-      }
-    }
-    throw new Error(`model ${request.model.id} has no route`);
+  chat({ model, body, signal, stream, includeUsage }: ChatRequest): Promise<Routed<ChatAnswer>> {
+    return this.#route<ChatAnswer>(model, signal, {
+      send: (dialect, upstream, route) => {
+        const upstreamModel = route.model;
+        return dialect.chat({
+          upstream,
+          upstreamModel,
+          publicModel: model.id,
+          body,
+          signal,
+          stream,
+          includeUsage,
+        });
+      },
+      begin: async (answer, ended) => {
+        if (answer.kind === "stream") return { ...answer, events: await begun(answer.events, ended) };
+        ended(null);
+        return answer;
+      },
+    });
   }
 
-  async #ask(route: Route, request: ChatRequest): Promise<RoutedAnswer> {
-    const upstream = this.#upstreams.get(route.upstream);
-    if (upstream === undefined) throw new Error(`the catalog has no upstream ${route.upstream}`);
-    const answer = await this.#dialects[upstream.dialect].chat({
-      upstream,
-      upstreamModel: route.model,
-      publicModel: request.model.id,
-      body: request.body,
-      stream: request.stream,
-      includeUsage: request.includeUsage,
-      signal: request.signal,
+  /** Embeds texts. @throws as {@link chat}. */
+  embed({ model, body, signal }: ModelRequest): Promise<Routed<WholeAnswer>> {
+    return this.#route<WholeAnswer>(model, signal, {
+      send: (dialect, upstream, route) =>
+        dialect.embed({ upstream, upstreamModel: route.model, publicModel: model.id, body, signal }),
+      begin: async (answer, ended) => {
+        ended(null);
+        return answer;
+      },
     });
-    if (answer.kind === "whole") return { ...answer, upstream: upstream.name };
-    return { ...answer, events: await begun(answer.events), upstream: upstream.name };
+  }
+
+  /** Of each upstream of the catalog. */
+  health(): readonly UpstreamHealth[] {
+    return [...this.#parts.catalog.upstreams.values()].map((upstream) => this.#stateOf(upstream).health());
+  }
+
+  async #route<Answer>(model: CatalogModel, signal: AbortSignal, ask: Ask<Answer>): Promise<Routed<Answer>> {
+    this.#budget.first();
+    const routes = [...inOrderOfTrial(model.routes, this.#parts.random)];
+    let failed: RoutesFailed | null = null;
+    let shortestWaitMs = Number.POSITIVE_INFINITY;
+    for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
+      const upstream = this.#upstreamOf(route);
+      const state = this.#stateOf(upstream);
+      if (!state.breaker.isPassable) {
+        shortestWaitMs = Math.min(shortestWaitMs, Math.max(state.breaker.waitMs, 1_000));
+        continue;
+      }
+      if (failed !== null && !this.#budget.retry()) break;
+      try {
+        return await this.#attempt(upstream, route, state, { signal, ask, isLast: routes.length === 0 });
+      } catch (reason) {
+        if (reason instanceof Failure && !(reason instanceof NoPlace)) throw reason;
+        failed = new RoutesFailed(route.upstream, reason);
+        if (signal.aborted || !anotherMayAnswer(reason)) throw failed;
+        // A kept connection that the other side was just closing: nothing says that a new one would break.
+        if (routes.length === 0 && isCut(reason) && route.isAgain !== true)
+          routes.push({ ...route, isAgain: true });
+      }
+    }
+    throw failed ?? new RoutesFailed(null, notNow(shortestWaitMs));
+  }
+
+  async #attempt<Answer>(
+    upstream: Upstream,
+    route: Route,
+    state: UpstreamState,
+    { signal, ask, isLast }: { signal: AbortSignal; ask: Ask<Answer>; isLast: boolean },
+  ): Promise<Routed<Answer>> {
+    const giveBack = await state.slots.take(isLast, signal);
+    if (giveBack === null) throw new NoPlace();
+    const attempt = state.breaker.enter();
+    if (attempt === null) {
+      giveBack();
+      throw new NoPlace();
+    }
+    let isEnded = false;
+    const ended = (reason: unknown) => {
+      if (isEnded) return;
+      isEnded = true;
+      giveBack();
+      const outcome = reason === null ? "success" : this.#judge(state, reason);
+      attempt.ended(outcome);
+      if (outcome === "success") state.succeeded();
+    };
+    try {
+      const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
+      const answer = await ask.begin(sent, ended);
+      attempt.begun();
+      return { ...answer, upstream: upstream.name };
+    } catch (reason) {
+      ended(reason);
+      throw reason;
+    }
+  }
+
+  /** What a failure says about an upstream. */
+  #judge(state: UpstreamState, reason: unknown): "success" | "failure" | "unknown" {
+    if (reason instanceof TransportError && reason.fault === "aborted") return "unknown";
+    if (reason instanceof UpstreamRefused) {
+      const { status } = reason;
+      if (status === 401 || status === 403) {
+        state.refusedCredential(this.#parts.now());
+        this.#parts.onCredentialRefused(state.name);
+      }
+      // It was the request's fault, or the upstream is well and has enough to do.
+      if (status === 400 || status === 413 || status === 422) return "success";
+      if (status === 404 || status === 429) return "unknown";
+    } else if (!(reason instanceof TransportError)) return "unknown";
+    state.failed(reason.message, this.#parts.now());
+    return "failure";
+  }
+
+  #upstreamOf(route: Route): Upstream {
+    const upstream = this.#parts.catalog.upstreams.get(route.upstream);
+    if (upstream === undefined) throw new Error(`the catalog has no upstream ${route.upstream}`);
+    return upstream;
+  }
+
+  /** What was learnt of an upstream holds as long as the catalog means the same one by its name. */
+  #stateOf(upstream: Upstream): UpstreamState {
+    const { name, baseUrl, maxConcurrency, breaker } = upstream;
+    const key = `${name} ${baseUrl} ${maxConcurrency} ${breaker.failures} ${breaker.openMs}`;
+    let state = this.#states.get(key);
+    if (state === undefined) {
+      state = new UpstreamState(upstream, this.#parts.monotonicMs);
+      this.#states.set(key, state);
+    }
+    return state;
+  }
+}
+
+/** All of an upstream's places are taken. */
+class NoPlace extends Failure {
+  constructor() {
+    super("server_is_overloaded", "The model's server has enough to do. Try again shortly.", {
+      retryAfterMs: 1_000,
+    });
   }
 }
 
 /** Resolves when the first item is in, so that a stream which fails at once can still go elsewhere. */
-async function begun<Item>(items: AsyncIterable<Item>): Promise<AsyncIterable<Item>> {
+async function begun<Item>(
+  items: AsyncIterable<Item>,
+  ended: (reason: unknown) => void,
+): Promise<AsyncIterable<Item>> {
   const iterator = items[Symbol.asyncIterator]();
   const first = await iterator.next();
-  return (async function* () {
+  return new BegunStream(iterator, first, ended);
+}
+
+/** A stream of which the first item was read already. Tells once how it ended, also when nobody has ever read it. */
+class BegunStream<Item> implements AsyncIterableIterator<Item> {
+  readonly #iterator: AsyncIterator<Item>;
+  #first: IteratorResult<Item> | null;
+  readonly #ended: (reason: unknown) => void;
+
+  constructor(iterator: AsyncIterator<Item>, first: IteratorResult<Item>, ended: (reason: unknown) => void) {
+    this.#iterator = iterator;
+    this.#first = first;
+    this.#ended = ended;
+  }
+
+  async next(): Promise<IteratorResult<Item>> {
+    const first = this.#first;
+    this.#first = null;
     try {
-      for (let item = first; !item.done; item = await iterator.next()) yield item.value;
-    } finally {
-      await iterator.return?.();
+      const result = first ?? (await this.#iterator.next());
+      if (result.done === true) this.#ended(null);
+      return result;
+    } catch (reason) {
+      this.#ended(reason);
+      throw reason;
     }
-  })();
+  }
+
+  async return(): Promise<IteratorResult<Item>> {
+    this.#ended(new TransportError("aborted", "the stream was left"));
+    await this.#iterator.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
 function anotherMayAnswer(reason: unknown): boolean {
   if (reason instanceof TransportError) return reason.fault !== "aborted";
-  return reason instanceof Failure && reason.status >= 500;
+  if (reason instanceof UpstreamRefused) return ![400, 413, 422].includes(reason.status);
+  return reason instanceof NoPlace;
 }
 
-/** The routes in a random order in which heavier ones tend to come first. */
-function inOrderOfTrial(routes: readonly Route[], random: () => number): readonly Route[] {
-  const left = [...routes];
-  const ordered: Route[] = [];
-  while (left.length > 0) {
-    const total = left.reduce((sum, route) => sum + route.weight, 0);
-    let ticket = random() * total;
-    const drawn = left.findIndex((route) => {
-      ticket -= route.weight;
-      return ticket < 0;
-    });
-    ordered.push(...left.splice(Math.max(0, drawn), 1));
-  }
-  return ordered;
+function isCut(reason: unknown): boolean {
+  return reason instanceof TransportError && reason.fault === "cut";
 }
 
-export type { ChatAnswer, Usage };
+function notNow(waitMs: number): Failure {
+  return new Failure(
+    "server_is_overloaded",
+    "The model's server has failed repeatedly and is being left alone for a while. Try again later, or choose another model.",
+    { retryAfterMs: Number.isFinite(waitMs) ? waitMs : 1_000 },
+  );
+}

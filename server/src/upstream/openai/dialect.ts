@@ -1,7 +1,16 @@
 import type { Upstream } from "../../catalog/catalog.ts";
 import { Failure } from "../../errors/failure.ts";
-import type { ChatAnswer, ChatCall, Dialect, Usage } from "../../gateway/dialect.ts";
+import {
+  type ChatAnswer,
+  type ChatCall,
+  type Dialect,
+  type UpstreamCall,
+  UpstreamRefused,
+  type Usage,
+  type WholeAnswer,
+} from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
+import { JsonBody } from "../../gateway/json-body.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
@@ -26,31 +35,45 @@ export class OpenAiDialect implements Dialect {
   }
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
-    const response = await this.#transport.send({
-      method: "POST",
-      url: `${call.upstream.baseUrl}/chat/completions`,
-      headers: headersFor(call.upstream),
-      body: new TextEncoder().encode(JSON.stringify(upstreamBody(call))),
-      signal: call.signal,
-      timeouts: call.upstream.timeouts,
-    });
-    if (response.status !== 200) {
-      // A redirect or another 2xx is no answer that we could pass on, either.
-      throw refusalOf(response.status, response.headers, await readText(response, MAX_ERROR_BYTES));
-    }
-    return call.stream ? this.#streamed(call, response) : this.#whole(call, response);
+    const response = await this.#send(call, "/chat/completions", upstreamBody(call));
+    return call.stream ? this.#streamed(call, response) : this.#whole(call, response, "choices");
   }
 
-  async #whole(call: ChatCall, response: TransportResponse): Promise<ChatAnswer> {
-    const body = parse(await readText(response, MAX_ANSWER_BYTES));
-    if (body === null || !Array.isArray(body.choices)) throw unintelligible();
+  async embed(call: UpstreamCall): Promise<WholeAnswer> {
+    const body = call.body.textWith({ model: call.upstreamModel });
+    return this.#whole(call, await this.#send(call, "/embeddings", body), "data");
+  }
+
+  async #send({ upstream, signal }: UpstreamCall, path: string, body: string): Promise<TransportResponse> {
+    const response = await this.#transport.send({
+      method: "POST",
+      url: `${upstream.baseUrl}${path}`,
+      headers: headersFor(upstream),
+      body: encoder.encode(body),
+      signal,
+      timeouts: upstream.timeouts,
+    });
+    const { status, headers } = response;
+    if (status === 200) return response;
+    // A redirect or another 2xx is no answer that we could pass on, either.
+    throw new UpstreamRefused(status, refusalOf(status, headers, await readText(response, MAX_ERROR_BYTES)));
+  }
+
+  /** `results`: the member that an answer must have. */
+  async #whole(
+    call: UpstreamCall,
+    response: TransportResponse,
+    results: "choices" | "data",
+  ): Promise<WholeAnswer> {
+    const body = JsonBody.parse(await readText(response, MAX_ANSWER_BYTES));
+    if (body === null || !Array.isArray(body.value[results])) throw unintelligible();
     return {
       kind: "whole",
-      body: JSON.stringify({ ...body, model: call.publicModel }),
-      usage: readUsage(body.usage),
+      body: body.textWith({ model: call.publicModel }),
+      usage: readUsage(body.value.usage),
       produced: () => {
         const produced = new TextTally();
-        addProduced(body.choices, produced);
+        addProduced(body.value.choices, produced);
         return produced;
       },
     };
@@ -63,12 +86,15 @@ export class OpenAiDialect implements Dialect {
       let finished = false;
       for await (const data of readEventData(response.body)) {
         if (data === DONE) return;
-        const chunk = parse(data);
+        const chunk = JsonBody.parse(data);
         if (chunk === null) throw unintelligible();
-        if (chunk.error !== undefined && chunk.error !== null) throw refusalOf(500, {}, data);
-        usage = readUsage(chunk.usage) ?? usage;
-        addProduced(chunk.choices, produced);
-        finished ||= hasFinish(chunk);
+        const { value } = chunk;
+        if (value.error !== undefined && value.error !== null) {
+          throw new UpstreamRefused(500, refusalOf(500, {}, data));
+        }
+        usage = readUsage(value.usage) ?? usage;
+        addProduced(value.choices, produced);
+        finished ||= hasFinish(value);
         const event = eventFor(call, chunk);
         if (event !== null) yield event;
       }
@@ -79,6 +105,8 @@ export class OpenAiDialect implements Dialect {
   }
 }
 
+const encoder = new TextEncoder();
+
 function headersFor(upstream: Upstream): Record<string, string> {
   return {
     "content-type": "application/json",
@@ -87,38 +115,26 @@ function headersFor(upstream: Upstream): Record<string, string> {
   };
 }
 
-function upstreamBody(call: ChatCall): JsonObject {
-  const body = { ...call.body, model: call.upstreamModel };
-  if (!call.stream) return body;
-  const options = isJsonObject(call.body.stream_options) ? call.body.stream_options : {};
-  return { ...body, stream_options: { ...options, include_usage: true } };
+function upstreamBody({ body, upstreamModel, stream }: ChatCall): string {
+  if (!stream) return body.textWith({ model: upstreamModel });
+  const { stream_options: asked } = body.value;
+  const options = isJsonObject(asked) ? asked : {};
+  return body.textWith({ model: upstreamModel, stream_options: { ...options, include_usage: true } });
 }
 
 /** The event that the client gets for a chunk; `null` for one that only told us the usage. */
-function eventFor(call: ChatCall, chunk: JsonObject): string | null {
-  let told: JsonObject = { ...chunk, model: call.publicModel };
-  if (!call.includeUsage && "usage" in chunk) {
-    const choices = chunk.choices;
-    if (Array.isArray(choices) && choices.length === 0) return null;
-    const { usage: _, ...rest } = told;
-    told = rest;
-  }
-  return `data: ${JSON.stringify(told)}\n\n`;
+function eventFor({ publicModel, includeUsage }: ChatCall, chunk: JsonBody): string | null {
+  const { value } = chunk;
+  const isHidden = !includeUsage && "usage" in value;
+  if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return null;
+  const text = chunk.textWith({ model: publicModel, ...(isHidden ? { usage: undefined } : {}) });
+  // Data of several lines was one event; a line break in JSON is but a space.
+  return `data: ${text.includes("\n") ? text.replaceAll("\n", " ") : text}\n\n`;
 }
 
 function hasFinish(chunk: JsonObject): boolean {
   const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
   return choices.some((choice) => isJsonObject(choice) && typeof choice.finish_reason === "string");
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    // The caller says what an unintelligible answer means.
-    return null;
-  }
 }
 
 async function readText(response: TransportResponse, maxBytes: number): Promise<string> {
@@ -133,9 +149,8 @@ async function readText(response: TransportResponse, maxBytes: number): Promise<
   return text + decoder.decode();
 }
 
-function unintelligible(): Failure {
-  return new Failure(
-    "upstream_error",
-    "The model's server gave an answer that is not a chat completion. Try again, or choose another model.",
-  );
+function unintelligible(): UpstreamRefused {
+  const message =
+    "The model's server gave an answer that makes no sense. Try again, or choose another model.";
+  return new UpstreamRefused(200, new Failure("upstream_error", message));
 }

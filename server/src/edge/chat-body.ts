@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { Failure } from "../errors/failure.ts";
+import { isJsonObject, type JsonObject } from "../gateway/json.ts";
+import type { JsonBody } from "../gateway/json-body.ts";
+
+/** What the gateway needs to know of a chat request. */
+export interface AskedChat {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** The most that the answer may have; `null`: as many as the model gives. */
+  readonly maxTokens: number | null;
+  readonly choices: number;
+  /** Images in the messages. */
+  readonly images: number;
+}
+
+const MOST_MESSAGES = 10_000;
+const MOST_TOOLS = 1_024;
+const MOST_STOPS = 64;
+
+const maxTokens = z.number().int().min(0).max(1_000_000_000).nullish();
+const penalty = z.number().min(-2).max(2).nullish();
+export const modelName = z
+  .string({ error: "must be a string: the id of a model of `GET /v1/models`" })
+  .min(1)
+  .max(256);
+
+const tool = z.looseObject({
+  type: z.string(),
+  function: z
+    .looseObject({ name: z.string().min(1).max(256), parameters: z.looseObject({}).nullish() })
+    .optional(),
+});
+
+/**
+ * What the gateway itself relies on, within the bounds that OpenAI documents (API reference, "Create chat completion");
+ * everything else is the upstream's to judge.
+ */
+export const chatBody = z.looseObject({
+  model: modelName,
+  messages: z
+    .array(z.looseObject({ role: z.string() }), { error: "must be an array of messages" })
+    .min(1, "must hold at least one message")
+    .max(MOST_MESSAGES),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  n: z.number().int().min(1).max(128).nullish(),
+  max_tokens: maxTokens,
+  max_completion_tokens: maxTokens,
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  presence_penalty: penalty,
+  frequency_penalty: penalty,
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.number().int().min(0).max(20).nullish(),
+  seed: z.number().int().nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(MOST_STOPS)]).nullish(),
+  tools: z.array(tool, { error: "must be an array of tools" }).max(MOST_TOOLS).nullish(),
+  tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: z.looseObject({ type: z.string() }).nullish(),
+});
+
+/** Fields by which other gateways let a client say where a request goes. Here the operator alone says that. */
+const ROUTING_FIELDS = new Set([
+  "api_base",
+  "api_key",
+  "api_version",
+  "base_url",
+  "custom_llm_provider",
+  "extra_headers",
+  "fallbacks",
+  "models",
+  "provider",
+  "route",
+  "router",
+  "upstream",
+]);
+
+/** @throws {Failure} `invalid_request` naming the field. */
+export function readChat(body: JsonBody): AskedChat {
+  requirePlainFields(body);
+  const parsed = chatBody.safeParse(body.value);
+  if (!parsed.success) throw invalid(parsed.error);
+  const { data } = parsed;
+  return {
+    model: data.model,
+    stream: data.stream === true,
+    includeUsage: data.stream_options?.include_usage === true,
+    maxTokens: data.max_completion_tokens ?? data.max_tokens ?? null,
+    choices: data.n ?? 1,
+    images: imagesIn(data.messages as readonly JsonObject[]),
+  };
+}
+
+/** @throws {Failure} `invalid_request` for a field that stands twice, or says where the request is to go. */
+export function requirePlainFields(body: JsonBody): void {
+  const doubled = body.doubledName;
+  if (doubled !== null) {
+    throw new Failure("invalid_request", "The field stands twice in the body. Send it once.", {
+      param: doubled.slice(0, 64),
+    });
+  }
+  for (const name of Object.keys(body.value)) {
+    if (!ROUTING_FIELDS.has(name)) continue;
+    throw new Failure(
+      "invalid_request",
+      `${name}: where requests go is the operator's to say. Choose a model, and leave the field out.`,
+      { param: name },
+    );
+  }
+}
+
+export function invalid(error: z.ZodError): Failure {
+  const [issue] = error.issues;
+  const param = issue?.path.join(".") ?? "body";
+  return new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
+}
+
+function imagesIn(messages: readonly JsonObject[]): number {
+  let images = 0;
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue;
+    for (const part of content) if (isJsonObject(part) && part.type === "image_url") images++;
+  }
+  return images;
+}

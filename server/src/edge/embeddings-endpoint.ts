@@ -1,0 +1,72 @@
+import { z } from "zod";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { TokenEstimator } from "../gateway/token-estimate.ts";
+import { invalid, modelName, requirePlainFields } from "./chat-body.ts";
+import { type Endpoint, type EndpointRequest, JSON_HEADERS, type Reply } from "./endpoint.ts";
+import { readJsonBody } from "./json-body.ts";
+import { chargeOf, type ModelCalls } from "./model-calls.ts";
+import { exactPath } from "./routing.ts";
+
+/** As OpenAI bounds it: "Create embeddings" of its API reference. */
+const MOST_INPUTS = 2_048;
+const text = z.string().min(1, "must not be empty");
+const tokens = z.array(z.number().int().min(0)).min(1, "must not be empty");
+
+export const embeddingsBody = z.looseObject({
+  model: modelName,
+  input: z.union(
+    [text, tokens, z.array(text).min(1).max(MOST_INPUTS), z.array(tokens).min(1).max(MOST_INPUTS)],
+    {
+      error: `must be a text, an array of up to ${MOST_INPUTS} texts, or the same as arrays of tokens`,
+    },
+  ),
+  encoding_format: z.enum(["float", "base64"]).nullish(),
+  dimensions: z.number().int().min(1).max(1_000_000).nullish(),
+});
+
+export interface EmbeddingsParts {
+  readonly modelCalls: ModelCalls;
+  readonly gateway: Gateway;
+  /** Counts tokens where an upstream does not. */
+  readonly estimator: TokenEstimator;
+  readonly maxBodyBytes: number;
+}
+
+/** `POST /v1/embeddings`. */
+export class EmbeddingsEndpoint implements Endpoint {
+  readonly method = "POST";
+  readonly name = "POST /v1/embeddings";
+  readonly match = exactPath("/v1/embeddings");
+  readonly #parts: EmbeddingsParts;
+
+  constructor(parts: EmbeddingsParts) {
+    this.#parts = parts;
+  }
+
+  async answer(request: EndpointRequest): Promise<Reply> {
+    const { modelCalls, gateway, estimator, maxBodyBytes } = this.#parts;
+    const { body, bytes } = await readJsonBody(request.exchange, maxBodyBytes);
+    requirePlainFields(body);
+    const parsed = embeddingsBody.safeParse(body.value);
+    if (!parsed.success) throw invalid(parsed.error);
+    // What is embedded is prompt; there is no answer that would cost.
+    const asked = { model: parsed.data.model, maxTokens: 0, choices: 1, images: 0 };
+    return modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
+      const answer = await gateway.embed({ model: call.model, body, signal: request.signal });
+      const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
+      return {
+        kind: "whole",
+        headers: JSON_HEADERS,
+        body: answer.body,
+        facts: {
+          model: call.model.id,
+          upstream: answer.upstream,
+          usage,
+          usageSource: answer.usage === null ? "estimated" : "upstream",
+          costNanoUsd: chargeOf(usage, call),
+          timeToFirstTokenMs: null,
+        },
+      };
+    });
+  }
+}

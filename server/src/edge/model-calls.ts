@@ -1,0 +1,133 @@
+import type { AccountId } from "../accounts/account.ts";
+import type { EndReason } from "../audit/entry.ts";
+import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
+import { costOf } from "../catalog/prices.ts";
+import type { Hold } from "../credits/allowance.ts";
+import type { Credits } from "../credits/credits.ts";
+import { type PricedRequest, rangeOf } from "../credits/price-request.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
+import { UpstreamRefused, type Usage } from "../gateway/dialect.ts";
+import { RoutesFailed } from "../gateway/gateway.ts";
+import type { Idempotency } from "../idempotency/idempotency.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import { TransportError } from "../upstream/transport.ts";
+import { type EndpointRequest, type EntryFacts, NO_FACTS, type Reply } from "./endpoint.ts";
+import { answerOnce } from "./idempotent-reply.ts";
+
+export interface ModelCallParts {
+  readonly catalog: Catalog;
+  readonly credits: Credits;
+  readonly idempotency: Idempotency;
+}
+
+/** What is asked of a model, as far as it bears on limits and credit. */
+export interface AskedOfModel {
+  readonly model: string;
+  /** The most that each answer may have; `null`: as many as the model gives. */
+  readonly maxTokens: number | null;
+  readonly choices: number;
+  readonly images: number;
+}
+
+/** A request that is admitted and paid for. */
+export interface PaidCall {
+  readonly model: CatalogModel;
+  readonly priced: PricedRequest;
+  readonly hold: Hold;
+}
+
+/** What all requests for models have in common: admission, doing it once, credit, and what their failures mean. */
+export class ModelCalls {
+  readonly #parts: ModelCallParts;
+
+  constructor(parts: ModelCallParts) {
+    this.#parts = parts;
+  }
+
+  /** `endpoint`: as audit entries name it. `bytes`: the body as it was sent. */
+  async answer(
+    request: EndpointRequest,
+    { endpoint, bytes, asked }: { endpoint: string; bytes: Uint8Array; asked: AskedOfModel },
+    forward: (call: PaidCall) => Promise<Reply>,
+  ): Promise<Reply> {
+    const model = this.#parts.catalog.find(asked.model);
+    const accountId = await request.confirm(estimatedTokens(bytes.length, asked.maxTokens));
+    if (model === null) return unknownModel(asked.model);
+    const { maxTokens, choices, images } = asked;
+    const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, images };
+    const { idempotency } = this.#parts;
+    return answerOnce(request, { idempotency, accountId, endpoint, body: bytes }, async () => {
+      const hold = await this.#hold(accountId, priced);
+      if (hold instanceof Failure) return failed(hold, "refused", { ...NO_FACTS, model: model.id });
+      request.begin(model.id, hold);
+      try {
+        return await forward({ model, priced, hold });
+      } catch (thrown) {
+        if (thrown instanceof Failure) return failed(thrown, "refused", { ...NO_FACTS, model: model.id });
+        if (!(thrown instanceof RoutesFailed)) throw thrown;
+        const failure = upstreamFailure(thrown.reason);
+        const facts = { ...NO_FACTS, model: model.id, upstream: thrown.upstream };
+        return failed(failure, endReasonOf(failure), facts);
+      }
+    });
+  }
+
+  /** Credit for the request at its dearest; or why there is none. */
+  async #hold(accountId: AccountId, priced: PricedRequest): Promise<Hold | Failure> {
+    try {
+      return await this.#parts.credits.hold(accountId, rangeOf(priced));
+    } catch (thrown) {
+      return toFailure(thrown);
+    }
+  }
+}
+
+/** Whatever an upstream says that it took: never more than was held for it. */
+export function chargeOf(usage: Usage | null, { priced, hold }: PaidCall): bigint {
+  const { prices } = priced.model;
+  if (usage === null || prices === null) return 0n;
+  const cost = costOf({ ...usage, images: priced.images }, prices);
+  return cost <= hold.amountNanoUsd ? cost : hold.amountNanoUsd;
+}
+
+/** What an upstream's failure means for the client. */
+export function upstreamFailure(thrown: unknown): Failure {
+  if (thrown instanceof UpstreamRefused) return thrown.failure;
+  if (!(thrown instanceof TransportError)) return toFailure(thrown);
+  if (thrown.fault === "timeout") {
+    return new Failure("upstream_timeout", "The model's server took too long. Try again, or ask for less.", {
+      cause: thrown,
+    });
+  }
+  const message =
+    thrown.fault === "connect"
+      ? "The model's server can't be reached. Try again, or choose another model."
+      : "The model's server broke off its answer. Try again, or choose another model.";
+  return new Failure("upstream_error", message, { cause: thrown });
+}
+
+function failed(failure: Failure, endReason: EndReason, facts: EntryFacts): Reply {
+  return { kind: "failed", failure, endReason, facts };
+}
+
+/** About 4 bytes of text are a token. What the request takes in the end takes the place of this. */
+function estimatedTokens(bytes: number, maxTokens: number | null): number {
+  return Math.ceil(bytes / 4) + (maxTokens ?? 0);
+}
+
+function unknownModel(asked: string): Reply {
+  const failure = new Failure(
+    "model_not_found",
+    "The catalog has no such model. `GET /v1/models` lists those it has.",
+    { param: "model" },
+  );
+  // What a client sends goes into the log as text: without characters that text can't hold, and without a key that was put
+  // into the wrong field.
+  const model = withoutSecrets(asked.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}"));
+  return failed(failure, "refused", { ...NO_FACTS, model });
+}
+
+function endReasonOf(failure: Failure): EndReason {
+  if (failure.status < 500) return "refused";
+  return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
+}

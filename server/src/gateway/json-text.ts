@@ -1,0 +1,113 @@
+/** A member of a JSON object, by its places in the text. */
+export interface Member {
+  readonly name: string;
+  /** Of the name's opening quote. */
+  readonly start: number;
+  readonly valueStart: number;
+  /** After the value's last character. */
+  readonly valueEnd: number;
+}
+
+export interface ScanLimits {
+  readonly depth: number;
+  /** Elements and members, at any depth. */
+  readonly values: number;
+}
+
+export type Scanned =
+  | { readonly kind: "object"; readonly members: readonly Member[]; readonly end: number }
+  | { readonly kind: "too-deep" }
+  | { readonly kind: "too-many" }
+  /** Not an object, or not JSON at all: whoever parses it will say. */
+  | { readonly kind: "other" };
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/**
+ * Finds the members of the outermost object of a text, without making values of them: what is not looked at can be passed on
+ * to the letter, numbers that JavaScript can't hold included. Says what is right only of text that is JSON.
+ */
+export function scanObject(text: string, limits: ScanLimits): Scanned {
+  const members: Member[] = [];
+  let depth = 0;
+  let values = 0;
+  let nameStart = -1;
+  let name: string | null = null;
+  let valueStart = -1;
+  let valueEnd = -1;
+  const endMember = () => {
+    if (name !== null) members.push({ name, start: nameStart, valueStart, valueEnd });
+    name = null;
+    nameStart = -1;
+    valueStart = -1;
+  };
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code <= 0x20) continue;
+    const isMemberName = depth === 1 && name === null && valueStart === -1;
+    if (code === QUOTE) {
+      const end = endOfString(text, index);
+      if (end === -1) return { kind: "other" };
+      if (isMemberName) {
+        nameStart = index;
+        name = nameOf(text.slice(index, end));
+        if (name === null) return { kind: "other" };
+      } else if (depth === 1 && valueStart === -1) valueStart = index;
+      valueEnd = end;
+      index = end - 1;
+      continue;
+    }
+    if (code === COLON && depth === 1) continue;
+    if (code === COMMA) {
+      if (++values > limits.values) return { kind: "too-many" };
+      if (depth === 1) endMember();
+      continue;
+    }
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (depth === 0 && code === OPEN_BRACKET) return { kind: "other" };
+      if (depth === 1 && valueStart === -1) valueStart = index;
+      if (++depth > limits.depth) return { kind: "too-deep" };
+      continue;
+    }
+    if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth--;
+      if (depth === 0) {
+        endMember();
+        return { kind: "object", members, end: index };
+      }
+      valueEnd = index + 1;
+      continue;
+    }
+    if (depth === 0) return { kind: "other" };
+    if (depth === 1 && valueStart === -1) valueStart = index;
+    valueEnd = index + 1;
+  }
+  return { kind: "other" };
+}
+
+/** After the closing quote; -1 where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return -1;
+}
+
+function nameOf(token: string): string | null {
+  if (!token.includes("\\")) return token.slice(1, -1);
+  try {
+    return JSON.parse(token);
+  } catch {
+    // The text is no JSON: whoever parses it will say.
+    return null;
+  }
+}

@@ -1,0 +1,23 @@
+import type { Route } from "../catalog/catalog.ts";
+
+/** A route that is tried, or tried again. */
+export interface TrialRoute extends Route {
+  readonly isAgain?: boolean;
+}
+
+/** The routes in a random order in which heavier ones tend to come first. */
+export function inOrderOfTrial(routes: readonly Route[], random: () => number): readonly TrialRoute[] {
+  if (routes.length === 1) return routes;
+  const left = [...routes];
+  const ordered: Route[] = [];
+  while (left.length > 0) {
+    const total = left.reduce((sum, route) => sum + route.weight, 0);
+    let ticket = random() * total;
+    const drawn = left.findIndex((route) => {
+      ticket -= route.weight;
+      return ticket < 0;
+    });
+    ordered.push(...left.splice(Math.max(0, drawn), 1));
+  }
+  return ordered;
+}

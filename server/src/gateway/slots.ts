@@ -1,0 +1,66 @@
+/** A number of places at an upstream, and a short queue for them. */
+export class Slots {
+  readonly #most: number;
+  readonly #mostWaiting: number;
+  readonly #patienceMs: number;
+  #taken = 0;
+  readonly #waiting: ((isFree: boolean) => void)[] = [];
+
+  constructor(most: number, mostWaiting: number, patienceMs: number) {
+    this.#most = most;
+    this.#mostWaiting = mostWaiting;
+    this.#patienceMs = patienceMs;
+  }
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /**
+   * Takes a place, waiting for one if it may.
+   *
+   * @param mayWait whether there is nowhere else to go.
+   * @returns what gives the place back, to be called once; `null` when there is none in time.
+   */
+  async take(mayWait: boolean, signal: AbortSignal): Promise<(() => void) | null> {
+    if (this.#taken < this.#most) {
+      this.#taken++;
+      return this.#giveBackOnce();
+    }
+    if (!mayWait || this.#waiting.length >= this.#mostWaiting || signal.aborted) return null;
+    return (await this.#turn(signal)) ? this.#giveBackOnce() : null;
+  }
+
+  /** Resolves with a place that whoever had it before has handed on, or without one. */
+  #turn(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const decide = (isFree: boolean) => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+        resolve(isFree);
+      };
+      const giveUp = () => {
+        this.#waiting.splice(this.#waiting.indexOf(decide), 1);
+        decide(false);
+      };
+      const timer = setTimeout(giveUp, this.#patienceMs);
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.#waiting.push(decide);
+    });
+  }
+
+  #giveBackOnce(): () => void {
+    let isGiven = false;
+    return () => {
+      if (isGiven) return;
+      isGiven = true;
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#taken--;
+      else next(true);
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import type { Upstream } from "../catalog/catalog.ts";
+import { Breaker, type BreakerState } from "./breaker.ts";
+import { Slots } from "./slots.ts";
+
+/** What is known of an upstream by asking it. */
+export interface UpstreamHealth {
+  readonly name: string;
+  readonly breaker: BreakerState;
+  /** Requests that it is answering, and those that wait for a place. */
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** Since this node was started. */
+  readonly successes: number;
+  readonly failures: number;
+  readonly lastFailure: { readonly at: Date; readonly reason: string } | null;
+  /** When it last refused our credential: an operator has to see to it. */
+  readonly credentialRefusedAt: Date | null;
+}
+
+const MOST_WAITING = 128;
+const PATIENCE_MS = 2_000;
+
+/** One upstream as this node has found it. */
+export class UpstreamState {
+  readonly name: string;
+  readonly breaker: Breaker;
+  readonly slots: Slots;
+  #successes = 0;
+  #failures = 0;
+  #lastFailure: UpstreamHealth["lastFailure"] = null;
+  #credentialRefusedAt: Date | null = null;
+
+  constructor({ name, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
+    this.name = name;
+    this.breaker = new Breaker(breaker, monotonicMs);
+    this.slots = new Slots(maxConcurrency, MOST_WAITING, PATIENCE_MS);
+  }
+
+  succeeded(): void {
+    this.#successes++;
+    this.#credentialRefusedAt = null;
+  }
+
+  failed(reason: string, at: Date): void {
+    this.#failures++;
+    this.#lastFailure = { at, reason };
+  }
+
+  refusedCredential(at: Date): void {
+    this.#credentialRefusedAt = at;
+  }
+
+  health(): UpstreamHealth {
+    return {
+      name: this.name,
+      breaker: this.breaker.state,
+      inFlight: this.slots.taken,
+      waiting: this.slots.waiting,
+      successes: this.#successes,
+      failures: this.#failures,
+      lastFailure: this.#lastFailure,
+      credentialRefusedAt: this.#credentialRefusedAt,
+    };
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { JsonBody } from "../../server/src/gateway/json-body.ts";
+import { scanObject } from "../../server/src/gateway/json-text.ts";
+
+function bodyOf(text: string): JsonBody {
+  const body = JsonBody.parse(text);
+  if (body === null) throw new Error(`no object: ${text}`);
+  return body;
+}
+
+describe("a JSON object that is passed on", () => {
+  it("is changed where it is to be, and nowhere else", () => {
+    const text =
+      ' { "a" : 1.50, "model": "x\\"}", "big":12345678901234567890, "o":{"model":"in,ner"},"l":[ 1, {"b":"]"} ] } ';
+    const body = bodyOf(text);
+    expect(body.textWith({})).toBe(text);
+    expect(body.textWith({ model: "y" })).toBe(text.replace('"x\\"}"', '"y"'));
+    expect(body.textWith({ more: [1] })).toBe(text.replace("] } ", '] ,"more":[1]} '));
+    expect(JSON.parse(body.textWith({ a: undefined, model: undefined, l: undefined }))).toEqual({
+      big: 12345678901234567890,
+      o: { model: "in,ner" },
+    });
+    expect(body.textWith({ model: "y", a: undefined })).toContain("12345678901234567890");
+  });
+
+  it("is valid whatever is taken out of it, put into it, or replaced", () => {
+    const names = ["a", "b", "c", "d"];
+    const values = ["1", '"t,x"', "{}", "[1,[2]]", '{"a":{"b":"}"}}', "null", "-1.5e3", '"\\\\"'];
+    let seed = 7;
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % below;
+    };
+    for (let round = 0; round < 3_000; round++) {
+      const members = names
+        .filter(() => random(2) === 0)
+        .map((name) => `"${name}":${random(2) === 0 ? " " : ""}${values[random(values.length)]}`);
+      const text = `{${members.join(random(2) === 0 ? " , " : ",")}}`;
+      const changes: Record<string, string | undefined> = {};
+      for (const name of [...names, "e"]) {
+        const what = random(3);
+        if (what === 0) changes[name] = undefined;
+        else if (what === 1) changes[name] = "new";
+      }
+      const expected = { ...JSON.parse(text), ...changes };
+      for (const name of Object.keys(expected)) if (expected[name] === undefined) delete expected[name];
+      expect(JSON.parse(bodyOf(text).textWith(changes)), `${text} ${JSON.stringify(changes)}`).toEqual(
+        expected,
+      );
+    }
+  });
+
+  it("is known by names however they are written, and when one stands twice", () => {
+    expect(JSON.parse(bodyOf('{"mo\\u0064el":1}').textWith({ model: 2 }))).toEqual({ model: 2 });
+    expect(bodyOf('{"a":1,"\\u0061":2}').doubledName).toBe("a");
+    expect(bodyOf('{"a":{"b":1,"b":2}}').doubledName).toBeNull();
+    expect(JsonBody.parse("[1]")).toBeNull();
+    expect(JsonBody.parse('{"a":1}}')).toBeNull();
+  });
+
+  it("is not looked at deeper than it may be deep", () => {
+    const limits = { depth: 4, values: 10 };
+    expect(scanObject('{"a":[[["]]]]"]]]}', limits).kind).toBe("object");
+    expect(scanObject('{"a":[[[[1]]]]}', limits).kind).toBe("too-deep");
+    expect(scanObject(`{"a":[${"1,".repeat(10)}1]}`, limits).kind).toBe("object");
+    expect(scanObject(`{"a":[${"1,".repeat(11)}1]}`, limits).kind).toBe("too-many");
+  });
+});
