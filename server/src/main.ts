@@ -37,7 +37,7 @@ import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { TokenEstimator } from "./gateway/token-estimate.ts";
 import { loadTokenizer } from "./gateway/tokenizer.ts";
-import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
+import { answeredClaims, CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
@@ -151,6 +151,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const metrics = openMetrics(catalog);
   const auditReader = new PostgresAuditReader(database);
   const auditTail = new AuditTail(auditReader);
+  const idempotencyStore = new PostgresIdempotency(database, id);
   const { journal, leftover } = await Journal.open({
     folder: `${config.dataDir}/journal`,
     sync: config.auditDurability === "disk",
@@ -161,6 +162,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     durability: config.auditDurability,
     log,
     onRecorded: (entry) => metrics.ended(entry),
+    onReplayed: (entries) => idempotencyStore.noteAnswered(answeredClaims(entries)),
     onCommitted: (entries) => {
       credits.charged(chargesOf(entries));
       auditTail.recorded();
@@ -170,9 +172,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   // What this node had set aside before is spent by what was replayed, or not at all.
   await creditReserve.clear();
   teardown.add(() => creditReserve.clear());
-  const idempotencyStore = new PostgresIdempotency(database, id);
   await idempotencyStore.clear();
   const idempotency = new Idempotency(idempotencyStore, log);
+  teardown.add(() => idempotency.stop());
   teardown.add(() => recorder.stop());
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
@@ -242,12 +244,17 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await listen({ requestPlane, web: (request, peer) => web(request, peer) }, config);
   let stopping = false;
+  // What is held and claimed for requests is kept until the last has ended.
+  let chores: { stop(): Promise<void> } | null = null;
+  teardown.add(async () => chores?.stop());
   teardown.add(async () => {
     stopping = true;
     auditTail.close();
     const drainMs = config.drainS * 1_000;
     const cut = setTimeout(() => requestPlane.cutOff(), drainMs);
-    await listener.close(drainMs + LAST_WORDS_MS);
+    // Requests whose clients have left have no connection that the listener could wait for.
+    const idle = Promise.race([requestPlane.idle(), after(drainMs + LAST_WORDS_MS)]);
+    await Promise.all([listener.close(drainMs + LAST_WORDS_MS), idle]);
     clearTimeout(cut);
   });
   const listensOn = `http://${hostForUrl(config.host)}:${listener.port}`;
@@ -298,7 +305,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     },
   });
 
-  const chores = startChores(
+  chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
       { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },
@@ -314,7 +321,6 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     ],
     log,
   );
-  teardown.add(() => chores.stop());
 
   if (config.firstOperator !== null) await createFirstOperator(signIn, config.firstOperator, log);
   const demo =
@@ -329,6 +335,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       demo,
     }),
   );
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 async function openTransport(): Promise<Transport> {

@@ -17,7 +17,7 @@ describe("a JSON object that is passed on", () => {
     expect(body.textWith({ model: "y" })).toBe(text.replace('"x\\"}"', '"y"'));
     expect(body.textWith({ more: [1] })).toBe(text.replace("] } ", '] ,"more":[1]} '));
     expect(JSON.parse(body.textWith({ a: undefined, model: undefined, l: undefined }))).toEqual({
-      big: 12345678901234567890,
+      big: expect.any(Number),
       o: { model: "in,ner" },
     });
     expect(body.textWith({ model: "y", a: undefined })).toContain("12345678901234567890");

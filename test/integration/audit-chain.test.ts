@@ -84,6 +84,9 @@ describe("an account's entries", () => {
     "an entry moved to another time": (id) =>
       sql`update audit_entries set at = at - interval '1 minute' where id = (
             select id from audit_entries where account_id = ${id} order by id offset 4 limit 1)`,
+    "an entry of a batch that has not come yet": (id) =>
+      sql`update audit_entries set batch = 1000000 where id = (
+            select id from audit_entries where account_id = ${id} order by id limit 1)`,
     "an entry moved to another batch": (id) =>
       sql`update audit_entries set batch = 1 where id = (
             select id from audit_entries where account_id = ${id} and batch > 1 order by id offset 1 limit 1)`,
@@ -138,6 +141,8 @@ describe("an export that was kept", () => {
       swapped,
       shortened: [...lines.slice(0, 6), ...lines.slice(7)],
       doubled: [...lines.slice(0, 6), lines[5] ?? "", ...lines.slice(6)],
+      recounted: lines.map((line) => line.replace(/"token_count":\d+/, '"token_count":1')),
+      renamed: lines.with(2, (lines[2] ?? "").replace(/"request_id":"req_./, '"request_id":"req_x')),
       torn: lines.with(9, (lines[9] ?? "").slice(0, 40)),
     };
     for (const [what, forged] of Object.entries(forgeries)) {

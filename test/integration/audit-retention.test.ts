@@ -4,7 +4,7 @@ import { BUILT_IN_PLANS } from "../../server/src/accounts/plans.ts";
 import { dropOldEntries } from "../../server/src/store/audit-retention.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { type Service, startService } from "../fixtures/service.ts";
-import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -70,6 +70,26 @@ describe("an audit log with entries older than its account's plan keeps", () => 
     expect(await verifyAuditExport(lines)).toMatchObject({ ok: false });
     expect((await owner.trpc.usage.summary.query(whole)).total.requests).toBe(used.total.requests + 2);
     expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
+  });
+
+  it("does not get them back, nor charges them again, from a journal that has lain about", async () => {
+    await using first = await startService();
+    const owner = await signUpWithKey(first.baseUrl);
+    const response = await fetch(`${first.baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${owner.key}` },
+    });
+    await response.arrayBuffer();
+    expect(await idsOf(owner)).toHaveLength(1);
+    await using database = await openDatabaseOf(first);
+    await dropOldEntries(database, BUILT_IN_PLANS, new Date(Date.now() + 31 * DAY_MS));
+    await first.kill();
+    await using second = await startService({
+      dataDir: first.dataDir,
+      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+    });
+    const { trpc } = visit(second.baseUrl, { cookie: owner.cookie() });
+    expect((await trpc.audit.list.query()).entries).toEqual([]);
+    expect((await trpc.usage.summary.query(whole)).total.requests).toBe(1);
   });
 
   it("keeps all of them where the plan has no end", async () => {

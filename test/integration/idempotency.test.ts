@@ -1,3 +1,5 @@
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
@@ -9,7 +11,8 @@ import {
   startModelServer,
 } from "../fixtures/model-server.ts";
 import { type Service, startService } from "../fixtures/service.ts";
-import { signUpWithKey } from "../fixtures/user.ts";
+import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
+import { signUpWithKey, visit } from "../fixtures/user.ts";
 
 const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
@@ -76,6 +79,11 @@ function answerStream({ response }: ReceivedRequest, text = "from afar"): void {
   response.write(chunkOf({}, "stop"));
   const usage = { prompt_tokens: 1_000, completion_tokens: 200, total_tokens: 1_200 };
   response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
+}
+
+function inheritanceOf({ dataDir, databaseUrl }: Service) {
+  const env = { OSTIARY_CATALOG: catalog.file };
+  return { dataDir, env, ...(databaseUrl === undefined ? {} : { databaseUrl }) };
 }
 
 async function codeOf(response: Response): Promise<string> {
@@ -230,13 +238,78 @@ describe("a request with an idempotency key", () => {
     await first.kill();
     await lost;
     answer = answerWhole;
-    await using second = await startService({
-      dataDir: first.dataDir,
-      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
-      env: { OSTIARY_CATALOG: catalog.file },
-    });
+    await using second = await startService(inheritanceOf(first));
     expect((await ask(owner.key, "order-1", { at: second.baseUrl })).status).toBe(200);
   });
+
+  it("is seen through and recorded also by a service that is stopping", async () => {
+    const waiting: ReceivedRequest[] = [];
+    answer = (request) => waiting.push(request);
+    await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
+    const owner = await signUpWithKey(own.baseUrl);
+    const leaving = new AbortController();
+    const left = ask(owner.key, "order-1", { at: own.baseUrl, signal: leaving.signal }).catch(() => {});
+    await expect.poll(() => waiting.length).toBe(1);
+    leaving.abort();
+    await left;
+    const stopped = own.stop();
+    await expect.poll(() => fetch(own.baseUrl).catch(() => "closed")).toBe("closed");
+    for (const request of waiting) answerWhole(request);
+    expect(await stopped).toBe(0);
+    answer = answerWhole;
+    await using next = await startService(inheritanceOf(own));
+    const repeat = await ask(owner.key, "order-1", { at: next.baseUrl });
+    expect(repeat.headers.get("idempotency-replayed")).toBe("true");
+    expect(waiting).toHaveLength(1);
+  });
+
+  it.each([true, false])(
+    "leaves nothing claimed when its beginning can't be written down (stream: %s)",
+    async (stream) => {
+      answer = stream ? answerStream : answerWhole;
+      await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" } });
+      const owner = await signUpWithKey(own.baseUrl);
+      const journal = join(own.dataDir, "journal");
+      await rename(journal, `${journal}-away`);
+      expect((await ask(owner.key, "order-1", { at: own.baseUrl, stream })).status).toBe(503);
+      await rename(`${journal}-away`, journal);
+      const again = await ask(owner.key, "order-1", { at: own.baseUrl, stream });
+      expect(again.status).toBe(200);
+      expect(again.headers.get("idempotency-replayed")).toBeNull();
+      await again.text();
+      expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
+    },
+  );
+
+  it.runIf(isDistributed).each(["kill", "stop"] as const)(
+    "is not charged again when the database was away as it ended, and then came a %s",
+    async (how) => {
+      await using base = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
+      await base.stop();
+      const url = new URL(base.databaseUrl ?? "");
+      await using way = await openTcpProxy(Number(url.port));
+      url.port = String(way.port);
+      const waiting: ReceivedRequest[] = [];
+      answer = (request) => waiting.push(request);
+      const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" };
+      const cutOff = await startService({ dataDir: base.dataDir, databaseUrl: url.href, env });
+      const owner = await signUpWithKey(cutOff.baseUrl);
+      const first = ask(owner.key, "order-1", { at: cutOff.baseUrl });
+      await expect.poll(() => waiting.length).toBe(1);
+      way.cut();
+      for (const request of waiting) answerWhole(request);
+      expect((await first).status).toBe(200);
+      await cutOff[how]();
+      way.heal();
+      answer = answerWhole;
+      await using next = await startService({ ...inheritanceOf(base), env });
+      const repeat = await ask(owner.key, "order-1", { at: next.baseUrl });
+      expect(repeat.status).toBe(409);
+      expect(await codeOf(repeat)).toBe("idempotent_answer_gone");
+      const { trpc } = visit(next.baseUrl, { authorization: `Bearer ${owner.key}` });
+      expect((await trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
+    },
+  );
 
   it.runIf(isDistributed)("is done once by several nodes", async () => {
     const { databaseUrl } = service;

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readdir, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
@@ -151,6 +153,17 @@ describe("a service that is stopped and started again", () => {
     ]);
     expect(await second.stop()).toBe(0);
     expect(await readdir(join(first.dataDir, "journal"))).toEqual([]);
+  });
+
+  it("does not wait for connections on which nobody has asked for anything", async () => {
+    await using service = await startService({ env: { OSTIARY_DRAIN_S: "3600" } });
+    const socket = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
+    await once(socket, "connect");
+    // Whoever connected after it is served: so it is known.
+    await fetch(`${service.baseUrl}/healthz`);
+    const closed = once(socket, "close");
+    expect(await service.stop()).toBe(0);
+    await closed;
   });
 
   it("lets a stream finish first, and records it", async () => {

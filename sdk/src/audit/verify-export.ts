@@ -87,7 +87,7 @@ interface OpenBatch {
 /**
  * Verifies an export of the audit log (NDJSON) without asking the service: finds entries that were changed, removed, added or
  * put into another order since they were recorded. The export must be whole: not filtered, and from its beginning.
- * Memory holds the batches that are not complete yet, not the export.
+ * A key's name is not covered: it is the key's, not the entry's. Memory holds the batches that are not complete yet, not the export.
  *
  * @param lines the export's lines, without their ends; empty ones are passed over.
  */
@@ -136,7 +136,8 @@ class ChainCheck {
       if (this.#digests.has(batch)) return this.#note("changed", batch, line);
       open = this.#begin(batch, { entries, digest, digests: [] });
     }
-    if (open.digest !== digest || open.entries !== entries) this.#note("changed", batch, line);
+    const isOther = open.digest !== digest || open.entries !== entries || !isConsistent(entry);
+    if (isOther) this.#note("changed", batch, line);
     open.digests.push(digestOf(coveredText(entry)));
     if (open.digests.length === open.entries) await this.#complete(batch, open);
   }
@@ -214,6 +215,14 @@ function readLine(text: string): ExportedAuditEntry | null {
     // The caller says which line it was.
     return null;
   }
+}
+
+/** Whether what is told beside what the digest covers follows from it. */
+function isConsistent(entry: ExportedAuditEntry): boolean {
+  const { id, request_id, token_count, prompt_tokens, completion_tokens } = entry;
+  const isCounted = prompt_tokens !== null || completion_tokens !== null;
+  const tokens = isCounted ? (prompt_tokens ?? 0) + (completion_tokens ?? 0) : null;
+  return request_id === `req_${id.replaceAll("-", "")}` && token_count === tokens;
 }
 
 function coveredText(entry: ExportedAuditEntry): string {

@@ -33,19 +33,23 @@ export interface ChainReport {
   readonly next: number | null;
 }
 
-/** An account's chain in the store. */
+/** Where chains are kept. */
 export interface ChainReader {
-  readHead(accountId: AccountId): Promise<ChainHead>;
+  /** An account's chain as it is at one moment, whatever is recorded or removed meanwhile. */
+  atOneMoment<Result>(accountId: AccountId, read: (chain: StoredChain) => Promise<Result>): Promise<Result>;
+}
+
+/** An account's chain in the store. */
+export interface StoredChain {
+  readHead(): Promise<ChainHead>;
   /** The last batch of a stretch after `after` that can be verified at once, and how many entries that is. */
-  stretch(
-    accountId: AccountId,
-    after: number,
-    mostEntries: number,
-  ): Promise<{ last: number; entries: number }>;
+  stretch(after: number, mostEntries: number): Promise<{ last: number; entries: number }>;
   /** What in the batches after `after` up to `last` is not as it was recorded. */
-  findProblems(accountId: AccountId, after: number, last: number): Promise<readonly ChainProblem[]>;
+  findProblems(after: number, last: number): Promise<readonly ChainProblem[]>;
+  /** Entries that are of no batch there is. */
+  findStrays(head: ChainHead): Promise<readonly ChainProblem[]>;
   /** Of a batch; `null` when there is none. */
-  readDigest(accountId: AccountId, batch: number): Promise<string | null>;
+  readDigest(batch: number): Promise<string | null>;
 }
 
 export interface ChainHead {
@@ -81,30 +85,33 @@ export class AuditChain {
     expected: ChainPoint | null,
   ): Promise<ChainReport> {
     await this.#recorder.flushed();
-    const { head, removedBatches } = await this.#reader.readHead(accountId);
-    const problems: ChainProblem[] = [];
-    if (expected !== null && expected.batch > removedBatches) {
-      const digest = await this.#reader.readDigest(accountId, expected.batch);
-      if (digest !== expected.digest) {
-        const { batch } = expected;
-        problems.push({ batch, problem: "digest_differs", recordedEntries: null, foundEntries: 0 });
-      }
-    }
-    const start = Math.max(after ?? 0, removedBatches);
-    if (head === null || start >= head.batch) {
-      return { head, removedBatches, batches: 0, entries: 0, problems, next: null };
-    }
-    const { last, entries } = await this.#reader.stretch(accountId, start, VERIFIED_AT_ONCE);
-    // Where batches are missing at the end, the chain's head tells that there were some.
-    const end = last <= start ? head.batch : Math.min(last, head.batch);
-    problems.push(...(await this.#reader.findProblems(accountId, start, end)));
-    return {
-      head,
-      removedBatches,
-      batches: end - start,
-      entries,
-      problems,
-      next: end < head.batch ? end : null,
-    };
+    return this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, after, expected));
   }
+}
+
+async function verifyStretch(
+  chain: StoredChain,
+  after: number | null,
+  expected: ChainPoint | null,
+): Promise<ChainReport> {
+  const chainHead = await chain.readHead();
+  const { head, removedBatches } = chainHead;
+  const problems: ChainProblem[] = [...(after === null ? await chain.findStrays(chainHead) : [])];
+  if (expected !== null && expected.batch > removedBatches) {
+    const digest = await chain.readDigest(expected.batch);
+    if (digest !== expected.digest) {
+      const { batch } = expected;
+      problems.push({ batch, problem: "digest_differs", recordedEntries: null, foundEntries: 0 });
+    }
+  }
+  const start = Math.max(after ?? 0, removedBatches);
+  if (head === null || start >= head.batch) {
+    return { head, removedBatches, batches: 0, entries: 0, problems, next: null };
+  }
+  const { last, entries } = await chain.stretch(start, VERIFIED_AT_ONCE);
+  // Where batches are missing at the end, the chain's head tells that there were some.
+  const end = last <= start ? head.batch : Math.min(last, head.batch);
+  problems.push(...(await chain.findProblems(start, end)));
+  const next = end < head.batch ? end : null;
+  return { head, removedBatches, batches: end - start, entries, problems, next };
 }

@@ -24,8 +24,10 @@ export interface TailNews {
   readonly upTo: AsOf;
   /** In the order of their recording. */
   readonly entries: readonly ListedEntry[];
-  /** How many more there were: nobody reads thousands a second. */
+  /** How many more there were, ten thousand at most: nobody reads thousands a second. */
   readonly skipped: number;
+  /** Whether there was more before than is told after so long. */
+  readonly hasGap: boolean;
 }
 
 /** Nothing new for a while. */
@@ -36,6 +38,8 @@ const LOOK_EVERY_MS = 1_000;
 const LOOK_AT_MOST_EVERY_MS = 100;
 const QUIET_MS = 5_000;
 const ENTRIES_AT_ONCE = 200;
+/** Who was away for longer reads pages. */
+const MOST_BATCHES_BACK = 1_000n;
 const MOST_FOLLOWERS = 2_000;
 const MOST_FOLLOWERS_OF_ACCOUNT = 50;
 
@@ -92,7 +96,9 @@ export class AuditTail {
     this.#followers.add(follower);
     try {
       const head = (await this.#reader.heads([accountId])).get(accountId) ?? (0n as AsOf);
-      let seen = after !== null && after < head ? after : head;
+      const oldest = (head > MOST_BATCHES_BACK ? head - MOST_BATCHES_BACK : 0n) as AsOf;
+      let hasGap = after !== null && after < oldest;
+      let seen = after === null || after > head ? head : hasGap ? oldest : after;
       follower.head = head;
       this.#looking ??= this.#look().finally(() => {
         this.#looking = null;
@@ -102,11 +108,14 @@ export class AuditTail {
         if (upTo > seen) {
           const news = await this.#reader.listRecorded(accountId, filter, seen, upTo, ENTRIES_AT_ONCE);
           seen = upTo;
-          yield { upTo, ...news };
+          yield { upTo, hasGap, ...news };
+          hasGap = false;
         } else if (!(await woken(follower, QUIET_MS))) {
           yield null;
         }
       }
+      // Not an end, which a follower would take for the last word: it comes back, to another node or this one's successor.
+      if (this.#closed) throw stopping();
     } finally {
       this.#followers.delete(follower);
       signal.removeEventListener("abort", stop);
@@ -149,6 +158,12 @@ export class AuditTail {
       };
     });
   }
+}
+
+function stopping(): Failure {
+  return new Failure("server_is_overloaded", "The service is stopping. Follow again.", {
+    retryAfterMs: 1_000,
+  });
 }
 
 /** Whether a follower was woken within a time. */

@@ -1,5 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { ErrorCode } from "../errors/failure.ts";
+import type { ClaimId } from "../idempotency/idempotency.ts";
 import type { KeyUuid } from "../keys/key.ts";
 
 /** How a request ended. `node_lost`: with the process that was answering it, so it is not known what it came to. */
@@ -45,6 +46,8 @@ export interface AuditEntry {
   readonly sourceIp: string | null;
   /** What a rule that only reports would have refused the request with. */
   readonly wouldRefuse: ErrorCode | null;
+  /** The claim that a request with an idempotency key was answered by. Only the journal has it. */
+  readonly claim?: ClaimId;
 }
 
 /** An entry as it is read back, with what is known by then. */

@@ -9,6 +9,7 @@ export type JournalLine =
 
 const SEGMENT_NAME = /^(\d{12})\.ndjson$/;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
+const SEGMENT_MS = 60 * 60_000;
 
 /** What a line of a request that has only begun begins with. */
 const BEGUN = "begun ";
@@ -33,6 +34,7 @@ export class Journal {
   #segment: Segment;
   #file: FileHandle | null = null;
   #bytes = 0;
+  #openedMs = 0;
   /** Lines of a segment that are in this file and nowhere else yet. Counted as they are written, before anybody knows. */
   readonly #unreleased = new Map<Segment, number>();
   #waiting: Append[] = [];
@@ -103,7 +105,10 @@ export class Journal {
     this.#waiting = [];
     if (batch.length === 0) return;
     try {
-      this.#file ??= await open(this.#path(this.#segment), "a", 0o600);
+      if (this.#file === null) {
+        this.#file = await open(this.#path(this.#segment), "a", 0o600);
+        this.#openedMs = performance.now();
+      }
       const bytes = Buffer.from(batch.map((append) => append.line).join(""));
       await this.#file.writeFile(bytes);
       if (this.#sync) await this.#file.datasync();
@@ -118,7 +123,8 @@ export class Journal {
     const segment = this.#segment;
     for (const append of batch) append.resolve(segment);
     // A file that can't be closed or deleted is no matter of the entries that are in it.
-    if (this.#bytes >= SEGMENT_BYTES) await this.#endSegment().catch(() => {});
+    const isFull = this.#bytes >= SEGMENT_BYTES || performance.now() - this.#openedMs > SEGMENT_MS;
+    if (isFull) await this.#endSegment().catch(() => {});
   }
 
   async #endSegment(): Promise<void> {

@@ -30,6 +30,8 @@ export interface RecorderParts {
   readonly onCommitted?: OnCommitted;
   /** Who is told of each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
+  /** Who is told what a former process had answered, before anything else is done. */
+  readonly onReplayed?: (entries: readonly AuditEntry[]) => Promise<void>;
   /** Entries that may wait for the database. */
   readonly mostWaiting?: number;
 }
@@ -69,6 +71,7 @@ export class Recorder {
   readonly #log: Logger;
   readonly #onCommitted: OnCommitted;
   readonly #onRecorded: (entry: AuditEntry) => void;
+  readonly #onReplayed: (entries: readonly AuditEntry[]) => Promise<void>;
   readonly #mostWaiting: number;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
@@ -77,13 +80,23 @@ export class Recorder {
   /** Batches that the database did not take. */
   #failures = 0;
 
-  constructor({ journal, sink, durability, log, onCommitted, onRecorded, mostWaiting }: RecorderParts) {
+  constructor({
+    journal,
+    sink,
+    durability,
+    log,
+    onCommitted,
+    onRecorded,
+    onReplayed,
+    mostWaiting,
+  }: RecorderParts) {
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
     this.#log = log;
     this.#onCommitted = onCommitted ?? (() => {});
     this.#onRecorded = onRecorded ?? (() => {});
+    this.#onReplayed = onReplayed ?? (async () => {});
     this.#mostWaiting = mostWaiting ?? MOST_WAITING;
   }
 
@@ -130,6 +143,7 @@ export class Recorder {
         }
       }
       await this.#insert(entries);
+      await this.#onReplayed(entries);
       this.#log.info({ segment, entries: entries.length }, "replayed a journal segment");
     }
     await this.#insert([...lost.values()]);

@@ -3,6 +3,7 @@ import type { EndReason, UsageSource } from "../audit/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
+import type { ClaimId } from "../idempotency/idempotency.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
 /** One operation of the request plane. */
@@ -40,8 +41,10 @@ export interface EndpointRequest {
    * credit is settled when the request has ended, with what its facts say it cost.
    */
   readonly begin: (model: string, hold: Hold) => void;
-  /** The answer is to be finished even if its client leaves. To be called before `signal` is passed on. */
-  readonly seeThrough: () => void;
+  /** The answer is to be finished even if its client leaves: it was claimed, and may be asked for again. */
+  readonly seeThrough: (claim: ClaimId) => void;
+  /** Resolves when it is written down that the request has begun. @throws {Failure} when it can't be. */
+  readonly written: () => Promise<void>;
   /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
   readonly signal: AbortSignal;
   /** Milliseconds since the request came in. */

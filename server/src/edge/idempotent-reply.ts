@@ -55,9 +55,11 @@ export async function answerOnce(
   if (key === null) return answer();
   const begun = await idempotency.begin(idempotentRequest(accountId, endpoint, key, body));
   if (!("finish" in begun)) return repeated(begun);
-  request.seeThrough();
+  request.seeThrough(begun.id);
   try {
     const reply = await answer();
+    // First the one that pays for it: what is kept is told again for nothing.
+    await request.written();
     return await kept(reply, begun);
   } catch (thrown) {
     await begun.release();

@@ -87,7 +87,8 @@ export function chargeOf(usage: Usage | null, { priced, hold }: PaidCall): bigin
   const { prices } = priced.model;
   if (usage === null || prices === null) return 0n;
   const cost = costOf({ ...usage, images: priced.images }, prices);
-  return cost <= hold.amountNanoUsd ? cost : hold.amountNanoUsd;
+  if (cost <= hold.amountNanoUsd) return cost;
+  return hold.amountNanoUsd;
 }
 
 /** What an upstream's failure means for the client. */

@@ -11,6 +11,7 @@ import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry
 import type { BegunRequest, Recorder } from "../audit/recorder.ts";
 import type { Hold } from "../credits/allowance.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import type { ClaimId } from "../idempotency/idempotency.ts";
 import { clientAddress } from "./client-address.ts";
 import {
   type Endpoint,
@@ -49,6 +50,11 @@ export class RequestPlane {
     return this.#passages.size;
   }
 
+  /** Resolves when nothing is being answered, also for clients that have left. */
+  async idle(): Promise<void> {
+    while (this.#passages.size > 0) await Promise.all([...this.#passages].map(({ left }) => left));
+  }
+
   /** Ends what is still being answered: its clients are told, as far as they can be, and it is recorded. */
   cutOff(): void {
     for (const passage of this.#passages) passage.cutOff();
@@ -63,8 +69,8 @@ export class RequestPlane {
     } catch (thrown) {
       await passage.fail(thrown);
     } finally {
-      this.#passages.delete(passage);
       await passage.leave();
+      this.#passages.delete(passage);
     }
   }
 }
@@ -86,16 +92,23 @@ class Passage {
   #begun: BegunRequest | null = null;
   readonly #unwanted = new AbortController();
   #isCutOff = false;
-  #isSeenThrough = false;
+  /** Of a request that is seen through even when its client leaves. */
+  #claim: ClaimId | null = null;
+  /** Resolves when it is over. */
+  readonly left: Promise<void>;
+  #leave: () => void = () => {};
   #recorded = false;
   #headSent = false;
 
   constructor(parts: RequestPlaneParts, exchange: Exchange) {
     this.#parts = parts;
     this.#exchange = exchange;
+    this.left = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
     this.#startedMs = parts.monotonicMs();
     const clientLeft = () => {
-      if (!this.#isSeenThrough) this.#unwanted.abort();
+      if (this.#claim === null) this.#unwanted.abort();
     };
     exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
   }
@@ -120,9 +133,10 @@ class Passage {
         parameters,
         confirm,
         begin: (model, hold) => this.#begin(model, hold),
-        seeThrough: () => {
-          this.#isSeenThrough = true;
+        seeThrough: (claim) => {
+          this.#claim = claim;
         },
+        written: async () => void (await this.#begun?.segment),
         signal: this.#unwanted.signal,
         elapsedMs: () => this.#elapsedMs(),
       });
@@ -139,6 +153,7 @@ class Passage {
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
     await this.#admitted?.end(null);
+    this.#leave();
   }
 
   /** Finds the key's account now, and decides when asked. */
@@ -186,7 +201,7 @@ class Passage {
     this.#unwanted.abort();
     if (this.#headSent) return;
     try {
-      await this.#recordFailure(failure, failure.status < 500 ? "refused" : "upstream_error", NO_FACTS);
+      await this.#recordFailure(failure, "refused", NO_FACTS);
       await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
     } catch (error) {
       await this.#lastWords(toFailure(error));
@@ -213,16 +228,15 @@ class Passage {
 
   async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
     const { clientGone } = this.#exchange;
-    // What can't be written down must not be begun: nothing of it has been seen yet.
-    await this.#begun?.segment;
+    const chunks = await this.#begunStream(reply);
     this.#headSent = true;
     const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
     let failure: Failure | null = null;
     let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
     try {
-      for await (const chunk of reply.chunks) {
+      for await (const chunk of chunks) {
         await sink.write(bytesOf(chunk));
-        if (clientGone.aborted && !this.#isSeenThrough) break;
+        if (clientGone.aborted && this.#claim === null) break;
       }
     } catch (thrown) {
       failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
@@ -243,6 +257,23 @@ class Passage {
     const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
     if (last !== "") await sink.write(bytesOf(last));
     await sink.end();
+  }
+
+  /**
+   * A stream of which it is written down that it has begun: what can't be must not be. Its first chunk was asked for by then,
+   * so that leaving it ends all that belongs to it.
+   */
+  async #begunStream(reply: Extract<Reply, { kind: "stream" }>): Promise<AsyncIterable<string | Uint8Array>> {
+    const iterator = reply.chunks[Symbol.asyncIterator]();
+    const first = iterator.next();
+    try {
+      await this.#begun?.segment;
+    } catch (thrown) {
+      await first.catch(() => {});
+      await iterator.return?.();
+      throw thrown;
+    }
+    return resumed(first, iterator);
   }
 
   #endOfWhole(): EndReason {
@@ -302,6 +333,7 @@ class Passage {
       sourceIp: this.#address(),
       wouldRefuse: this.#wouldRefuse,
       ...ending,
+      ...(this.#claim === null ? {} : { claim: this.#claim }),
     };
   }
 
@@ -332,6 +364,17 @@ class Passage {
       { requestId: requestIdOf(this.#id), code: failure.code, err: failure.cause },
       "a request failed",
     );
+  }
+}
+
+async function* resumed<Item>(
+  first: Promise<IteratorResult<Item>>,
+  rest: AsyncIterator<Item>,
+): AsyncGenerator<Item> {
+  try {
+    for (let item = await first; item.done !== true; item = await rest.next()) yield item.value;
+  } finally {
+    await rest.return?.();
   }
 }
 

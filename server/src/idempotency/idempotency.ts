@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { AccountId } from "../accounts/account.ts";
+import type { AuditEntry } from "../audit/entry.ts";
 import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
@@ -54,6 +55,7 @@ export interface IdempotencyStore {
 
 /** A request that this node answers. Exactly one of the two is to be called. */
 export interface Claim {
+  readonly id: ClaimId;
   /** To be called before the answer ends. Does not fail: what the database does not take now it is given later. */
   finish(answer: KeptAnswer | null): Promise<void>;
   /** It came to nothing: who repeats it has it done anew. */
@@ -65,6 +67,8 @@ export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #log: Logger;
   readonly #claims = new Set<ClaimId>();
+  readonly #later = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
   #unstored = 0;
 
   constructor(store: IdempotencyStore, log: Logger) {
@@ -94,6 +98,12 @@ export class Idempotency {
     return outcome.answer;
   }
 
+  /** Gives the database what it has not taken one more time. The journal knows what was answered all the same. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#later);
+  }
+
   /** Keeps the claims of requests that take long. To be called well within {@link CLAIM_LEASE_MS}. */
   async renew(): Promise<void> {
     if (this.#claims.size > 0) await this.#store.renew([...this.#claims]);
@@ -102,13 +112,15 @@ export class Idempotency {
   #claimOf(request: IdempotentRequest, id: ClaimId): Claim {
     this.#claims.add(id);
     return {
+      id,
       finish: async (answer) => {
         try {
           await within(ANSWER_MS, () => this.#store.finish(request, id, answer));
           this.#claims.delete(id);
         } catch (error) {
           this.#log.error({ err: error }, "the database did not take an answer; it is given it again");
-          void this.#finishLater(request, id, answer);
+          const later = this.#finishLater(request, id, answer).finally(() => this.#later.delete(later));
+          this.#later.add(later);
         }
       },
       release: async () => {
@@ -124,8 +136,9 @@ export class Idempotency {
     const kept = this.#unstored < MOST_UNSTORED ? answer : null;
     this.#unstored++;
     const untilMs = Date.now() + KEPT_MS;
-    while (Date.now() < untilMs) {
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
+    for (let isLast = false; !isLast && Date.now() < untilMs; ) {
+      await pause(RETRY_MS, this.#stopping.signal);
+      isLast = this.#stopping.signal.aborted;
       try {
         await within(ANSWER_MS, () => this.#store.finish(request, id, kept));
         break;
@@ -136,6 +149,30 @@ export class Idempotency {
     this.#unstored--;
     this.#claims.delete(id);
   }
+}
+
+function pause(ms: number, hurry: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (hurry.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      hurry.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    hurry.addEventListener("abort", done);
+  });
+}
+
+/** Of what has ended, the claims of requests that were answered. */
+export function answeredClaims(
+  entries: readonly Pick<AuditEntry, "claim" | "status" | "endReason">[],
+): readonly ClaimId[] {
+  return entries.flatMap(({ claim, status, endReason }) =>
+    claim !== undefined && status === 200 && (endReason === "stop" || endReason === "client_gone")
+      ? [claim]
+      : [],
+  );
 }
 
 /** By what a request is known again: its account, endpoint, idempotency key and body. */

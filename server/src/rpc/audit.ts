@@ -49,9 +49,9 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
           for await (const news of auditTail.follow(ctx.accountId, filterOf(input), after, ended)) {
             await ctx.requireSameCaller();
             if (news === null) continue;
-            const { upTo, entries, skipped } = news;
-            if (entries.length > 0) {
-              yield tracked(String(upTo), { entries: entries.map(publicView), skipped });
+            const { upTo, entries, skipped, hasGap } = news;
+            if (entries.length > 0 || hasGap) {
+              yield tracked(String(upTo), { entries: entries.map(publicView), skipped, hasGap });
             }
           }
         } catch (thrown) {

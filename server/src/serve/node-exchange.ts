@@ -71,8 +71,7 @@ export class NodeExchange implements Exchange {
     return {
       write: async (chunk) => {
         if (response.destroyed || response.write(chunk)) return;
-        // `close` comes instead of `drain` when the client has gone.
-        await Promise.race([once(response, "drain"), once(response, "close")]);
+        await drained(response);
       },
       end: async () => {
         response.end();
@@ -95,4 +94,17 @@ export class NodeExchange implements Exchange {
       headers: drain ? {} : { connection: "close" },
     });
   }
+}
+
+/** Resolves when more may be written. `close` comes instead of `drain` when the client has gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+  });
 }

@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { isRequestPlane, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
@@ -13,12 +14,19 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     { overrideGlobalObjects: false },
   );
   let closing = false;
+  /** Connections on which nothing was asked yet. */
+  const unused = new Set<Socket>();
   const server = createServer({ noDelay: true, keepAliveTimeout: 65_000 }, (request, response) => {
+    unused.delete(request.socket);
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
     response.once("close", () => closing && setImmediate(() => server.closeIdleConnections()));
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
     else void web(request, response);
+  });
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
   });
   await listening(server, options);
   const address = server.address();
@@ -27,7 +35,10 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     port: address.port,
     close: (drainMs) => {
       closing = true;
-      return close(server, drainMs);
+      const closed = close(server, drainMs);
+      // Nobody waits on them for an answer.
+      for (const socket of unused) socket.destroy();
+      return closed;
     },
   };
 }

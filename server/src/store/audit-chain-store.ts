@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
-import type { ChainHead, ChainProblem, ChainReader } from "../audit/audit-chain.ts";
-import type { Database } from "./database.ts";
+import type { ChainHead, ChainProblem, ChainReader, StoredChain } from "../audit/audit-chain.ts";
+import type { Database, Transaction } from "./database.ts";
 
 const MOST_BATCHES = 20_000;
 /** A chain of which whole stretches are gone has no end of problems. */
@@ -14,10 +14,29 @@ export class PostgresAuditChain implements ChainReader {
     this.#database = database;
   }
 
-  async readHead(accountId: AccountId): Promise<ChainHead> {
+  async atOneMoment<Result>(
+    accountId: AccountId,
+    read: (chain: StoredChain) => Promise<Result>,
+  ): Promise<Result> {
+    const work = (transaction: Transaction) => read(new ChainAtOneMoment(transaction, accountId));
+    // The driver's type unwraps arrays of promises, which no work here returns.
+    return (await this.#database.begin("isolation level repeatable read read only", work)) as Result;
+  }
+}
+
+class ChainAtOneMoment implements StoredChain {
+  readonly #database: Transaction;
+  readonly #accountId: AccountId;
+
+  constructor(database: Transaction, accountId: AccountId) {
+    this.#database = database;
+    this.#accountId = accountId;
+  }
+
+  async readHead(): Promise<ChainHead> {
     const [row] = await this.#database<{ batches: bigint; digest: string | null; removed_batches: bigint }[]>`
       select batches, encode(digest, 'hex') as digest, removed_batches
-      from audit_chains where account_id = ${accountId}`;
+      from audit_chains where account_id = ${this.#accountId}`;
     if (row === undefined || row.digest === null) {
       return { head: null, removedBatches: Number(row?.removed_batches ?? 0n) };
     }
@@ -27,11 +46,7 @@ export class PostgresAuditChain implements ChainReader {
     };
   }
 
-  async stretch(
-    accountId: AccountId,
-    after: number,
-    mostEntries: number,
-  ): Promise<{ last: number; entries: number }> {
+  async stretch(after: number, mostEntries: number): Promise<{ last: number; entries: number }> {
     // Uses the primary key.
     const [row] = await this.#database<{ last: bigint | null; entries: bigint | null }[]>`
       select max(batch) as last, max(total)::bigint as entries
@@ -39,14 +54,14 @@ export class PostgresAuditChain implements ChainReader {
         select batch, sum(entries) over (order by batch) as total, row_number() over (order by batch) as place
         from (
           select batch, entries from audit_batches
-          where account_id = ${accountId} and batch > ${after} order by batch limit ${MOST_BATCHES}
+          where account_id = ${this.#accountId} and batch > ${after} order by batch limit ${MOST_BATCHES}
         ) next
       ) counted
       where total <= ${mostEntries} or place = 1`;
     return { last: Number(row?.last ?? after), entries: Number(row?.entries ?? 0n) };
   }
 
-  async findProblems(accountId: AccountId, after: number, last: number): Promise<readonly ChainProblem[]> {
+  async findProblems(after: number, last: number): Promise<readonly ChainProblem[]> {
     // Uses audit_entries_by_batch.
     const rows = await this.#database<
       { batch: bigint; recorded: number | null; found: bigint; is_missing: boolean }[]
@@ -54,17 +69,17 @@ export class PostgresAuditChain implements ChainReader {
       with contents as (
         select batch, count(*) as entries, sha256(string_agg(entry_digest(entry), ''::bytea order by id)) as content
         from audit_entries entry
-        where account_id = ${accountId} and batch > ${after} and batch <= ${last}
+        where account_id = ${this.#accountId} and batch > ${after} and batch <= ${last}
         group by batch
       ),
       links as (
         select batch, entries, digest, lag(digest) over (order by batch) as previous
         from (
           select batch, entries, digest from audit_batches
-          where account_id = ${accountId} and batch between ${after} and ${last}
+          where account_id = ${this.#accountId} and batch between ${after} and ${last}
           union all
           select removed_batches, 0, removed_digest from audit_chains
-          where account_id = ${accountId} and removed_batches = ${after} and removed_batches > 0
+          where account_id = ${this.#accountId} and removed_batches = ${after} and removed_batches > 0
         ) kept
       )
       select number as batch, links.entries as recorded, coalesce(contents.entries, 0) as found,
@@ -86,10 +101,24 @@ export class PostgresAuditChain implements ChainReader {
     });
   }
 
-  async readDigest(accountId: AccountId, batch: number): Promise<string | null> {
+  async findStrays({ head, removedBatches }: ChainHead): Promise<readonly ChainProblem[]> {
+    // Uses audit_entries_by_batch, twice.
+    const rows = await this.#database<{ batch: bigint; found: bigint }[]>`
+      select batch, count(*) as found from audit_entries
+      where account_id = ${this.#accountId} and (batch <= ${removedBatches} or batch > ${head?.batch ?? 0})
+      group by batch order by batch limit ${MOST_PROBLEMS}`;
+    return rows.map(({ batch, found }) => ({
+      batch: Number(batch),
+      problem: "entries_added",
+      recordedEntries: 0,
+      foundEntries: Number(found),
+    }));
+  }
+
+  async readDigest(batch: number): Promise<string | null> {
     const [row] = await this.#database<{ digest: string }[]>`
       select encode(digest, 'hex') as digest from audit_batches
-      where account_id = ${accountId} and batch = ${batch}`;
+      where account_id = ${this.#accountId} and batch = ${batch}`;
     return row?.digest ?? null;
   }
 }

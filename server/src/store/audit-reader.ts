@@ -38,6 +38,9 @@ interface EntryRow {
   would_refuse: ErrorCode | null;
 }
 
+/** What has come since the last look is counted so far. */
+const MOST_COUNTED = 10_000;
+
 /** Audit entries as they are read from Postgres. */
 export class PostgresAuditReader implements EntryReader, TailReader {
   readonly #database: Database;
@@ -66,7 +69,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
       from audit_entries entries
       join keys on keys.id = entries.key
       where ${matching(sql, accountId, filter, asOf)}
-        ${before === null ? sql`` : sql`and entries.id < ${before}`}
+        and ${before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`}
       order by entries.id desc
       limit ${limit}`;
     return rows.map(entryOf);
@@ -90,10 +93,14 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     const sql = this.#database;
     // Uses audit_entries_by_batch.
     const rows = await sql<(EntryRow & { total: bigint })[]>`
-      select ${entryColumns(sql)}, count(*) over () as total
-      from audit_entries entries
+      with found as (
+        select * from audit_entries entries
+        where ${matching(sql, accountId, filter, upTo)} and entries.batch > ${after}
+        order by entries.batch desc limit ${MOST_COUNTED}
+      )
+      select ${entryColumns(sql)}, (select count(*) from found) as total
+      from found entries
       join keys on keys.id = entries.key
-      where ${matching(sql, accountId, filter, upTo)} and entries.batch > ${after}
       order by entries.batch desc, entries.id desc
       limit ${limit}`;
     const total = Number(rows[0]?.total ?? 0n);
@@ -126,6 +133,11 @@ export class PostgresAuditReader implements EntryReader, TailReader {
       from batch`;
     return { text: row?.text ?? "", count: Number(row?.count ?? 0n), last: row?.last ?? null };
   }
+}
+
+/** Told where to begin, the planner does not wander through other accounts' entries in search of it. */
+function fromNewest(sql: Database, accountId: AccountId) {
+  return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
 }
 
 function entryColumns(sql: Database) {

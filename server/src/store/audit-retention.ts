@@ -1,7 +1,7 @@
 import type { AccountId, Plan } from "../accounts/account.ts";
 import type { Plans } from "../accounts/plans.ts";
 import { type EntryId, firstEntryIdAt } from "../audit/entry.ts";
-import { type Database, inTransaction } from "./database.ts";
+import { type Database, inTransaction, isLockTimeout } from "./database.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const ACCOUNTS_AT_ONCE = 100;
@@ -47,7 +47,7 @@ async function dropBatches(database: Database, accountId: AccountId, oldest: Ent
     const [chain] = await sql<{ removed: bigint }[]>`
       select removed_batches as removed from audit_chains where account_id = ${accountId} for update`;
     if (chain === undefined) return;
-    const [last] = await sql<{ batch: bigint; digest: Uint8Array }[]>`
+    const [last] = await sql<{ batch: bigint; digest: Uint8Array; newest: EntryId }[]>`
       with next as (
         select batch, newest, digest, sum(entries) over (order by batch) as total
         from (
@@ -56,7 +56,9 @@ async function dropBatches(database: Database, accountId: AccountId, oldest: Ent
           order by batch limit ${BATCHES_AT_ONCE}
         ) batches
       )
-      select batch, digest from next
+      select batch, digest,
+             (select newest from next older where older.batch <= next.batch order by newest desc limit 1) as newest
+      from next
       where batch < coalesce((select min(batch) from next where newest >= ${oldest}), batch + 1)
         and (total <= ${ENTRIES_AT_ONCE} or batch = ${chain.removed + 1n})
       order by batch desc limit 1`;
@@ -68,7 +70,9 @@ async function dropBatches(database: Database, accountId: AccountId, oldest: Ent
       delete from audit_batches
       where account_id = ${accountId} and batch > ${chain.removed} and batch <= ${last.batch}`;
     await sql`
-      update audit_chains set removed_batches = ${last.batch}, removed_digest = ${last.digest}
+      update audit_chains set
+        removed_batches = ${last.batch}, removed_digest = ${last.digest},
+        removed_up_to = greatest(removed_up_to, ${last.newest})
       where account_id = ${accountId}`;
   });
 }
@@ -81,14 +85,23 @@ async function dropEmptyPartitions(database: Database, now: Date): Promise<void>
     select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
     where inhparent = 'audit_entries'::regclass and relname ~ '^audit_entries_\\d{4}_\\d{2}$' and relname < ${before}`;
   for (const { name } of partitions) {
+    const [row] = await database`select from ${database(name)} limit 1`;
+    if (row === undefined) await dropIfEmpty(database, name);
+  }
+}
+
+async function dropIfEmpty(database: Database, name: string): Promise<void> {
+  try {
     await database.begin(async (sql) => {
       // Whoever reads the log for long must not hold up everybody else behind this.
-      await sql`set local lock_timeout = '2s'`;
-      const [row] = await sql`select from ${sql(name)} limit 1`;
-      if (row !== undefined) return;
-      await sql`lock table ${sql(name)} in access exclusive mode`;
+      await sql`set local lock_timeout = '1s'`;
+      // The parent first, as readers do: two that lock in different orders wait for each other.
+      await sql`lock table audit_entries in access exclusive mode`;
       const [late] = await sql`select from ${sql(name)} limit 1`;
       if (late === undefined) await sql`drop table ${sql(name)}`;
     });
+  } catch (error) {
+    // Somebody was reading for longer: the next time will do.
+    if (!isLockTimeout(error)) throw error;
   }
 }

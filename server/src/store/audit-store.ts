@@ -82,6 +82,7 @@ export class PostgresAudit implements EntrySink {
           time_to_first_token_ms integer, source_ip inet, would_refuse text
         )
         join audit_chains chain on chain.account_id = row.account_id
+        where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing
         returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip, coalesce(model, '') as model, status,
           coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
@@ -93,10 +94,11 @@ export class PostgresAudit implements EntrySink {
                sha256(coalesce(chain.digest, '') || sha256(string_agg(inserted.digest, ''::bytea order by id)))
         from inserted join audit_chains chain on chain.account_id = inserted.account_id
         group by inserted.account_id, batch, chain.digest
-        returning account_id, batch, digest
+        returning account_id, batch, newest, digest
       ),
       chained as (
-        update audit_chains set batches = batches.batch, digest = batches.digest
+        update audit_chains set
+          batches = batches.batch, digest = batches.digest, newest = greatest(audit_chains.newest, batches.newest)
         from batches where audit_chains.account_id = batches.account_id
       ),
       used as (

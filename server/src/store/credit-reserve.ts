@@ -81,7 +81,13 @@ export class PostgresCreditReserve implements CreditReserve {
   }
 
   async renew(): Promise<void> {
-    await this.#database`update credit_reservations set renewed_at = now() where node_id = ${this.#nodeId}`;
+    // None that a batch of entries holds: it is being charged, and renewed the next time.
+    await this.#database`
+      update credit_reservations set renewed_at = now()
+      where node_id = ${this.#nodeId} and account_id in (
+        select account_id from credit_reservations where node_id = ${this.#nodeId}
+        order by account_id for update skip locked
+      )`;
   }
 
   async clear(): Promise<void> {

@@ -45,6 +45,11 @@ export function violatesUnique(error: unknown, constraint: string): boolean {
   );
 }
 
+/** True when a lock was not had within `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === "55P03";
+}
+
 const ATTEMPTS = 3;
 /** Serialization failures and deadlocks: the loser of a race, which may simply run again. */
 const RETRIED = new Set(["40001", "40P01"]);

@@ -78,6 +78,18 @@ export class PostgresIdempotency implements IdempotencyStore {
         and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
   }
 
+  /**
+   * Notes of claims that they were answered, though the answers are lost: who repeats them is told so, and not charged again.
+   * To be called with what is found in the journal, before {@link clear}.
+   */
+  async noteAnswered(claims: readonly ClaimId[]): Promise<void> {
+    if (claims.length === 0) return;
+    await this.#database`
+      update idempotent_requests set answered_at = now()
+      where answered_at is null
+        and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
+  }
+
   /** Forgets what a former process of this node was answering. To be called at start. */
   async clear(): Promise<void> {
     await this.#database`

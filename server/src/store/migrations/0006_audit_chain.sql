@@ -28,7 +28,7 @@ $$;
 -- What was there before is each account's first batch.
 alter table audit_entries
   drop column recorded_in,
-  add column batch bigint not null default 1;
+  add column batch bigint not null default 1 check (batch > 0);
 alter table audit_entries alter column batch drop default;
 
 create index audit_entries_by_batch on audit_entries (account_id, batch);
@@ -40,9 +40,13 @@ create table audit_chains (
   batches bigint not null default 0,
   -- That of the last batch.
   digest bytea,
+  -- The newest entry's id: where reading backwards begins.
+  newest uuid,
   -- Batches up to this one have been removed, as old as the plan lets them become.
   removed_batches bigint not null default 0,
-  removed_digest bytea
+  removed_digest bytea,
+  -- The newest of their entries' ids. What comes again after that, from a journal that lay about for long, was recorded once.
+  removed_up_to uuid
 );
 
 create table audit_batches (
@@ -63,5 +67,5 @@ select account_id, 1, count(*), (array_agg(id order by id desc))[1],
        sha256(sha256(string_agg(entry_digest(entry), ''::bytea order by id)))
 from audit_entries entry group by account_id;
 
-insert into audit_chains (account_id, batches, digest)
-select account_id, batch, digest from audit_batches;
+insert into audit_chains (account_id, batches, digest, newest)
+select account_id, batch, digest, newest from audit_batches;
