@@ -77,6 +77,7 @@ import { PostgresManagementTokens } from "./store/tokens-store.ts";
 import { PostgresUsage } from "./store/usage-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
+import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
 import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
 import type { Transport } from "./upstream/transport.ts";
@@ -202,10 +203,14 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   const callerParts = { access, ipRules, managementTokens, signIn };
   const auditLog = new AuditLog(auditReader, recorder);
+  const aiSdk = new AiSdkDialect({ transport, now });
   const gateway = new Gateway({
     catalog,
     dialects: {
       openai: new OpenAiDialect(transport),
+      anthropic: aiSdk,
+      google: aiSdk,
+      "ai-sdk": aiSdk,
       sandbox: new OpenAiDialect(createSandboxTransport({ now })),
     },
     random: Math.random,

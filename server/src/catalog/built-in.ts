@@ -12,6 +12,7 @@ const SANDBOX_MODELS = ["echo", "lorem"];
 export const SANDBOX_UPSTREAM: Upstream = {
   name: "sandbox",
   dialect: "sandbox",
+  package: null,
   baseUrl: "sandbox:",
   credential: null,
   timeouts: DEFAULT_TIMEOUTS,

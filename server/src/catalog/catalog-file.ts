@@ -66,6 +66,27 @@ const upstream = z.discriminatedUnion("dialect", [
     breaker,
   }),
   z.strictObject({
+    dialect: z.enum(["anthropic", "google"]),
+    baseUrl: baseUrl.optional(),
+    credentialEnv: z.string().min(1).optional(),
+    credentialFile: z.string().min(1).optional(),
+    timeouts,
+    maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
+    breaker,
+  }),
+  z.strictObject({
+    dialect: z.literal("ai-sdk"),
+    package: z
+      .string()
+      .regex(/^(?:@[a-z0-9-]+\/)?[a-z0-9-]+$/, "must be the name of a package, such as @ai-sdk/mistral"),
+    baseUrl: baseUrl.optional(),
+    credentialEnv: z.string().min(1).optional(),
+    credentialFile: z.string().min(1).optional(),
+    timeouts,
+    maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
+    breaker,
+  }),
+  z.strictObject({
     dialect: z.literal("sandbox"),
     timeouts,
     maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),

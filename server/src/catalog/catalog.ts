@@ -45,12 +45,14 @@ export interface Route {
   readonly weight: number;
 }
 
-export type DialectName = "openai" | "sandbox";
+export type DialectName = "openai" | "anthropic" | "google" | "ai-sdk" | "sandbox";
 
 export interface Upstream {
   readonly name: string;
   readonly dialect: DialectName;
-  /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. */
+  /** The provider package of the AI SDK, where the dialect does not say which. */
+  readonly package: string | null;
+  /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. Empty: where its package finds it. */
   readonly baseUrl: string;
   /** `null`: requests carry no `Authorization`. */
   readonly credential: Credential | null;

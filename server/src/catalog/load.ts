@@ -138,7 +138,8 @@ function upstreamOf(
   return {
     name,
     dialect: upstream.dialect,
-    baseUrl: upstream.dialect === "sandbox" ? "sandbox:" : upstream.baseUrl,
+    package: upstream.dialect === "ai-sdk" ? upstream.package : null,
+    baseUrl: upstream.dialect === "sandbox" ? "sandbox:" : (upstream.baseUrl ?? ""),
     credential,
     timeouts: upstream.timeouts,
     maxConcurrency: upstream.maxConcurrency,

@@ -55,6 +55,7 @@ async function askForModels(server: LocalServer, options: DiscoveryOptions): Pro
   const upstream: Upstream = {
     name: server.name,
     dialect: "openai",
+    package: null,
     baseUrl,
     credential: null,
     timeouts: DEFAULT_TIMEOUTS,

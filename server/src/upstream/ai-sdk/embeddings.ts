@@ -1,0 +1,42 @@
+import type { EmbeddingModelV4CallOptions, EmbeddingModelV4Result } from "@ai-sdk/provider";
+import type { WholeAnswer } from "../../gateway/dialect.ts";
+import type { JsonObject } from "../../gateway/json.ts";
+import { TextTally } from "../../gateway/text-tally.ts";
+import { cannot } from "./prompt.ts";
+import type { ProviderLimits } from "./provider.ts";
+
+/** @throws {Failure} `invalid_request` naming what can't be expressed. */
+export function embedOptionsOf(body: JsonObject, limits: ProviderLimits): EmbeddingModelV4CallOptions {
+  const { input, dimensions } = body;
+  const values = Array.isArray(input) ? input : [input];
+  if (!values.every((value): value is string => typeof value === "string")) {
+    throw cannot("input", "must be a text or an array of texts for this model");
+  }
+  if (dimensions === undefined || dimensions === null) return { values: [...values] };
+  const { dimensionsOption, optionsName } = limits;
+  if (dimensionsOption === null || typeof dimensions !== "number") {
+    throw cannot("dimensions", "this model's server can't be told; leave it out");
+  }
+  return { values: [...values], providerOptions: { [optionsName]: { [dimensionsOption]: dimensions } } };
+}
+
+/** An answer as OpenAI has it: numbers, or the bytes of 32-bit floats in base64. */
+export function embeddingsOf(
+  { embeddings, usage }: EmbeddingModelV4Result,
+  model: string,
+  asBase64: boolean,
+): WholeAnswer {
+  const tokens = usage?.tokens ?? null;
+  const data = embeddings.map((embedding, index) => ({
+    object: "embedding",
+    index,
+    embedding: asBase64 ? Buffer.from(new Float32Array(embedding).buffer).toString("base64") : embedding,
+  }));
+  const told = tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
+  return {
+    kind: "whole",
+    body: JSON.stringify({ object: "list", data, model, ...told }),
+    usage: tokens === null ? null : { promptTokens: tokens, completionTokens: 0, cachedTokens: 0 },
+    produced: () => new TextTally(),
+  };
+}

@@ -1,0 +1,171 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import { Failure } from "../../errors/failure.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+
+const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,([A-Za-z0-9+/=\s]*)$/i;
+
+/**
+ * The messages of a chat request, as the AI SDK has them.
+ *
+ * @throws {Failure} `invalid_request` naming what can't be expressed.
+ */
+export function promptOf(messages: readonly Json[]): LanguageModelV4Prompt {
+  const prompt: LanguageModelV4Prompt = [];
+  /** A result names its call; the AI SDK wants the tool's name, too. */
+  const toolNames = new Map<string, string>();
+  for (const [index, message] of messages.entries()) {
+    const place = `messages.${index}`;
+    if (!isJsonObject(message)) throw cannot(place, "must be a message");
+    const next = messageOf(message, place, toolNames);
+    const last = prompt.at(-1);
+    // Results of calls that were made together belong together.
+    if (next.role === "tool" && last?.role === "tool") last.content.push(...next.content);
+    else prompt.push(next);
+  }
+  return prompt;
+}
+
+function messageOf(
+  message: JsonObject,
+  place: string,
+  toolNames: Map<string, string>,
+): LanguageModelV4Message {
+  switch (message.role) {
+    case "system":
+    case "developer":
+      return { role: "system", content: textOf(message.content, `${place}.content`) };
+    case "user":
+      return { role: "user", content: userParts(message.content, `${place}.content`) };
+    case "assistant": {
+      const calls = toolCalls(message.tool_calls, `${place}.tool_calls`);
+      for (const { toolCallId, toolName } of calls) toolNames.set(toolCallId, toolName);
+      const content = message.content;
+      const text = content === null || content === undefined ? "" : textOf(content, `${place}.content`);
+      const parts: LanguageModelV4TextPart[] = text === "" ? [] : [{ type: "text", text }];
+      return { role: "assistant", content: [...parts, ...calls] };
+    }
+    case "tool":
+      return { role: "tool", content: [toolResult(message, place, toolNames)] };
+    default:
+      throw cannot(`${place}.role`, "must be system, developer, user, assistant or tool");
+  }
+}
+
+function textOf(content: Json | undefined, place: string): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) throw cannot(place, "must be a text, or an array of texts");
+  const texts = content.map((part: Json, index) => {
+    if (isJsonObject(part) && part.type === "text" && typeof part.text === "string") return part.text;
+    if (isJsonObject(part) && part.type === "refusal" && typeof part.refusal === "string")
+      return part.refusal;
+    throw cannot(`${place}.${index}`, "only texts can be here for this model");
+  });
+  return texts.join("\n");
+}
+
+function userParts(
+  content: Json | undefined,
+  place: string,
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (!Array.isArray(content)) throw cannot(place, "must be a text, or an array of parts");
+  return content.map((part: Json, index) => userPart(part, `${place}.${index}`));
+}
+
+function userPart(part: Json, place: string): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (!isJsonObject(part)) throw cannot(place, "must be a part of a message");
+  if (part.type === "text" && typeof part.text === "string") return { type: "text", text: part.text };
+  if (part.type === "image_url" && isJsonObject(part.image_url)) {
+    return imagePart(part.image_url, `${place}.image_url`);
+  }
+  if (part.type === "input_audio" && isJsonObject(part.input_audio)) {
+    const { data, format } = part.input_audio;
+    if (typeof data !== "string" || (format !== "wav" && format !== "mp3")) {
+      throw cannot(`${place}.input_audio`, "must have base64 data, and wav or mp3 as its format");
+    }
+    const mediaType = format === "wav" ? "audio/wav" : "audio/mpeg";
+    return { type: "file", mediaType, data: { type: "data", data } };
+  }
+  if (part.type === "file" && isJsonObject(part.file)) return filePart(part.file, `${place}.file`);
+  throw cannot(place, "this model takes no such part");
+}
+
+function imagePart({ url, detail }: JsonObject, place: string): LanguageModelV4FilePart {
+  if (detail !== undefined && detail !== null && detail !== "auto") {
+    throw cannot(`${place}.detail`, "this model's server can't be told; leave it out");
+  }
+  if (typeof url !== "string") throw cannot(`${place}.url`, "must be a URL");
+  const inline = inlineFile(url);
+  if (inline !== null) return inline;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw cannot(`${place}.url`, "must be an http(s) URL, or a data URL with base64");
+  }
+  return { type: "file", mediaType: "image/*", data: { type: "url", url: new URL(url) } };
+}
+
+function filePart({ file_data: data, filename }: JsonObject, place: string): LanguageModelV4FilePart {
+  const inline = typeof data === "string" ? inlineFile(data) : null;
+  if (inline === null) throw cannot(`${place}.file_data`, "must be a data URL with base64");
+  return typeof filename === "string" ? { ...inline, filename } : inline;
+}
+
+function inlineFile(url: string): LanguageModelV4FilePart | null {
+  const [, mediaType, data] = DATA_URL.exec(url) ?? [];
+  if (mediaType === undefined || data === undefined) return null;
+  return { type: "file", mediaType: mediaType.toLowerCase(), data: { type: "data", data } };
+}
+
+function toolCalls(calls: Json | undefined, place: string): LanguageModelV4ToolCallPart[] {
+  if (calls === undefined || calls === null) return [];
+  if (!Array.isArray(calls)) throw cannot(place, "must be an array of calls");
+  return calls.map((call: Json, index) => {
+    const { id, function: called, extra_content: extra } = isJsonObject(call) ? call : {};
+    const { name, arguments: input } = isJsonObject(called) ? called : {};
+    if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
+      throw cannot(`${place}.${index}`, "must be a call of a function, with an id, a name and arguments");
+    }
+    return {
+      type: "tool-call",
+      toolCallId: id,
+      toolName: name,
+      input: parsedInput(input, `${place}.${index}.function.arguments`),
+      // What the model's server wants back with its call, such as Google's thought signatures.
+      ...(isJsonObject(extra) ? { providerOptions: extra as SharedV4ProviderOptions } : {}),
+    };
+  });
+}
+
+function parsedInput(text: string, place: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw cannot(place, "must be JSON");
+  }
+}
+
+function toolResult(
+  message: JsonObject,
+  place: string,
+  toolNames: ReadonlyMap<string, string>,
+): LanguageModelV4ToolResultPart {
+  const { tool_call_id: id, content } = message;
+  const toolName = typeof id === "string" ? toolNames.get(id) : undefined;
+  if (typeof id !== "string" || toolName === undefined) {
+    throw cannot(`${place}.tool_call_id`, "must be the id of a call that an earlier message has made");
+  }
+  const output = { type: "text", value: textOf(content, `${place}.content`) } as const;
+  return { type: "tool-result", toolCallId: id, toolName, output };
+}
+
+export function cannot(param: string, reason: string): Failure {
+  return new Failure("invalid_request", `${param}: ${reason}`, { param });
+}

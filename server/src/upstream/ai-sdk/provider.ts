@@ -1,0 +1,83 @@
+import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
+import type { Upstream } from "../../catalog/catalog.ts";
+
+/** What a package of the AI SDK makes of its settings. */
+export interface Provider {
+  languageModel(id: string): LanguageModelV4;
+  embeddingModel?(id: string): EmbeddingModelV4;
+}
+
+export interface ProviderSettings {
+  readonly baseURL?: string;
+  readonly apiKey: string;
+  readonly fetch: typeof fetch;
+}
+
+/** What a provider can't be told: such a request is refused, for its answer would be another than the one asked for. */
+export interface ProviderLimits {
+  /** Under which name its own options go. */
+  readonly optionsName: string;
+  /** Fields of the request that it has nothing for. */
+  readonly unsupported: ReadonlySet<string>;
+  readonly mostTemperature: number;
+  /** Its options for a request that forbids parallel calls; `null`: it can't be told. */
+  readonly oneCallAtATime: Readonly<Record<string, boolean>> | null;
+  /** Its option for the number of an embedding's dimensions; `null`: it can't be told. */
+  readonly dimensionsOption: string | null;
+}
+
+const ANTHROPIC: ProviderLimits = {
+  optionsName: "anthropic",
+  unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
+  mostTemperature: 1,
+  oneCallAtATime: { disableParallelToolUse: true },
+  dimensionsOption: null,
+};
+
+const GOOGLE: ProviderLimits = {
+  optionsName: "google",
+  unsupported: new Set(),
+  mostTemperature: 2,
+  oneCallAtATime: null,
+  dimensionsOption: "outputDimensionality",
+};
+
+/** Of a package that is not known here: what it warns of is refused when it does. */
+const OTHER: ProviderLimits = {
+  optionsName: "",
+  unsupported: new Set(),
+  mostTemperature: 2,
+  oneCallAtATime: null,
+  dimensionsOption: null,
+};
+
+export function limitsOf({ dialect }: Upstream): ProviderLimits {
+  if (dialect === "anthropic") return ANTHROPIC;
+  return dialect === "google" ? GOOGLE : OTHER;
+}
+
+/**
+ * The provider of an upstream. Packages are loaded when they are needed for the first time.
+ *
+ * @throws {Error} when the package is not installed, or none of the AI SDK's.
+ */
+export async function loadProvider(upstream: Upstream, settings: ProviderSettings): Promise<Provider> {
+  switch (upstream.dialect) {
+    case "anthropic":
+      return (await import("@ai-sdk/anthropic")).createAnthropic(settings);
+    case "google":
+      return (await import("@ai-sdk/google")).createGoogleGenerativeAI(settings);
+    default:
+      return loadPackage(upstream.package ?? "", settings);
+  }
+}
+
+async function loadPackage(name: string, settings: ProviderSettings): Promise<Provider> {
+  const module: Record<string, unknown> = await import(name);
+  // `createMistral`, `createGroq`: each package has one such function, and names it after itself.
+  const create = Object.entries(module).find(
+    ([exported, value]) => exported.startsWith("create") && typeof value === "function",
+  )?.[1];
+  if (typeof create !== "function") throw new Error(`${name} is no provider package of the AI SDK`);
+  return create(settings);
+}
