@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { ChainHead, ChainProblem, ChainReader, StoredChain } from "../audit/audit-chain.ts";
-import type { Database, Transaction } from "./database.ts";
+import { atOneMoment, type Database, type Transaction } from "./database.ts";
 
 const MOST_BATCHES = 20_000;
 /** A chain of which whole stretches are gone has no end of problems. */
@@ -18,9 +18,7 @@ export class PostgresAuditChain implements ChainReader {
     accountId: AccountId,
     read: (chain: StoredChain) => Promise<Result>,
   ): Promise<Result> {
-    const work = (transaction: Transaction) => read(new ChainAtOneMoment(transaction, accountId));
-    // The driver's type unwraps arrays of promises, which no work here returns.
-    return (await this.#database.begin("isolation level repeatable read read only", work)) as Result;
+    return atOneMoment(this.#database, (transaction) => read(new ChainAtOneMoment(transaction, accountId)));
   }
 }
 

@@ -1,5 +1,5 @@
 import { firstEntryIdAt } from "../audit/entry.ts";
-import type { Database } from "./database.ts";
+import { type Database, inTransaction } from "./database.ts";
 
 /** Any number that nothing else in the database locks on. */
 const PARTITION_LOCK = 7_305_113_002n;
@@ -10,7 +10,7 @@ const MONTHS_AHEAD = 2;
  * ahead. Harmless when they are there; to be called at start and every day.
  */
 export async function makeAuditPartitions(database: Database, now: Date): Promise<void> {
-  await database.begin(async (transaction) => {
+  await inTransaction(database, async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${PARTITION_LOCK})`;
     for (let offset = -1; offset <= MONTHS_AHEAD; offset++) {
       const from = monthStart(now, offset);

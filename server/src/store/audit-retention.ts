@@ -92,7 +92,7 @@ async function dropEmptyPartitions(database: Database, now: Date): Promise<void>
 
 async function dropIfEmpty(database: Database, name: string): Promise<void> {
   try {
-    await database.begin(async (sql) => {
+    await inTransaction(database, async (sql) => {
       // Whoever reads the log for long must not hold up everybody else behind this.
       await sql`set local lock_timeout = '1s'`;
       // The parent first, as readers do: two that lock in different orders wait for each other.

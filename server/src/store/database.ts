@@ -61,11 +61,45 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      // The driver's type unwraps arrays of promises, which no work here returns.
-      return (await database.begin(work)) as Result;
+      return await transactionOn(database, "", work);
     } catch (error) {
       const isRace = error instanceof postgres.PostgresError && RETRIED.has(error.code);
       if (!isRace || attempt === ATTEMPTS) throw error;
     }
   }
+}
+
+/** A transaction that reads one moment, whatever is changed meanwhile. */
+export function atOneMoment<Result>(
+  database: Database,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return transactionOn(database, "isolation level repeatable read read only", work);
+}
+
+async function transactionOn<Result>(
+  database: Database,
+  mode: string,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const guarded = async (transaction: Transaction): Promise<Result> => {
+    try {
+      return await work(transaction);
+    } catch (error) {
+      // The driver would send a rollback on the connection that is gone, which ends the process (porsager/postgres
+      // issue 1208). It rejects the transaction by itself when a connection closes, so there is nothing to wait for.
+      if (isConnectionLost(error)) return new Promise<never>(() => {});
+      throw error;
+    }
+  };
+  // The driver's type unwraps arrays of promises, which no work here returns.
+  return (await database.begin(mode, guarded)) as Result;
+}
+
+/** The connection broke, or the server says that it is about to close it (SQLSTATE class 57P). */
+function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  return error instanceof postgres.PostgresError
+    ? error.code.startsWith("57P")
+    : /^(?:CONNECTION_|E[A-Z]+$)/.test(String(error.code));
 }

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import type { Database, Transaction } from "./database.ts";
+import { type Database, inTransaction, type Transaction } from "./database.ts";
 
 /** Any number that nothing else in the database locks on. */
 const MIGRATION_LOCK = 7_305_113_001n;
@@ -13,7 +13,7 @@ const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
  */
 export async function migrate(database: Database, folder: URL): Promise<void> {
   const files = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
-  await database.begin(async (transaction) => {
+  await inTransaction(database, async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     await transaction`
       create table if not exists schema_migrations (

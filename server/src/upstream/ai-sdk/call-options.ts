@@ -69,18 +69,23 @@ export function callOptionsOf(body: JsonObject, limits: ProviderLimits): Languag
   if (temperature !== undefined && temperature > limits.mostTemperature) {
     throw cannot("temperature", `must be at most ${limits.mostTemperature} for this model`);
   }
+  // All of the probability is what there is without it.
+  const topP = number("top_p") === 1 ? undefined : number("top_p");
+  if (limits.hasOneOfTemperatureAndTopP && temperature !== undefined && topP !== undefined) {
+    throw cannot("top_p", "can't be sent together with temperature for this model");
+  }
   const tools = toolsOf(given.get("tools"));
   const optional = {
     maxOutputTokens: number("max_completion_tokens") ?? number("max_tokens"),
     temperature,
-    topP: number("top_p"),
+    topP,
     presencePenalty: nonZero(number("presence_penalty")),
     frequencyPenalty: nonZero(number("frequency_penalty")),
     seed: number("seed"),
     stopSequences: stopsOf(given.get("stop")),
     tools,
     toolChoice: tools === undefined ? undefined : toolChoiceOf(given.get("tool_choice")),
-    responseFormat: responseFormatOf(given.get("response_format")),
+    responseFormat: responseFormatOf(given.get("response_format"), limits),
     reasoning: reasoningOf(given.get("reasoning_effort")),
     providerOptions: parallelOptions(given.get("parallel_tool_calls"), tools !== undefined, limits),
   };
@@ -135,8 +140,14 @@ function toolChoiceOf(value: Json | undefined): LanguageModelV4ToolChoice | unde
   throw cannot("tool_choice", "must be auto, none, required or one function for this model");
 }
 
-function responseFormatOf(value: Json | undefined): LanguageModelV4CallOptions["responseFormat"] {
+function responseFormatOf(
+  value: Json | undefined,
+  { hasJsonWithoutSchema }: ProviderLimits,
+): LanguageModelV4CallOptions["responseFormat"] {
   if (!isJsonObject(value) || value.type === "text") return undefined;
+  if (value.type === "json_object" && !hasJsonWithoutSchema) {
+    throw cannot("response_format", "must be text or json_schema for this model");
+  }
   if (value.type === "json_object") return { type: "json" };
   const format = value.type === "json_schema" ? value.json_schema : null;
   if (!isJsonObject(format)) throw cannot("response_format", "must be text, json_object or json_schema");

@@ -124,11 +124,23 @@ export class AiSdkDialect implements Dialect {
   }
 }
 
+/** What the AI SDK's settings are called in a request. */
+const FIELDS: Readonly<Record<string, string>> = {
+  maxOutputTokens: "max_tokens",
+  topP: "top_p",
+  presencePenalty: "presence_penalty",
+  frequencyPenalty: "frequency_penalty",
+  stopSequences: "stop",
+  responseFormat: "response_format",
+  toolChoice: "tool_choice",
+  reasoning: "reasoning_effort",
+};
+
 /** What a package did not know before it asked: nothing of the answer has gone out by then. */
 function requireNothingDropped(warnings: readonly SharedV4Warning[]): void {
   for (const warning of warnings) {
     if (warning.type !== "unsupported") continue;
-    const { feature } = warning;
+    const feature = FIELDS[warning.feature] ?? warning.feature;
     throw new Failure("invalid_request", `${feature}: this model's server can't be told; leave it out`, {
       param: feature,
     });

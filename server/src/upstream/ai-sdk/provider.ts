@@ -20,6 +20,10 @@ export interface ProviderLimits {
   /** Fields of the request that it has nothing for. */
   readonly unsupported: ReadonlySet<string>;
   readonly mostTemperature: number;
+  /** Whether it takes `temperature` or `top_p`, not both. */
+  readonly hasOneOfTemperatureAndTopP: boolean;
+  /** Whether it can be asked for JSON of no particular schema. */
+  readonly hasJsonWithoutSchema: boolean;
   /** Its options for a request that forbids parallel calls; `null`: it can't be told. */
   readonly oneCallAtATime: Readonly<Record<string, boolean>> | null;
   /** Its option for the number of an embedding's dimensions; `null`: it can't be told. */
@@ -30,14 +34,18 @@ const ANTHROPIC: ProviderLimits = {
   optionsName: "anthropic",
   unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
   mostTemperature: 1,
+  hasOneOfTemperatureAndTopP: true,
+  hasJsonWithoutSchema: false,
   oneCallAtATime: { disableParallelToolUse: true },
   dimensionsOption: null,
 };
 
 const GOOGLE: ProviderLimits = {
   optionsName: "google",
-  unsupported: new Set(),
+  unsupported: new Set(["presence_penalty", "frequency_penalty"]),
   mostTemperature: 2,
+  hasOneOfTemperatureAndTopP: false,
+  hasJsonWithoutSchema: true,
   oneCallAtATime: null,
   dimensionsOption: "outputDimensionality",
 };
@@ -47,6 +55,8 @@ const OTHER: ProviderLimits = {
   optionsName: "",
   unsupported: new Set(),
   mostTemperature: 2,
+  hasOneOfTemperatureAndTopP: false,
+  hasJsonWithoutSchema: true,
   oneCallAtATime: null,
   dimensionsOption: null,
 };
