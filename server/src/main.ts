@@ -33,6 +33,7 @@ import { clientAddress } from "./edge/client-address.ts";
 import { EmbeddingsEndpoint } from "./edge/embeddings-endpoint.ts";
 import { ModelCalls } from "./edge/model-calls.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
+import { Overload } from "./edge/overload.ts";
 import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { TokenEstimator } from "./gateway/token-estimate.ts";
@@ -86,6 +87,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** An event loop that is later than this, on average, has more to do than it can. */
+const MOST_LAG_MS = 1_000;
 /** Hours of usage that are compared with the entries now and then; more on request. */
 const BOOK_HOURS = 2;
 /** What is cut off at the end of the drain time still has to be told and recorded. */
@@ -116,7 +119,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const transport = await openTransport();
   teardown.add(() => transport.close());
-  const catalog = await openCatalog(config, { environment: process.env, transport, now });
+  const { catalog, watch } = await openCatalog(config, { environment: process.env, transport, now, log });
   const plans = await openPlans(config.plans);
   const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
 
@@ -226,6 +229,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     maxBodyBytes: config.maxBodyBytes,
   };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
+  const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const requestPlane = new RequestPlane({
     endpoints: [
       new ChatEndpoint(modelParts),
@@ -236,6 +240,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       new AuditExportEndpoint(auditLog, CSV_FIELDS),
     ],
     access,
+    overload,
     accountOfToken: (token, visit) => accountOfToken(callerParts, token, visit),
     recorder,
     trustedProxies,
@@ -243,7 +248,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     monotonicMs: () => performance.now(),
   });
   const books = new Books(new PostgresBooks(database), credits, now);
-  measure(metrics, { recorder, credits, books, requestsInFlight: () => requestPlane.inFlight });
+  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -278,6 +283,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     auditTail,
     ledger: new PostgresLedger(database),
     books,
+    gateway,
     charged: flushed,
     usage: new Usage(new PostgresUsage(database), recorder),
     catalog,
@@ -313,6 +319,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
+      { name: "give signs of life", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
+      { name: "look at the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
       { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
       { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
@@ -326,6 +334,14 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     ],
     log,
   );
+
+  if (watch !== null) {
+    const reload = () => void watch.look();
+    process.on("SIGHUP", reload);
+    teardown.add(async () => void process.off("SIGHUP", reload));
+  }
+  overload.start();
+  teardown.add(async () => overload.stop());
 
   if (config.firstOperator !== null) await createFirstOperator(signIn, config.firstOperator, log);
   const demo =

@@ -3,11 +3,16 @@ import {
   DEFAULT_BREAKER,
   DEFAULT_MAX_CONCURRENCY,
   DEFAULT_TIMEOUTS,
+  type Modalities,
   TEXT_ONLY,
   type Upstream,
 } from "./catalog.ts";
 
-const SANDBOX_MODELS = ["echo", "lorem"];
+const SANDBOX_MODELS: readonly (readonly [string, Modalities])[] = [
+  ["echo", TEXT_ONLY],
+  ["lorem", TEXT_ONLY],
+  ["embedding", { input: ["text"], output: ["embedding"] }],
+];
 
 export const SANDBOX_UPSTREAM: Upstream = {
   name: "sandbox",
@@ -22,7 +27,7 @@ export const SANDBOX_UPSTREAM: Upstream = {
 
 /** The models that a service has when it was told of none. */
 export function sandboxModels(now: Date): readonly CatalogModel[] {
-  return SANDBOX_MODELS.map((name) => ({
+  return SANDBOX_MODELS.map(([name, modalities]) => ({
     id: `sandbox/${name}`,
     aliases: [],
     ownedBy: "sandbox",
@@ -30,7 +35,7 @@ export function sandboxModels(now: Date): readonly CatalogModel[] {
     sandbox: true,
     contextTokens: null,
     maxOutputTokens: null,
-    modalities: TEXT_ONLY,
+    modalities,
     prices: null,
     routes: [{ upstream: SANDBOX_UPSTREAM.name, model: name, weight: 1 }],
   }));

@@ -21,7 +21,9 @@ import {
   NO_FACTS,
   type Reply,
 } from "./endpoint.ts";
-import type { Exchange, ResponseHeaders } from "./exchange.ts";
+import type { BodySink, Exchange, ResponseHeaders } from "./exchange.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
+import type { Overload } from "./overload.ts";
 import { findEndpoint } from "./routing.ts";
 
 export interface RequestPlaneParts {
@@ -30,6 +32,7 @@ export interface RequestPlaneParts {
   /** The account that a management token may act for. @throws {Failure} when there is none. */
   readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
   readonly recorder: Recorder;
+  readonly overload: Overload;
   readonly trustedProxies: Networks;
   readonly log: Logger;
   /** Milliseconds of a clock that never jumps. */
@@ -48,6 +51,11 @@ export class RequestPlane {
   /** Requests that are being answered. */
   get inFlight(): number {
     return this.#passages.size;
+  }
+
+  /** Gives a sign of life on streams that have been silent for long. To be called every few seconds. */
+  beat(): void {
+    for (const passage of this.#passages) passage.beat();
   }
 
   /** Resolves when nothing is being answered, also for clients that have left. */
@@ -99,6 +107,8 @@ class Passage {
   #leave: () => void = () => {};
   #recorded = false;
   #headSent = false;
+  /** Where events are being written to. */
+  #events: { readonly sink: BodySink; writtenMs: number } | null = null;
 
   constructor(parts: RequestPlaneParts, exchange: Exchange) {
     this.#parts = parts;
@@ -113,6 +123,14 @@ class Passage {
     exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
   }
 
+  /** A proxy on the way may take silence for death. */
+  beat(): void {
+    const events = this.#events;
+    if (events === null || this.#parts.monotonicMs() - events.writtenMs < HEARTBEAT_MS) return;
+    events.writtenMs = this.#parts.monotonicMs();
+    void events.sink.write(bytesOf(HEARTBEAT));
+  }
+
   cutOff(): void {
     this.#isCutOff = true;
     this.#unwanted.abort();
@@ -121,6 +139,7 @@ class Passage {
   async answer(): Promise<void> {
     const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
     this.#endpoint = endpoint;
+    this.#parts.overload.requireCapacity();
     this.#parts.recorder.requireRoom();
     const authorization = this.#exchange.header("authorization");
     const token = endpoint.acceptsManagementTokens === true ? readManagementToken(authorization) : null;
@@ -231,17 +250,21 @@ class Passage {
     const chunks = await this.#begunStream(reply);
     this.#headSent = true;
     const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
+    const events = { sink, writtenMs: this.#parts.monotonicMs() };
+    if (reply.atFailure === "event") this.#events = events;
     let failure: Failure | null = null;
     let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
     try {
       for await (const chunk of chunks) {
         await sink.write(bytesOf(chunk));
+        events.writtenMs = this.#parts.monotonicMs();
         if (clientGone.aborted && this.#claim === null) break;
       }
     } catch (thrown) {
       failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
       ending = { ...ending, errorCode: failure.code, endReason: this.#endReasonOf(failure) };
     }
+    this.#events = null;
     if (clientGone.aborted) ending = { status: 200, errorCode: null, endReason: "client_gone" };
     try {
       await this.#record(ending, await reply.facts());

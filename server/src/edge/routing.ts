@@ -1,4 +1,5 @@
 import { Failure } from "../errors/failure.ts";
+import { nothingAt } from "./elsewhere.ts";
 import type { Endpoint, PathParameters } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -15,7 +16,7 @@ export function findEndpoint(
     allowed.push(endpoint.method);
   }
   if (allowed.length === 0) {
-    throw new Failure("not_found", "There is nothing at this path. Check it against the API reference.");
+    throw nothingAt(exchange.path);
   }
   throw new Failure("method_not_allowed", `Use ${allowed.join(" or ")} here.`, {
     headers: { allow: allowed.join(", ") },

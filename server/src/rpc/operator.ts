@@ -4,7 +4,9 @@ import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts
 import type { ActionId } from "../accounts/action.ts";
 import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -42,11 +44,13 @@ export interface OperatorServices {
   readonly accountAdmin: AccountAdmin;
   readonly signIn: SignIn;
   readonly books: Books;
+  readonly gateway: Pick<Gateway, "health">;
+  readonly catalog: Catalog;
   readonly plans: Plans;
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
-export function operatorRouter({ accountAdmin, signIn, books, plans }: OperatorServices) {
+export function operatorRouter({ accountAdmin, signIn, books, plans, gateway, catalog }: OperatorServices) {
   return router({
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
@@ -164,6 +168,18 @@ export function operatorRouter({ accountAdmin, signIn, books, plans }: OperatorS
         .input(z.strictObject({ email: emailInput }))
         .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
     }),
+
+    /** How each upstream has answered this node. */
+    upstreams: operatorProcedure.query(() => ({ upstreams: gateway.health() })),
+
+    /** The catalog that is in force: with its routes, without credentials. */
+    catalog: operatorProcedure.query(() => ({
+      models: catalog.models,
+      upstreams: [...catalog.upstreams.values()].map(({ credential, ...upstream }) => ({
+        ...upstream,
+        hasCredential: credential !== null,
+      })),
+    })),
 
     /** Whether the books are right: balances and ledgers, sums of usage and entries; and what is set aside. */
     checkBooks: operatorProcedure

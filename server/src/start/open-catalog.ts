@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import type { Logger } from "pino";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
+import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../catalog/local-servers.ts";
 import type { Config } from "../config/config.ts";
@@ -14,19 +16,35 @@ export interface CatalogSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly transport: Transport;
   readonly now: () => Date;
+  readonly log: Logger;
+}
+
+export interface OpenCatalog {
+  readonly catalog: LiveCatalog;
+  /** `null`: there is no file that could change. */
+  readonly watch: CatalogWatch | null;
 }
 
 /** The catalog file's models; without one, the sandbox models and those of local model servers. */
-export async function openCatalog(config: Config, surroundings: CatalogSurroundings): Promise<Catalog> {
-  const { environment, transport, now } = surroundings;
-  if (config.catalogFile !== null) {
-    return loadCatalog({
-      path: config.catalogFile,
-      environment,
-      readFile: (path) => readFile(path, "utf8"),
-      now,
-    });
+export async function openCatalog(config: Config, surroundings: CatalogSurroundings): Promise<OpenCatalog> {
+  const { environment, now, log } = surroundings;
+  const { catalogFile: path } = config;
+  if (path === null) {
+    return { catalog: new LiveCatalog(await catalogWithoutFile(config, surroundings)), watch: null };
   }
+  const source = { path, environment, readFile: (name: string) => readFile(name, "utf8"), now };
+  const catalog = new LiveCatalog(await loadCatalog(source));
+  const watch = new CatalogWatch({
+    catalog,
+    source,
+    onReloaded: ({ models }) => log.info({ models: models.length }, "the catalog was read anew"),
+    onProblems: (problems) => log.error({ problems }, "the catalog stays as it was: the file is wrong"),
+  });
+  await watch.look();
+  return { catalog, watch };
+}
+
+async function catalogWithoutFile(config: Config, { transport, now }: CatalogSurroundings): Promise<Catalog> {
   const local = config.localModels
     ? await discoverLocalModels({
         servers: LOCAL_SERVERS,

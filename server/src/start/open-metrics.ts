@@ -2,6 +2,10 @@ import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
 import type { Credits } from "../credits/credits.ts";
+import type { Overload } from "../edge/overload.ts";
+import type { RequestPlane } from "../edge/request-plane.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";
 
 const NANO_USD_IN_USD = 1e9;
@@ -10,7 +14,9 @@ export interface MeasuredParts {
   readonly recorder: Recorder;
   readonly credits: Credits;
   readonly books: Books;
-  readonly requestsInFlight: () => number;
+  readonly requestPlane: RequestPlane;
+  readonly overload: Overload;
+  readonly gateway: Gateway;
 }
 
 /** What is measured of requests; the rest is added by {@link measure} once it is there. */
@@ -21,9 +27,24 @@ export function openMetrics(catalog: Catalog): Metrics {
 /** Adds what the parts of the node tell of themselves. */
 export function measure(
   metrics: Metrics,
-  { recorder, credits, books, requestsInFlight }: MeasuredParts,
+  { recorder, credits, books, requestPlane, overload, gateway }: MeasuredParts,
 ): void {
-  metrics.gauge("requests_in_flight", "Requests under /v1 that are being answered.", requestsInFlight);
+  metrics.gauge(
+    "requests_in_flight",
+    "Requests under /v1 that are being answered.",
+    () => requestPlane.inFlight,
+  );
+  metrics.gauge(
+    "event_loop_lag_seconds",
+    "How late the event loop is; requests are turned away when it is too late.",
+    () => overload.lagMs / 1_000,
+  );
+  metrics.counter(
+    "shed_requests",
+    "Requests that were turned away because the process was late.",
+    () => overload.shed,
+  );
+  measureUpstreams(metrics, gateway);
   metrics.gauge(
     "recorder_waiting_entries",
     "Audit entries in the journal that are not in the database yet.",
@@ -72,4 +93,28 @@ export function measure(
   metrics.gauge("books_checked_timestamp_seconds", "When the books were last checked.", () =>
     books.last === null ? null : books.last.checkedAt.getTime() / 1_000,
   );
+}
+
+const BREAKER_VALUES = { closed: 0, "half-open": 1, open: 2 } as const;
+
+function measureUpstreams(metrics: Metrics, gateway: Gateway): void {
+  const told: Readonly<Record<string, readonly [string, (health: UpstreamHealth) => number]>> = {
+    upstream_breaker: ["0: closed, 1: half-open, 2: open.", ({ breaker }) => BREAKER_VALUES[breaker]],
+    upstream_in_flight: ["Requests that an upstream is answering.", ({ inFlight }) => inFlight],
+    upstream_queue: ["Requests that wait for a place at an upstream.", ({ waiting }) => waiting],
+    upstream_answers: ["Requests that an upstream has answered.", ({ successes }) => successes],
+    upstream_failures: ["Requests that an upstream has failed.", ({ failures }) => failures],
+    upstream_credential_refused: [
+      "1: it refuses our credential, and an operator has to see to it.",
+      ({ credentialRefusedAt }) => (credentialRefusedAt === null ? 0 : 1),
+    ],
+  };
+  for (const [name, [help, value]] of Object.entries(told)) {
+    metrics.gauges(
+      name,
+      help,
+      "upstream",
+      () => new Map(gateway.health().map((health) => [health.name, value(health)])),
+    );
+  }
 }

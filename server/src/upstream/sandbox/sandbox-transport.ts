@@ -10,6 +10,7 @@ import { answerTo, lastUserText } from "./answer.ts";
 import { type ChatRequest, readChatRequest, SandboxRefusal } from "./chat-request.ts";
 import { type CompletionOptions, chunksOfCompletion, wholeCompletion } from "./completion.ts";
 import { directiveOf } from "./directive.ts";
+import { embeddingsFor } from "./embeddings.ts";
 import { countTokens } from "./tokens.ts";
 
 export interface SandboxOptions {
@@ -36,8 +37,11 @@ export function createSandboxTransport(options: SandboxOptions): Transport {
 }
 
 async function answered(request: TransportRequest, { now }: SandboxOptions): Promise<TransportResponse> {
+  if (request.body !== null && request.url.endsWith("/embeddings")) {
+    return jsonResponse(200, embeddingsFor(JSON.parse(new TextDecoder().decode(request.body))));
+  }
   if (!request.url.endsWith("/chat/completions") || request.body === null) {
-    throw new SandboxRefusal(404, "not_found", "The sandbox answers chat completions only.", null);
+    throw new SandboxRefusal(404, "not_found", "The sandbox answers chat completions and embeddings.", null);
   }
   const chat = readChatRequest(JSON.parse(new TextDecoder().decode(request.body)));
   const directive = directiveOf(lastUserText(chat));

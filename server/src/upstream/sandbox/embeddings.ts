@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+import { SandboxRefusal } from "./chat-request.ts";
+import { countTokens, tokensOf } from "./tokens.ts";
+
+const DIMENSIONS = 256;
+const MOST_DIMENSIONS = 4_096;
+
+/**
+ * Embeddings by rules: each piece of a text points in a direction of its own, and a text where its pieces do. The same text
+ * always alike, texts that share words closer than others.
+ */
+export function embeddingsFor(request: unknown): JsonObject {
+  const { model, input, encoding_format: format, dimensions = null } = isJsonObject(request) ? request : {};
+  if (model !== "embedding") {
+    throw new SandboxRefusal(404, "model_not_found", "The sandbox embeds with the model embedding.", "model");
+  }
+  const length = dimensions ?? DIMENSIONS;
+  if (typeof length !== "number" || length > MOST_DIMENSIONS) {
+    const message = `dimensions: must be at most ${MOST_DIMENSIONS}`;
+    throw new SandboxRefusal(400, "invalid_request", message, "dimensions");
+  }
+  const texts = textsOf(input);
+  const data = texts.map((text, index) => {
+    const vector = vectorOf(text, length);
+    const embedding = format === "base64" ? Buffer.from(vector.buffer).toString("base64") : [...vector];
+    return { object: "embedding", index, embedding };
+  });
+  const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
+  return { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
+}
+
+/** Arrays of tokens are taken as texts of numbers. */
+function textsOf(input: Json | undefined): string[] {
+  if (typeof input === "string") return [input];
+  if (!Array.isArray(input)) return [];
+  if (input.every((value) => typeof value === "number")) return [input.join(" ")];
+  return input.map((value: Json) => (Array.isArray(value) ? value.join(" ") : String(value)));
+}
+
+/** Of length 1. */
+function vectorOf(text: string, length: number): Float32Array {
+  const vector = new Float32Array(length);
+  for (const piece of tokensOf(text)) {
+    const digest = createHash("sha256").update(piece.trim().toLowerCase()).digest();
+    for (let at = 0; at + 4 <= digest.length; at += 4) {
+      const place = digest.readUInt16LE(at) % length;
+      vector[place] = (vector[place] ?? 0) + digest.readInt16LE(at + 2) / 32_768;
+    }
+  }
+  const norm = Math.hypot(...vector);
+  return norm === 0 ? vector.fill(0).fill(1, 0, 1) : vector.map((value) => value / norm);
+}
