@@ -41,11 +41,12 @@ export class ChunkWriter {
       case "finish": {
         this.#usage = part.usage;
         this.#isFinished = true;
+        const usage = openAiUsage(part.usage);
         const finish = finishOf(part.finishReason, this.#calls.size > 0);
         return [
           ...(this.#hasRole ? [] : this.#delta({ content: "" })),
           this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: finish }]),
-          ...(this.#includeUsage ? [{ ...this.#chunk([]), usage: openAiUsage(part.usage) }] : []),
+          ...(this.#includeUsage && usage !== null ? [{ ...this.#chunk([]), usage }] : []),
         ];
       }
       default:

@@ -1,4 +1,8 @@
-import type { LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  SharedV4Warning,
+} from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { Failure } from "../../errors/failure.ts";
 import {
@@ -82,7 +86,7 @@ export class AiSdkDialect implements Dialect {
           if (done) break;
           if (part.type === "stream-start") requireNothingDropped(part.warnings);
           if (part.type === "error") throw part.error;
-          if (part.type === "finish" && part.finishReason.unified === "error") throw failedInAnswer();
+          if (part.type === "finish") requireFinish(part.finishReason);
           for (const chunk of writer.chunksOf(part)) {
             addProduced(chunk.choices, produced);
             yield `data: ${JSON.stringify(chunk)}\n\n`;
@@ -145,6 +149,13 @@ function requireNothingDropped(warnings: readonly SharedV4Warning[]): void {
       param: feature,
     });
   }
+}
+
+/** Packages finish streams that have merely ended, for no reason that anybody has told. */
+function requireFinish({ unified, raw }: LanguageModelV4FinishReason): void {
+  if (unified === "error") throw failedInAnswer();
+  if (raw !== undefined || (unified !== "other" && unified !== "interrupted")) return;
+  throw new TransportError("cut", "the upstream's stream ended without a finish");
 }
 
 function failedInAnswer(): UpstreamRefused {

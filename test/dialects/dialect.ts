@@ -1,0 +1,232 @@
+import { HttpResponse, http } from "msw";
+import { setupServer } from "msw/node";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { DEFAULT_BREAKER, type DialectName, type Upstream } from "../../server/src/catalog/catalog.ts";
+import { Credential } from "../../server/src/catalog/credential.ts";
+import type { ChatAnswer } from "../../server/src/gateway/dialect.ts";
+import { JsonBody } from "../../server/src/gateway/json-body.ts";
+import { AiSdkDialect } from "../../server/src/upstream/ai-sdk/dialect.ts";
+import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
+
+/** What was sent to a vendor's address. */
+export interface Sent {
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a vendor's wire format, compared with what it should be
+  readonly body: any;
+}
+
+/** A vendor's side of an exchange: whatever is sent to the address, and what comes back. */
+export interface Vendor {
+  readonly sent: Sent[];
+  /** Answers the next request. */
+  answers(status: number, body: object): void;
+  /** Answers with server-sent events, as they stand. */
+  streams(events: string): void;
+}
+
+/** Replays exchanges at a vendor's addresses, for the tests of a file. */
+export function replayVendor(address: string): Vendor {
+  const server = setupServer();
+  const sent: Sent[] = [];
+  beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
+  afterEach(() => {
+    server.resetHandlers();
+    sent.length = 0;
+  });
+  afterAll(() => server.close());
+  const answerWith = (respond: () => Response) => {
+    server.use(
+      http.post(address, async ({ request }) => {
+        sent.push({ headers: request.headers, body: await request.json() });
+        return respond();
+      }),
+    );
+  };
+  return {
+    sent,
+    answers: (status, body) => answerWith(() => HttpResponse.json(body, { status })),
+    streams: (events) =>
+      answerWith(() => new HttpResponse(events, { headers: { "content-type": "text/event-stream" } })),
+  };
+}
+
+export const CREDENTIAL = "the-operators-credential";
+
+export function upstreamOf(dialect: DialectName, settings: Partial<Upstream> = {}): Upstream {
+  return {
+    name: dialect,
+    dialect,
+    package: null,
+    baseUrl: "",
+    credential: new Credential(CREDENTIAL),
+    timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 },
+    maxConcurrency: 1,
+    breaker: DEFAULT_BREAKER,
+    ...settings,
+  };
+}
+
+const dialect = new AiSdkDialect({ transport: new FetchTransport(), now: () => new Date(1_000_000) });
+
+/** Sends an OpenAI request to an upstream, and has OpenAI's answer. */
+export async function chat(
+  upstream: Upstream,
+  model: string,
+  request: object,
+  includeUsage = true,
+): Promise<ChatAnswer> {
+  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
+  if (body === null) throw new Error("no object");
+  const stream = "stream" in request && request.stream === true;
+  const { signal } = new AbortController();
+  return dialect.chat({
+    upstream,
+    upstreamModel: model,
+    publicModel: "acme/chat",
+    body,
+    stream,
+    includeUsage,
+    signal,
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer, compared with what it should be
+export async function whole(answer: Promise<ChatAnswer>): Promise<any> {
+  const { kind, ...rest } = await answer;
+  if (kind !== "whole" || !("body" in rest)) throw new Error("not whole");
+  return JSON.parse(rest.body);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: chunks, compared with what they should be
+export async function chunks(answer: Promise<ChatAnswer>): Promise<any[]> {
+  const begun = await answer;
+  if (begun.kind !== "stream") throw new Error("not a stream");
+  const found = [];
+  for await (const event of begun.events) found.push(JSON.parse(event.slice("data: ".length)));
+  return found;
+}
+
+/** What a client makes of a stream: the message that its deltas add up to. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export function messageOf(found: readonly any[]) {
+  let content = "";
+  let reasoning = "";
+  const calls: { id: string; name: string; arguments: string; extra?: unknown }[] = [];
+  let finish: string | null = null;
+  for (const { choices } of found) {
+    for (const { delta, finish_reason: reason } of choices) {
+      content += delta.content ?? "";
+      reasoning += delta.reasoning_content ?? "";
+      finish = reason ?? finish;
+      for (const call of delta.tool_calls ?? []) {
+        const known: (typeof calls)[number] = calls[call.index] ?? {
+          id: call.id,
+          name: call.function.name,
+          arguments: "",
+        };
+        calls[call.index] = known;
+        known.arguments += call.function?.arguments ?? "";
+        if (call.extra_content !== undefined) known.extra = call.extra_content;
+      }
+    }
+  }
+  return { content, reasoning, calls, finish, usage: found.at(-1)?.usage };
+}
+
+export const WEATHER_TOOL = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "The weather somewhere",
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  },
+};
+
+/** A conversation with everything in it. */
+export const CONVERSATION = [
+  { role: "system", content: "Be brief." },
+  {
+    role: "user",
+    content: [
+      { type: "text", text: "What is this?" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+    ],
+  },
+  {
+    role: "assistant",
+    content: "Let me look.",
+    tool_calls: [
+      { id: "call_1", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } },
+      { id: "call_2", type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } },
+    ],
+  },
+  { role: "tool", tool_call_id: "call_1", content: "sunny" },
+  { role: "tool", tool_call_id: "call_2", content: [{ type: "text", text: "rain" }] },
+  { role: "user", content: "So?" },
+];
+
+/** What no vendor but OpenAI's own format can be told; each with the field that the refusal names. */
+export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
+  [{ n: 2 }, "n"],
+  [{ logprobs: true }, "logprobs"],
+  [{ top_logprobs: 3 }, "top_logprobs"],
+  [{ logit_bias: { 50256: -100 } }, "logit_bias"],
+  [{ modalities: ["text", "audio"] }, "modalities"],
+  [{ audio: { voice: "alloy", format: "wav" } }, "audio"],
+  [{ prediction: { type: "content", content: "x" } }, "prediction"],
+  [{ service_tier: "flex" }, "service_tier"],
+  [{ verbosity: "low" }, "verbosity"],
+  [{ functions: [{ name: "f" }] }, "functions"],
+  [{ web_search_options: {} }, "web_search_options"],
+  [{ some_vendors_field: 1 }, "some_vendors_field"],
+  [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools.0"],
+  [{ reasoning_effort: "enormous" }, "reasoning_effort"],
+  [
+    { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "ftp://x/y" } }] }] },
+    "messages.0.content.0.image_url.url",
+  ],
+  [
+    {
+      messages: [
+        {
+          role: "user",
+          content: [{ type: "image_url", image_url: { url: "https://x/y.png", detail: "high" } }],
+        },
+      ],
+    },
+    "messages.0.content.0.image_url.detail",
+  ],
+  [
+    { messages: [{ role: "user", content: [{ type: "file", file: { file_id: "file-1" } }] }] },
+    "messages.0.content.0.file.file_data",
+  ],
+  [{ messages: [{ role: "tool", tool_call_id: "nobody", content: "x" }] }, "messages.0.tool_call_id"],
+  [{ messages: [{ role: "function", name: "f", content: "x" }] }, "messages.0.role"],
+  [
+    {
+      messages: [
+        {
+          role: "assistant",
+          tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{" } }],
+        },
+      ],
+    },
+    "messages.0.tool_calls.0.function.arguments",
+  ],
+];
+
+/** What asks for nothing special, or says nothing about the answer: passes everywhere. */
+export const NEUTRAL: readonly object[] = [
+  { n: 1 },
+  { presence_penalty: 0, frequency_penalty: 0 },
+  { logprobs: false, top_logprobs: null, logit_bias: {} },
+  { temperature: null, max_tokens: null, tools: null, stop: null, response_format: null },
+  { top_p: 1, temperature: 0.2 },
+  { user: "u-1", metadata: { a: "b" }, store: false, safety_identifier: "s" },
+  {
+    service_tier: "auto",
+    modalities: ["text"],
+    parallel_tool_calls: true,
+    response_format: { type: "text" },
+  },
+];

@@ -1,0 +1,237 @@
+import { describe, expect, it } from "vitest";
+import {
+  CONVERSATION,
+  CREDENTIAL,
+  chat,
+  chunks,
+  INEXPRESSIBLE,
+  messageOf,
+  NEUTRAL,
+  replayVendor,
+  upstreamOf,
+  WEATHER_TOOL,
+  whole,
+} from "./dialect.ts";
+
+// The wire format of Google's Gemini API, v1beta, as its reference documents it.
+const vendor = replayVendor("https://generativelanguage.googleapis.com/v1beta/models/*");
+const upstream = upstreamOf("google");
+const MODEL = "gemini-2.5-flash";
+const HI = { messages: [{ role: "user", content: "hi" }] };
+const USAGE = {
+  promptTokenCount: 100,
+  cachedContentTokenCount: 30,
+  candidatesTokenCount: 7,
+  thoughtsTokenCount: 5,
+  totalTokenCount: 112,
+};
+
+function response(
+  parts: object[],
+  finishReason: string | null = "STOP",
+  usageMetadata: object | null = USAGE,
+) {
+  return {
+    candidates: [
+      { index: 0, content: { role: "model", parts }, ...(finishReason === null ? {} : { finishReason }) },
+    ],
+    ...(usageMetadata === null ? {} : { usageMetadata }),
+    modelVersion: MODEL,
+  };
+}
+
+const events = (...list: object[]) => list.map((event) => `data: ${JSON.stringify(event)}\r\n\r\n`).join("");
+
+describe("a request to Google", () => {
+  it("says all that was asked for, in its words, with the operator's credential", async () => {
+    vendor.answers(200, response([{ text: "Fine." }]));
+    await chat(upstream, MODEL, {
+      messages: CONVERSATION,
+      max_completion_tokens: 100,
+      temperature: 1.5,
+      top_p: 0.9,
+      seed: 7,
+      stop: "END",
+      tools: [WEATHER_TOOL],
+      tool_choice: "required",
+    });
+    const [sent] = vendor.sent;
+    expect(sent?.headers.get("x-goog-api-key")).toBe(CREDENTIAL);
+    expect(sent?.body).toMatchObject({
+      generationConfig: {
+        maxOutputTokens: 100,
+        temperature: 1.5,
+        topP: 0.9,
+        seed: 7,
+        stopSequences: ["END"],
+      },
+      systemInstruction: { parts: [{ text: "Be brief." }] },
+      contents: [
+        {
+          role: "user",
+          parts: [{ text: "What is this?" }, { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }],
+        },
+        {
+          role: "model",
+          parts: [
+            { text: "Let me look." },
+            { functionCall: { name: "weather", args: { city: "Rome" } } },
+            { functionCall: { name: "weather", args: { city: "Oslo" } } },
+          ],
+        },
+        {
+          role: "user",
+          parts: [
+            { functionResponse: { name: "weather", response: { content: "sunny" } } },
+            { functionResponse: { name: "weather", response: { content: "rain" } } },
+          ],
+        },
+        { role: "user", parts: [{ text: "So?" }] },
+      ],
+      toolConfig: { functionCallingConfig: { mode: "ANY" } },
+    });
+    expect(sent?.body.tools[0].functionDeclarations[0].name).toBe("weather");
+  });
+
+  it("asks for JSON, by schema or without", async () => {
+    vendor.answers(200, response([{ text: '{"a":"b"}' }]));
+    const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+    await chat(upstream, MODEL, {
+      ...HI,
+      response_format: { type: "json_schema", json_schema: { name: "s", schema } },
+    });
+    await chat(upstream, MODEL, { ...HI, response_format: { type: "json_object" } });
+    expect(vendor.sent[0]?.body.generationConfig.responseMimeType).toBe("application/json");
+    expect(JSON.stringify(vendor.sent[0]?.body.generationConfig)).toContain('"required":["a"]');
+    expect(vendor.sent[1]?.body.generationConfig).toEqual({ responseMimeType: "application/json" });
+  });
+
+  it("gives back what belongs to a call, such as its thought signature", async () => {
+    vendor.answers(
+      200,
+      response([{ functionCall: { name: "weather", args: { city: "Rome" } }, thoughtSignature: "c2ln" }]),
+    );
+    const first = await whole(chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL] }));
+    const { message, finish_reason: finish } = first.choices[0];
+    expect(finish).toBe("tool_calls");
+    vendor.answers(200, response([{ text: "Fine." }]));
+    await chat(upstream, MODEL, {
+      tools: [WEATHER_TOOL],
+      messages: [
+        ...HI.messages,
+        message,
+        { role: "tool", tool_call_id: message.tool_calls[0].id, content: "sunny" },
+      ],
+    });
+    expect(JSON.stringify(vendor.sent[1]?.body.contents)).toContain('"thoughtSignature":"c2ln"');
+  });
+
+  it.each([
+    ...INEXPRESSIBLE,
+    [{ presence_penalty: 0.5 }, "presence_penalty"],
+    [{ parallel_tool_calls: false, tools: [WEATHER_TOOL] }, "parallel_tool_calls"],
+  ] as const)("is not made of what it can't be told: %j", async (fields, param) => {
+    await expect(chat(upstream, MODEL, { ...HI, ...fields })).rejects.toMatchObject({
+      code: "invalid_request",
+      param,
+    });
+    expect(vendor.sent).toEqual([]);
+  });
+
+  it.each(NEUTRAL)("passes what asks for nothing special: %j", async (fields) => {
+    vendor.answers(200, response([{ text: "Fine." }]));
+    expect((await whole(chat(upstream, MODEL, { ...HI, ...fields }))).choices[0].message.content).toBe(
+      "Fine.",
+    );
+  });
+});
+
+describe("an answer of Google's", () => {
+  it("has text, thoughts, calls and usage as OpenAI has them", async () => {
+    vendor.answers(
+      200,
+      response([
+        { text: "Hm.", thought: true },
+        { text: "I look." },
+        { functionCall: { name: "weather", args: { city: "Rome" } } },
+        { functionCall: { name: "weather", args: { city: "Oslo" } } },
+      ]),
+    );
+    const answer = await whole(chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL] }));
+    expect(answer).toMatchObject({
+      model: "acme/chat",
+      choices: [
+        {
+          finish_reason: "tool_calls",
+          message: {
+            content: "I look.",
+            reasoning_content: "Hm.",
+            tool_calls: [
+              { type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } },
+              { type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } },
+            ],
+          },
+        },
+      ],
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 12,
+        prompt_tokens_details: { cached_tokens: 30 },
+        completion_tokens_details: { reasoning_tokens: 5 },
+      },
+    });
+    const [one, two] = answer.choices[0].message.tool_calls;
+    expect(one.id).not.toBe(two.id);
+  });
+
+  it.each([
+    ["STOP", "stop"],
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "content_filter"],
+    ["RECITATION", "content_filter"],
+  ])("that finished with %s finishes with %s", async (reason, finish) => {
+    vendor.answers(200, response([{ text: "Fine." }], reason));
+    expect((await whole(chat(upstream, MODEL, HI))).choices[0].finish_reason).toBe(finish);
+  });
+
+  it("comes bit by bit, whole calls with their index, usage last", async () => {
+    vendor.streams(
+      events(
+        response([{ text: "I " }], null, null),
+        response([{ text: "look." }], null, null),
+        response([{ functionCall: { name: "weather", args: { city: "Rome" } } }], null, null),
+        response([{ functionCall: { name: "weather", args: { city: "Oslo" } } }], "STOP"),
+      ),
+    );
+    const found = await chunks(chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL], stream: true }));
+    expect(messageOf(found)).toMatchObject({
+      content: "I look.",
+      calls: [
+        { name: "weather", arguments: '{"city":"Rome"}' },
+        { name: "weather", arguments: '{"city":"Oslo"}' },
+      ],
+      finish: "tool_calls",
+      usage: { prompt_tokens: 100, completion_tokens: 12 },
+    });
+  });
+
+  it("that stops without a finish is no whole one", async () => {
+    vendor.streams(events(response([{ text: "so far" }], null, null)));
+    await expect(chunks(chat(upstream, MODEL, { ...HI, stream: true }))).rejects.toMatchObject({
+      fault: "cut",
+    });
+  });
+
+  it.each([
+    [400, "INVALID_ARGUMENT", 400, "invalid_request"],
+    [401, "UNAUTHENTICATED", 502, "upstream_error"],
+    [403, "PERMISSION_DENIED", 502, "upstream_error"],
+    [429, "RESOURCE_EXHAUSTED", 503, "server_is_overloaded"],
+    [500, "INTERNAL", 502, "upstream_error"],
+    [503, "UNAVAILABLE", 503, "server_is_overloaded"],
+  ])("of status %i %s is told as %i %s", async (status, name, expected, code) => {
+    vendor.answers(status, { error: { code: status, message: "told", status: name } });
+    const thrown = await chat(upstream, MODEL, HI).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ status, failure: { status: expected, code } });
+  });
+});
