@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dashboard: [],
   config: ["access"],
   metrics: ["access", "audit", "errors"],
-  start: [...DOMAIN, "config", "errors", "metrics", "secrets", "store", "upstream"],
+  start: [...DOMAIN, "config", "edge", "errors", "metrics", "secrets", "store", "upstream"],
   // Implementations of interfaces that belong to the domain.
   store: [...DOMAIN, "errors"],
   upstream: ["catalog", "errors", "gateway"],

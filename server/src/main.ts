@@ -33,6 +33,8 @@ import { clientAddress } from "./edge/client-address.ts";
 import { EmbeddingsEndpoint } from "./edge/embeddings-endpoint.ts";
 import { ModelCalls } from "./edge/model-calls.ts";
 import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
+import { openApiDocument } from "./edge/openapi.ts";
+import { OpenApiEndpoint } from "./edge/openapi-endpoint.ts";
 import { Overload } from "./edge/overload.ts";
 import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
@@ -93,6 +95,7 @@ const MOST_LAG_MS = 1_000;
 const BOOK_HOURS = 2;
 /** What is cut off at the end of the drain time still has to be told and recorded. */
 const LAST_WORDS_MS = 2_000;
+const VERSION = "0.1.0";
 const isDeno = "Deno" in globalThis;
 
 /** Things to undo, in reverse order of their making. */
@@ -229,6 +232,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     maxBodyBytes: config.maxBodyBytes,
   };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
+  let publicUrl: string | null = config.publicUrl;
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const requestPlane = new RequestPlane({
     endpoints: [
@@ -237,6 +241,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       new ModelsEndpoint(catalog),
       new ModelEndpoint(catalog),
       new AuditEndpoint(auditLog),
+      new OpenApiEndpoint(() =>
+        openApiDocument({ name: config.serviceName, version: VERSION, url: publicUrl ?? "/" }),
+      ),
       new AuditExportEndpoint(auditLog, CSV_FIELDS),
     ],
     access,
@@ -268,7 +275,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     clearTimeout(cut);
   });
   const listensOn = `http://${hostForUrl(config.host)}:${listener.port}`;
-  const publicUrl = config.publicUrl ?? listensOn;
+  publicUrl = config.publicUrl ?? listensOn;
   const router = createAppRouter({
     signIn,
     signUpIsOpen: config.signUp === "open",

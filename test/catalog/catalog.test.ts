@@ -1,5 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import { catalogJsonSchema } from "../../server/src/catalog/catalog-schema.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
 import { discoverLocalModels } from "../../server/src/catalog/local-servers.ts";
 import { costOf } from "../../server/src/catalog/prices.ts";
@@ -33,6 +35,11 @@ const withModel = (model: string) => `upstreams: { ${UPSTREAM} }\nmodels: [${mod
 const MODEL = "{ id: x/one, aliases: [one], routes: [{ upstream: a, model: inner }] }";
 
 describe("a catalog file", () => {
+  it("has a JSON Schema for editors, of the definition that checks it", async () => {
+    const written = await readFile(new URL("../../docs/catalog.schema.json", import.meta.url), "utf8");
+    expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(catalogJsonSchema())));
+  });
+
   it("may be YAML or JSON", async () => {
     const yaml = await load(withModel(MODEL));
     const json = await load(

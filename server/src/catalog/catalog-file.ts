@@ -133,6 +133,8 @@ const model = z.strictObject({
 });
 
 export const catalogFile = z.strictObject({
+  /** For editors. */
+  $schema: z.string().optional(),
   upstreams: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, "must be a short name"), upstream),
   models: z.array(model).min(1, "must hold at least one model"),
 });

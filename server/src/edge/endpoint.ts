@@ -13,6 +13,8 @@ export interface Endpoint {
   readonly name: string;
   /** Whether scripts may come with a management token instead of a key. */
   readonly acceptsManagementTokens?: boolean;
+  /** Whether anyone is answered, without a key. */
+  readonly isOpen?: boolean;
   /** The path, matched; `null` when it is not this endpoint's. The groups are the path's parameters. */
   match(path: string): PathParameters | null;
   /**

@@ -83,6 +83,11 @@ export class RequestPlane {
   }
 }
 
+/** An endpoint for anyone knows no account. */
+async function nobodyConfirmed(): Promise<never> {
+  throw new Failure("internal_error", "There is no account to act for.");
+}
+
 /** What an entry holds where nobody was left to be answered: nginx's code for it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
@@ -143,8 +148,7 @@ class Passage {
     this.#parts.recorder.requireRoom();
     const authorization = this.#exchange.header("authorization");
     const token = endpoint.acceptsManagementTokens === true ? readManagementToken(authorization) : null;
-    const confirm =
-      token === null ? await this.#keyConfirmation(authorization) : this.#tokenConfirmation(token);
+    const confirm = await this.#confirmation(endpoint, authorization, token);
     let reply: Reply;
     try {
       reply = await endpoint.answer({
@@ -161,10 +165,19 @@ class Passage {
       });
     } catch (thrown) {
       // A request that was wrong in itself is still refused first for a key that may not pass.
-      await confirm();
+      if (endpoint.isOpen !== true) await confirm();
       throw thrown;
     }
     await this.#send(reply);
+  }
+
+  async #confirmation(
+    endpoint: Endpoint,
+    authorization: readonly string[],
+    token: string | null,
+  ): Promise<EndpointRequest["confirm"]> {
+    if (endpoint.isOpen === true) return nobodyConfirmed;
+    return token === null ? this.#keyConfirmation(authorization) : this.#tokenConfirmation(token);
   }
 
   /** Takes no place any more, however the request has ended. */

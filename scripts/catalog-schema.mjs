@@ -1,0 +1,9 @@
+// Writes docs/catalog.schema.json anew, from the definition that checks catalog files.
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { register } from "tsx/esm/api";
+
+register();
+const { catalogJsonSchema } = await import("../server/src/catalog/catalog-schema.ts");
+const file = fileURLToPath(new URL("../docs/catalog.schema.json", import.meta.url));
+writeFileSync(file, `${JSON.stringify(catalogJsonSchema(), null, 2)}\n`);

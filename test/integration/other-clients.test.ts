@@ -1,0 +1,219 @@
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
+import { APICallError, embedMany, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from "ai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+let upstream: ModelServer;
+let catalog: CatalogFile;
+let service: Service;
+let baseURL: string;
+let key: string;
+
+beforeAll(async () => {
+  // Begins an answer, and never ends it.
+  upstream = await startModelServer(({ response }) => {
+    response.setHeader("content-type", "text/event-stream");
+    response.write(chunkOf({ role: "assistant", content: "first" }));
+  });
+  catalog = await writeCatalog({
+    upstreams: { sandbox: { dialect: "sandbox" }, endless: { dialect: "openai", baseUrl: upstream.baseUrl } },
+    models: [
+      { id: "sandbox/echo", routes: [{ upstream: "sandbox", model: "echo" }] },
+      { id: "sandbox/embedding", routes: [{ upstream: "sandbox", model: "embedding" }] },
+      { id: "acme/endless", routes: [{ upstream: "endless", model: "inner" }] },
+    ],
+  });
+  service = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
+  baseURL = `${service.baseUrl}/v1`;
+  key = (await signUpWithKey(service.baseUrl)).key;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+});
+
+describe("the AI SDK with its OpenAI-compatible provider", () => {
+  const provider = (apiKey = key) =>
+    createOpenAICompatible({
+      name: "ostiary",
+      baseURL,
+      apiKey,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+    });
+  const model = () => provider()("sandbox/echo");
+
+  it("chats and streams, with usage", async () => {
+    const { text, usage, finishReason } = await generateText({ model: model(), prompt: "one two three" });
+    expect(text).toContain("one two three");
+    expect(usage.totalTokens).toBeGreaterThan(0);
+    expect(finishReason).toBe("stop");
+    const stream = streamText({ model: model(), prompt: "one two three" });
+    let streamed = "";
+    for await (const delta of stream.textStream) streamed += delta;
+    expect(streamed).toContain("one two three");
+    expect((await stream.usage).outputTokens).toBeGreaterThan(0);
+  });
+
+  it("calls tools, and goes on with their results", async () => {
+    const called: string[] = [];
+    const weather = tool({
+      description: "the weather",
+      inputSchema: z.object({ city: z.string() }),
+      execute: async ({ city }) => {
+        called.push(city);
+        return "sunny";
+      },
+    });
+    const { steps } = await generateText({
+      model: model(),
+      prompt: "call weather",
+      tools: { weather },
+      toolChoice: "auto",
+      stopWhen: stepCountIs(2),
+    });
+    expect(called).toHaveLength(1);
+    expect(steps[0]?.toolCalls[0]?.toolName).toBe("weather");
+    const stream = streamText({
+      model: model(),
+      prompt: "call weather",
+      tools: { weather },
+      toolChoice: "required",
+    });
+    expect((await stream.toolCalls)[0]?.toolName).toBe("weather");
+  });
+
+  it("gets objects by a schema, sends images, and embeds", async () => {
+    const schema = jsonSchema<{ a: string }>({
+      type: "object",
+      properties: { a: { type: "string" } },
+      required: ["a"],
+      additionalProperties: false,
+    });
+    const { output } = await generateText({
+      model: model(),
+      output: Output.object({ schema }),
+      prompt: "an object",
+    });
+    expect(typeof output.a).toBe("string");
+    const { text } = await generateText({
+      model: model(),
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "look at this" },
+            { type: "file", data: Buffer.from(PIXEL, "base64"), mediaType: "image/png" },
+          ],
+        },
+      ],
+    });
+    expect(text).toContain("look at this");
+    const { embeddings } = await embedMany({
+      model: provider().embeddingModel("sandbox/embedding"),
+      values: ["one", "two"],
+    });
+    expect(embeddings).toHaveLength(2);
+  });
+
+  it("gets errors with their status, and leaves when it is told to", async () => {
+    const refused = generateText({
+      model: provider(`sk-${"A".repeat(49)}`)("sandbox/echo"),
+      prompt: "hi",
+      maxRetries: 0,
+    });
+    const error = await refused.catch((thrown: unknown) => thrown);
+    expect(APICallError.isInstance(error) && error.statusCode).toBe(401);
+    const leaving = new AbortController();
+    const stream = streamText({
+      model: provider()("acme/endless"),
+      prompt: "hi",
+      abortSignal: leaving.signal,
+    });
+    for await (const delta of stream.textStream) {
+      expect(delta).toBe("first");
+      leaving.abort();
+    }
+    await upstream.received.at(-1)?.dropped;
+  });
+});
+
+describe("LangChain's OpenAI client", () => {
+  const chatModel = (fields: object = {}) =>
+    new ChatOpenAI({
+      model: "sandbox/echo",
+      apiKey: key,
+      configuration: { baseURL },
+      maxRetries: 0,
+      useResponsesApi: false,
+      ...fields,
+    });
+
+  it("chats and streams, with usage", async () => {
+    const answer = await chatModel().invoke([
+      new SystemMessage("be brief"),
+      new HumanMessage("one two three"),
+    ]);
+    expect(answer.text).toContain("one two three");
+    expect(answer.usage_metadata).toMatchObject({ total_tokens: expect.any(Number) });
+    let streamed = "";
+    for await (const chunk of await chatModel().stream("one two three")) streamed += chunk.text;
+    expect(streamed).toContain("one two three");
+  });
+
+  it("calls tools, and goes on with their results", async () => {
+    const schema = z.object({ city: z.string() });
+    const withTools = chatModel().bindTools([{ name: "weather", description: "the weather", schema }]);
+    const first = await withTools.invoke("call weather");
+    const [call] = first.tool_calls ?? [];
+    expect(call?.name).toBe("weather");
+    const next = await chatModel().invoke([
+      new HumanMessage("what is it like?"),
+      new AIMessage({ content: "", tool_calls: call === undefined ? [] : [call] }),
+      new ToolMessage({ content: "sunny", tool_call_id: call?.id ?? "" }),
+      new HumanMessage("thanks"),
+    ]);
+    expect(next.text).toContain("thanks");
+  });
+
+  it("gets objects by a schema, sends images, and embeds", async () => {
+    const structured = chatModel().withStructuredOutput(z.object({ a: z.string() }), {
+      method: "jsonSchema",
+    });
+    expect(typeof (await structured.invoke("an object")).a).toBe("string");
+    const image = { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } };
+    const content = [{ type: "text", text: "look at this" }, image];
+    expect((await chatModel().invoke([new HumanMessage({ content })])).text).toContain("look at this");
+    const embeddings = new OpenAIEmbeddings({
+      model: "sandbox/embedding",
+      apiKey: key,
+      configuration: { baseURL },
+    });
+    expect(await embeddings.embedDocuments(["one", "two"])).toHaveLength(2);
+  });
+
+  it("gets errors with their status, and leaves when it is told to", async () => {
+    const error = await chatModel({ apiKey: `sk-${"A".repeat(49)}` })
+      .invoke("hi")
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ status: 401 });
+    const leaving = new AbortController();
+    const stream = await chatModel({ model: "acme/endless" }).stream("hi", { signal: leaving.signal });
+    const read = async () => {
+      for await (const chunk of stream) if (chunk.text === "first") leaving.abort();
+    };
+    await read().catch(() => {});
+    await upstream.received.at(-1)?.dropped;
+  });
+});
