@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "operator-cli": ["accounts", "credits", "rpc"],
   dashboard: [],
   config: ["access"],
+  tracing: ["audit"],
   metrics: ["access", "audit", "errors"],
   start: [...DOMAIN, "config", "edge", "errors", "metrics", "secrets", "store", "upstream"],
   // Implementations of interfaces that belong to the domain.

@@ -80,6 +80,7 @@ import { PostgresManagementTokens } from "./store/tokens-store.ts";
 import { PostgresUsage } from "./store/usage-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
+import { NO_TRACING, type Tracing } from "./tracing/tracing.ts";
 import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
 import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
@@ -232,6 +233,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     maxBodyBytes: config.maxBodyBytes,
   };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
+  const tracing = await openTracing(config, id);
+  teardown.add(() => tracing.close());
   let publicUrl: string | null = config.publicUrl;
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const requestPlane = new RequestPlane({
@@ -248,6 +251,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     ],
     access,
     overload,
+    traced: (entry, traceparent) => tracing.ended(entry, traceparent),
     accountOfToken: (token, visit) => accountOfToken(callerParts, token, visit),
     recorder,
     trustedProxies,
@@ -367,6 +371,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
 function after(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+/** The packages are loaded only where there is somewhere to send traces to. */
+async function openTracing({ traces, serviceName }: Config, instanceId: string): Promise<Tracing> {
+  if (!traces) return NO_TRACING;
+  const { openTelemetry } = await import("./tracing/open-telemetry.ts");
+  return openTelemetry({ serviceName, serviceVersion: VERSION, instanceId });
 }
 
 async function openTransport(): Promise<Transport> {

@@ -30,6 +30,8 @@ export interface Config {
   readonly publicUrl: string | null;
   /** CIDR blocks from which metrics may be read. */
   readonly metricsFrom: readonly string[];
+  /** Whether there is somewhere to send traces to: the exporter's own variables say where. */
+  readonly traces: boolean;
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
   readonly drainS: number;
@@ -105,6 +107,8 @@ const variables = z.object({
     .string()
     .regex(SERVICE_NAME, "must begin with a letter and hold at most 40 letters, digits, spaces, - or _")
     .default("Ostiary"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
   NODE_ENV: z.string().optional(),
 });
 
@@ -144,6 +148,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     signUp: values.OSTIARY_SIGNUP,
     trustedProxies: values.TRUSTED_PROXIES,
     publicUrl: values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin,
+    traces:
+      values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined ||
+      values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined,
     metricsFrom: values.OSTIARY_METRICS_FROM,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,

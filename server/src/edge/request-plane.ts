@@ -33,6 +33,8 @@ export interface RequestPlaneParts {
   readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
   readonly recorder: Recorder;
   readonly overload: Overload;
+  /** To be told of each request with a known key that has ended, and of what its client sent of its own trace. */
+  readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
   readonly trustedProxies: Networks;
   readonly log: Logger;
   /** Milliseconds of a clock that never jumps. */
@@ -344,6 +346,7 @@ class Passage {
     if (entry === null || this.#recorded) return;
     this.#recorded = true;
     await this.#parts.recorder.record(entry, this.#begun);
+    this.#parts.traced(entry, this.#exchange.header("traceparent")[0] ?? null);
   }
 
   /** `null` when it is nobody's: the caller is not known. */

@@ -1,0 +1,97 @@
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { type AuditEntry, requestIdOf } from "../audit/entry.ts";
+import type { Tracing } from "./tracing.ts";
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const OPERATIONS: Readonly<Record<string, string>> = {
+  "POST /v1/chat/completions": "chat",
+  "POST /v1/embeddings": "embeddings",
+};
+
+export interface OpenTelemetryOptions {
+  readonly serviceName: string;
+  readonly serviceVersion: string;
+  readonly instanceId: string;
+}
+
+/**
+ * A span for each request with a known key, by OpenTelemetry's conventions for HTTP servers and generative AI, sent by OTLP over
+ * HTTP. Where to, and with which headers, the exporter's own variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`,
+ * `OTEL_EXPORTER_OTLP_HEADERS`). Neither prompts nor answers are in it.
+ */
+export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenTelemetryOptions): Tracing {
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({
+      "service.name": serviceName,
+      "service.version": serviceVersion,
+      "service.instance.id": instanceId,
+    }),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  const tracer = provider.getTracer("ostiary", serviceVersion);
+  return {
+    ended: (entry, traceparent) => {
+      const startTime = entry.at;
+      const operation = OPERATIONS[entry.endpoint];
+      const name = operation === undefined ? entry.endpoint : `${operation} ${entry.model ?? ""}`.trim();
+      const span = tracer.startSpan(
+        name,
+        { kind: SpanKind.SERVER, startTime, attributes: attributesOf(entry, operation) },
+        parentOf(traceparent),
+      );
+      if (entry.status >= 500 || (entry.status === 200 && entry.errorCode !== null)) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: entry.errorCode ?? "" });
+      }
+      span.end(new Date(startTime.getTime() + entry.latencyMs));
+    },
+    close: () => provider.shutdown(),
+  };
+}
+
+function attributesOf(entry: AuditEntry, operation: string | undefined): Attributes {
+  const [method = "", path = ""] = entry.endpoint.split(" ", 2);
+  return present({
+    "http.request.method": method,
+    "http.route": path,
+    "http.response.status_code": entry.status,
+    "client.address": entry.sourceIp,
+    "error.type": entry.errorCode,
+    "gen_ai.operation.name": operation,
+    "gen_ai.provider.name": entry.upstream,
+    "gen_ai.request.model": operation === undefined ? undefined : entry.model,
+    "gen_ai.response.model": operation === undefined || entry.status !== 200 ? undefined : entry.model,
+    "gen_ai.usage.input_tokens": entry.promptTokens,
+    "gen_ai.usage.output_tokens": entry.completionTokens,
+    "ostiary.request_id": requestIdOf(entry.id),
+    "ostiary.account_id": entry.accountId,
+    "ostiary.key_id": entry.keyId,
+    "ostiary.end_reason": entry.endReason,
+    "ostiary.usage_source": entry.usageSource,
+    "ostiary.cost_nano_usd": Number(entry.costNanoUsd),
+    "ostiary.time_to_first_token_ms": entry.timeToFirstTokenMs,
+  });
+}
+
+function present(attributes: Readonly<Record<string, string | number | null | undefined>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).filter((pair): pair is [string, string | number] => pair[1] != null),
+  );
+}
+
+function parentOf(traceparent: string | null): Context {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
+  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}

@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+interface Span {
+  readonly traceId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+it("traces of requests are sent by OTLP, part of the client's trace, without keys, prompts or answers", async () => {
+  const received: string[] = [];
+  const collector = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request.setEncoding("utf8")) text += chunk;
+    received.push(text);
+    response.setHeader("content-type", "application/json").end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const { port } = collector.address() as AddressInfo;
+  await using service = await startService({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, OTEL_BSP_SCHEDULE_DELAY: "100" },
+  });
+  const { key } = await signUpWithKey(service.baseUrl);
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+    },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "a secret prompt" }] }),
+  });
+  await response.text();
+  await expect.poll(() => received.length).toBeGreaterThan(0);
+  const all = received.join("\n");
+  expect(all).not.toContain("a secret prompt");
+  expect(all).not.toContain(key);
+  const spans: Span[] = received.flatMap((text) =>
+    JSON.parse(text).resourceSpans.flatMap((resource: { scopeSpans: { spans: Span[] }[] }) =>
+      resource.scopeSpans.flatMap((scope) => scope.spans),
+    ),
+  );
+  const span = spans.find(({ name }) => name === "chat sandbox/echo");
+  expect(span).toMatchObject({ traceId, parentSpanId: "b7ad6b7169203331" });
+  const attributes = Object.fromEntries(
+    (span?.attributes ?? []).map(({ key: name, value }) => [name, Object.values(value)[0]]),
+  );
+  expect(attributes).toMatchObject({
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "sandbox",
+    "gen_ai.request.model": "sandbox/echo",
+    "http.response.status_code": 200,
+    "ostiary.request_id": response.headers.get("x-request-id"),
+  });
+  expect(Number(attributes["gen_ai.usage.output_tokens"])).toBeGreaterThan(0);
+  collector.closeAllConnections();
+  collector.close();
+});
