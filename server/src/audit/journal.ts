@@ -61,7 +61,9 @@ export class Journal {
     return new Promise((resolve, reject) => {
       const mark = kind === "begun" ? BEGUN : "";
       this.#waiting.push({ line: `${mark}${encodeEntry(entry)}\n`, resolve, reject });
-      if (this.#waiting.length === 1) this.#writing = this.#writing.then(() => this.#writeWaiting());
+      if (this.#waiting.length > 1) return;
+      // All that comes in one turn of the event loop is one write.
+      this.#writing = this.#writing.then(endOfTurn).then(() => this.#writeWaiting());
     });
   }
 
@@ -147,6 +149,10 @@ export class Journal {
   #path(segment: Segment): string {
     return join(this.#folder, `${String(segment).padStart(12, "0")}.ndjson`);
   }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 interface Append {
