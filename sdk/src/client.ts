@@ -1,14 +1,22 @@
-import { isBrowser, readVariable } from "./core/environment.ts";
 import { OstiaryError } from "./core/errors.ts";
-import { Transport } from "./core/transport.ts";
+import type { Logger, LogLevel } from "./core/log.ts";
+import { Rpc } from "./core/rpc.ts";
+import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import { Audit } from "./resources/audit.ts";
 import { Chat } from "./resources/chat.ts";
+import { Embeddings } from "./resources/embeddings.ts";
+import { AccountResource, Credits, Keys, Usage } from "./resources/management.ts";
 import { Models } from "./resources/models.ts";
 
 /** How a client is made. */
 export interface ClientOptions {
   /** Default: the environment variable `OSTIARY_API_KEY`. Trimmed. */
   readonly apiKey?: string | undefined;
+  /**
+   * Needed to create, rotate and revoke keys. Default: `OSTIARY_MANAGEMENT_TOKEN`. A client with a token and no API key manages,
+   * and reads the audit log.
+   */
+  readonly managementToken?: string | undefined;
   /** With or without `/v1`. Default: `OSTIARY_BASE_URL`, else `http://127.0.0.1:8080`. */
   readonly baseURL?: string | undefined;
   /** Milliseconds until an answer begins, of each attempt. Default 600,000; `Infinity` for no limit. */
@@ -19,15 +27,15 @@ export interface ClientOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Default: the runtime's own. */
   readonly fetch?: typeof fetch | undefined;
+  /** Default: `console`. */
+  readonly logger?: Logger | undefined;
+  /** Default: `OSTIARY_LOG_LEVEL`, else `warn`. No key, prompt or answer is ever logged. */
+  readonly logLevel?: LogLevel | undefined;
   /** The operator's own name for the service: `ACME` makes the variables `ACME_API_KEY` and `ACME_BASE_URL`. */
   readonly service?: string | undefined;
   /** Keys belong on servers. Set this only where nobody else can read the page's key. */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
 }
-
-const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
-const DEFAULT_TIMEOUT_MS = 600_000;
-const DEFAULT_MAX_RETRIES = 2;
 
 /**
  * A client of the service.
@@ -47,70 +55,43 @@ const DEFAULT_MAX_RETRIES = 2;
 export class Ostiary {
   readonly chat: Chat;
   readonly models: Models;
+  readonly embeddings: Embeddings;
   readonly audit: Audit;
+  readonly keys: Keys;
+  readonly usage: Usage;
+  readonly account: AccountResource;
+  readonly credits: Credits;
   /** Up to and with `/v1`. */
   readonly baseURL: string;
 
   /** @throws {OstiaryError} there is no key, an option is not valid, or this is a web page. */
   constructor(options: ClientOptions = {}) {
-    if (isBrowser() && options.dangerouslyAllowBrowser !== true) {
-      throw new OstiaryError(
-        "This is a web page, whose visitors could read the API key. Call the service from your own backend instead.",
-      );
-    }
-    const prefix = (options.service ?? "OSTIARY")
-      .trim()
-      .toUpperCase()
-      .replaceAll(/[^A-Z0-9]+/g, "_");
-    const apiKey = options.apiKey?.trim() || readVariable(`${prefix}_API_KEY`);
-    // No message holds what was given: it could be a key, and messages end up in logs.
-    if (apiKey === undefined) {
+    refuseWebPages(options);
+    const prefix = prefixOf(options.service);
+    const apiKey = secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
+    const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
+    if (apiKey === undefined && token === undefined) {
       throw new OstiaryError(
         `There is no API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     }
-    // `fetch` would refuse it too, and quote it.
-    if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    const { transport, baseURL } = transportOf(options, prefix, (plane) => {
+      const secret =
+        plane === "management" ? (token ?? apiKey) : plane === "audit" ? (apiKey ?? token) : apiKey;
+      if (secret !== undefined) return secret;
       throw new OstiaryError(
-        "The API key is malformed: it holds a space, a line end or a character beyond ASCII.",
+        `Models are asked with an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
-    }
-    this.baseURL = withVersion(
-      options.baseURL?.trim() || readVariable(`${prefix}_BASE_URL`) || DEFAULT_BASE_URL,
-    );
-    const transport = new Transport({
-      baseURL: this.baseURL,
-      // In a closure, where no inspection of the client finds it.
-      authorization: () => `Bearer ${apiKey}`,
-      timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
-      maxRetries: notNegative("maxRetries", options.maxRetries ?? DEFAULT_MAX_RETRIES),
-      defaultHeaders: options.defaultHeaders ?? {},
-      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     });
+    this.baseURL = baseURL;
+    const rpc = new Rpc(transport);
     this.chat = new Chat(transport);
     this.models = new Models(transport);
-    this.audit = new Audit(transport);
+    this.embeddings = new Embeddings(transport);
+    this.audit = new Audit(transport, rpc);
+    this.keys = new Keys(rpc);
+    this.usage = new Usage(rpc);
+    this.account = new AccountResource(rpc);
+    this.credits = new Credits(rpc);
   }
-}
-
-function withVersion(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new OstiaryError("The base URL is malformed: it must begin with http:// or https://.");
-  }
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new OstiaryError("The base URL may not hold a user, a password, a query or a fragment.");
-  }
-  const trimmed = url.href.replace(/\/+$/, "");
-  return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
-}
-
-function positive(name: string, value: number): number {
-  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
-  return value;
-}
-
-function notNegative(name: string, value: number): number {
-  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
-  return value;
 }

@@ -52,7 +52,30 @@ export interface ExportedAuditEntry extends AuditEntry {
   readonly cursor: string;
 }
 
-export interface AuditListParams {
+/** Which entries; left out: whatever they are in this respect. */
+export interface AuditFilter {
+  /** RFC 3339: from this time on. */
+  readonly from?: string | undefined;
+  /** RFC 3339: before this time. */
+  readonly to?: string | undefined;
+  /** A key's id, or its key ID. */
+  readonly key?: string | undefined;
+  readonly model?: string | undefined;
+  /** A status (`404`) or a class (`4xx`). */
+  readonly status?: string | undefined;
+  readonly error_code?: string | undefined;
+  /** An address or a CIDR block. */
+  readonly source?: string | undefined;
+}
+
+export interface AuditExportParams extends AuditFilter {
+  /** Default `ndjson`. */
+  readonly format?: "ndjson" | "csv" | undefined;
+  /** Where an earlier export has ended: goes on after it. */
+  readonly cursor?: string | undefined;
+}
+
+export interface AuditListParams extends AuditFilter {
   /** Entries a page, 1 to 1000. Default 100. */
   readonly limit?: number | undefined;
   /** `next_cursor` of the page before. */

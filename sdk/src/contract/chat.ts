@@ -23,6 +23,8 @@ export interface ChatCompletionToolCall {
   readonly type: "function";
   /** `arguments` is JSON, as the model wrote it. */
   readonly function: { readonly name: string; readonly arguments: string };
+  /** What the model's server wants back with the call. */
+  readonly extra_content?: unknown;
 }
 
 export type ChatCompletionMessageParam =

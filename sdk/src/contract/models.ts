@@ -24,6 +24,8 @@ export interface ModelPricing {
   readonly input_usd_per_mtok: string;
   readonly cached_input_usd_per_mtok: string;
   readonly output_usd_per_mtok: string;
+  /** For each image in a prompt, beside its tokens. */
+  readonly image_usd: string;
 }
 
 export interface ModelList {

@@ -100,6 +100,16 @@ export class RateLimitError extends APIError {
   get retryAfterMs(): number | null {
     return retryAfterMsOf(this.headers);
   }
+
+  /** The account's requests a minute; `null` where there is no such limit. */
+  get limit(): number | null {
+    return numberOf(this.headers.get("x-ratelimit-limit-requests"));
+  }
+
+  /** Of them, those that are left. */
+  get remaining(): number | null {
+    return numberOf(this.headers.get("x-ratelimit-remaining-requests"));
+  }
 }
 
 /** 500 and above: the service or the model's server failed. */
@@ -186,6 +196,14 @@ function isListed(code: string | null): code is ErrorCode {
   return code !== null && Object.hasOwn(ERROR_CODES, code);
 }
 
+/** A procedure's error holds the same as an envelope, in tRPC's form. */
+function errorIn(outer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const error = asRecord(outer.error);
+  const inner = asRecord(error.json);
+  const told = asRecord(asRecord(inner.data).ostiary);
+  return Object.keys(told).length === 0 ? error : { ...told, message: inner.message };
+}
+
 function readEnvelope(body: unknown): {
   message: string | null;
   code: string | null;
@@ -193,7 +211,7 @@ function readEnvelope(body: unknown): {
   param: string | null;
 } {
   const outer = asRecord(body);
-  const error = asRecord(outer.error);
+  const error = errorIn(outer);
   const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
   return {
     message: text(error.message),

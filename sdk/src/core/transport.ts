@@ -1,3 +1,4 @@
+import { APIPromise } from "./api-promise.ts";
 import {
   APIConnectionError,
   APIConnectionTimeoutError,
@@ -6,12 +7,15 @@ import {
   errorFor,
   retryAfterMsOf,
 } from "./errors.ts";
+import type { Log } from "./log.ts";
 
 /** What every request needs to know of the client. */
 export interface TransportSettings {
   /** Up to and with `/v1`. */
   readonly baseURL: string;
-  readonly authorization: () => string;
+  /** Of a plane's requests. @throws {OstiaryError} there is nothing to authorize them with. */
+  readonly authorization: (plane: Plane) => string;
+  readonly log: Log;
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly defaultHeaders: Readonly<Record<string, string>>;
@@ -30,10 +34,15 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Requests for models need an API key, the management of keys a management token; the rest takes either. */
+export type Plane = "models" | "audit" | "management";
+
 export interface RequestTarget {
   readonly method: "GET" | "POST";
   /** Below the base URL, with a leading slash. */
   readonly path: string;
+  /** Default: by the path. The management plane is beside `/v1`. */
+  readonly plane?: Plane;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
 }
@@ -78,8 +87,19 @@ export class Transport {
     const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
     // What can't be sent at all fails here, as what it is, and not as a connection that failed.
     const request = this.#request(target, options);
+    const { log } = this.#settings;
     for (let attempt = 0; ; attempt++) {
+      const started = Date.now();
+      log.debug("request", { method: target.method, path: target.path, attempt });
       const outcome = await this.#attempt(request, options);
+      const told = {
+        method: target.method,
+        path: target.path,
+        attempt,
+        ms: Date.now() - started,
+        ...outcomeOf(outcome),
+      };
+      log.debug("answer", told);
       if (!(outcome instanceof APIConnectionError) && outcome.response.ok) return outcome;
       const waitMs = attempt < maxRetries ? waitBefore(outcome, attempt) : null;
       if (waitMs === null) throw outcome instanceof APIConnectionError ? outcome : await errorOf(outcome);
@@ -88,8 +108,14 @@ export class Transport {
         outcome.response.body?.cancel().catch(() => {});
         outcome.release();
       }
+      log.info("trying again", { ...told, waitMs: Math.round(waitMs) });
       await pause(waitMs, options.signal);
     }
+  }
+
+  /** What a request will come to: its JSON, or whatever `read` makes of the answer. */
+  request<Body>(target: RequestTarget, options?: RequestOptions): APIPromise<Body> {
+    return new APIPromise<Body>(this.send(target, options), (answer) => this.read<Body>(answer));
   }
 
   /**
@@ -99,7 +125,11 @@ export class Transport {
    *   (`APIError`). Neither is tried again: the service has done the work.
    */
   async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
-    const answer = await this.send(target, options);
+    return this.read<Body>(await this.send(target, options));
+  }
+
+  /** The JSON of an answer that has begun. */
+  async read<Body>(answer: Answer): Promise<Identified<Body>> {
     const { status, headers } = answer.response;
     const text = await textOf(answer);
     let body: unknown;
@@ -158,7 +188,9 @@ export class Transport {
   }
 
   #request(target: RequestTarget, options: RequestOptions): PreparedRequest {
-    const url = new URL(this.#settings.baseURL + target.path);
+    const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
+    const { baseURL } = this.#settings;
+    const url = new URL((plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path);
     for (const [name, value] of Object.entries(target.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
@@ -167,7 +199,7 @@ export class Transport {
     for (const given of [this.#settings.defaultHeaders, options.headers ?? {}]) {
       for (const [name, value] of Object.entries(given)) headers.set(name, value);
     }
-    headers.set("authorization", this.#settings.authorization());
+    headers.set("authorization", this.#settings.authorization(plane));
     return {
       url: url.href,
       method: target.method,
@@ -188,13 +220,19 @@ interface PreparedRequest {
   readonly redirect: "manual";
 }
 
+function outcomeOf(outcome: Answer | APIConnectionError): object {
+  if (outcome instanceof APIConnectionError) return { error: outcome.name };
+  const { status, headers } = outcome.response;
+  return { status, requestId: headers.get("x-request-id") };
+}
+
 /** Milliseconds to wait before the next attempt, or `null` when none can help. */
 function waitBefore(outcome: Answer | APIConnectionError, attempt: number): number | null {
   const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
   if (outcome instanceof APIConnectionError) return backoffMs;
   const { status, headers } = outcome.response;
   const advice = headers.get("x-should-retry");
-  const retriable = status === 408 || status === 429 || status >= 500;
+  const retriable = status === 408 || status === 409 || status === 429 || status >= 500;
   if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
   const askedMs = retryAfterMsOf(headers);
   if (askedMs === null) return backoffMs;

@@ -4,6 +4,8 @@ import type {
   ChatCompletionCreateParamsNonStreaming,
   ChatCompletionCreateParamsStreaming,
 } from "../contract/chat.ts";
+import { APIPromise } from "../core/api-promise.ts";
+import { ChatStream } from "../core/chat-stream.ts";
 import { ChatCompletionStream } from "../core/stream.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 
@@ -33,18 +35,40 @@ export class ChatCompletions {
    * @throws {APIConnectionError} no answer came, or it broke off.
    * @throws {APIUserAbortError} `options.signal` was aborted.
    */
-  create(body: ChatCompletionCreateParamsNonStreaming, options?: RequestOptions): Promise<ChatCompletion>;
-  create(body: ChatCompletionCreateParamsStreaming, options?: RequestOptions): Promise<ChatCompletionStream>;
+  create(body: ChatCompletionCreateParamsNonStreaming, options?: RequestOptions): APIPromise<ChatCompletion>;
+  create(
+    body: ChatCompletionCreateParamsStreaming,
+    options?: RequestOptions,
+  ): APIPromise<ChatCompletionStream>;
   create(
     body: ChatCompletionCreateParams,
     options?: RequestOptions,
-  ): Promise<ChatCompletion | ChatCompletionStream>;
-  async create(
+  ): APIPromise<ChatCompletion | ChatCompletionStream>;
+  create(
     body: ChatCompletionCreateParams,
     options: RequestOptions = {},
-  ): Promise<ChatCompletion | ChatCompletionStream> {
+  ): APIPromise<ChatCompletion | ChatCompletionStream> {
     const target = { method: "POST", path: "/chat/completions", body } as const;
-    if (body.stream !== true) return this.#transport.json<ChatCompletion>(target, options);
-    return new ChatCompletionStream(await this.#transport.send(target, options));
+    if (body.stream !== true) return this.#transport.request<ChatCompletion>(target, options);
+    return new APIPromise(
+      this.#transport.send(target, options),
+      async (answer) => new ChatCompletionStream(answer),
+    );
+  }
+
+  /**
+   * A streamed chat completion with events, and what it adds up to.
+   *
+   * @example
+   * ```ts
+   * const stream = client.chat.completions
+   *   .stream({ model: "sandbox/echo", messages: [{ role: "user", content: "Hello!" }] })
+   *   .on("content", (delta) => process.stdout.write(delta));
+   * const message = await stream.finalMessage();
+   * ```
+   */
+  stream(body: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
+    const streamed = { ...body, stream: true } as ChatCompletionCreateParamsStreaming;
+    return new ChatStream(Promise.resolve(this.create(streamed, options)));
   }
 }

@@ -1,4 +1,5 @@
 import type { Model, ModelList } from "../contract/models.ts";
+import type { APIPromise } from "../core/api-promise.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 
@@ -28,8 +29,8 @@ export class Models {
    *
    * @throws {NotFoundError} the catalog has no such model.
    */
-  retrieve(id: string, options?: RequestOptions): Promise<Model> {
+  retrieve(id: string, options?: RequestOptions): APIPromise<Model> {
     const path = id.split("/").map(encodeURIComponent).join("/");
-    return this.#transport.json<Model>({ method: "GET", path: `/models/${path}` }, options);
+    return this.#transport.request<Model>({ method: "GET", path: `/models/${path}` }, options);
   }
 }

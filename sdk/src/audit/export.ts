@@ -1,0 +1,181 @@
+import type { AuditExportParams } from "../contract/audit.ts";
+import {
+  APIConnectionError,
+  APIError,
+  APIUserAbortError,
+  InternalServerError,
+  OstiaryError,
+  RateLimitError,
+} from "../core/errors.ts";
+import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
+
+/** How far an export has come. */
+export interface ExportProgress {
+  /** Lines so far, the header of a CSV export not counted. */
+  readonly lines: number;
+  /** Characters so far. */
+  readonly characters: number;
+  /** How often it was cut and went on. */
+  readonly resumptions: number;
+  /** When the last line's request was made. */
+  readonly timestamp: Date | null;
+  /** To be passed as `cursor` to go on after the last line, in another process too. */
+  readonly cursor: string | null;
+}
+
+export interface ExportOptions extends RequestOptions {
+  /** Called after every some thousand lines, and at the end. */
+  readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
+  /** How often in a row it may be cut without a line in between. Default 8; each time it waits longer, to a minute. */
+  readonly maxResumptions?: number | undefined;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LAST_PAUSE_MS = 60_000;
+const DEFAULT_RESUMPTIONS = 8;
+/** Lines are told by pieces of the body: of some kilobytes to some hundred. */
+const CURSOR = /"cursor":"([^"]+)"\}$/;
+const CSV_CURSOR = /,([^,"]+)$/;
+/** A UUIDv7 begins with 48 bits of milliseconds. */
+const ENTRY_ID = /~([0-9a-f]{8})-([0-9a-f]{4})-/;
+
+/**
+ * All matching entries as lines, oldest first: iterate over it, once. Cut off, it goes on by itself after the last whole line,
+ * without gap or repeat, however often, as long as it gets on.
+ */
+export class AuditExport implements AsyncIterable<string> {
+  readonly #transport: Transport;
+  readonly #params: AuditExportParams;
+  readonly #options: ExportOptions;
+  #progress: ExportProgress;
+  #started = false;
+
+  constructor(transport: Transport, params: AuditExportParams, options: ExportOptions) {
+    this.#transport = transport;
+    this.#params = params;
+    this.#options = options;
+    const cursor = params.cursor ?? null;
+    this.#progress = { lines: 0, characters: 0, resumptions: 0, timestamp: null, cursor };
+  }
+
+  /** How far it has come. */
+  get progress(): ExportProgress {
+    return this.#progress;
+  }
+
+  /**
+   * Lines without their ends; of CSV the first is the header, unless the export goes on after a cursor.
+   *
+   * @throws {APIError} the service refused; {@link APIConnectionError} it can't be reached, or breaks off again and again;
+   *   {@link APIUserAbortError} `signal` was aborted.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<string, void, undefined> {
+    for await (const text of this.text()) yield* text.slice(0, -1).split("\n");
+  }
+
+  /** The same, as pieces of text that each end with a line: cheaper for who writes it somewhere. */
+  async *text(): AsyncGenerator<string, void, undefined> {
+    if (this.#started) throw new OstiaryError("An export can be iterated over once.");
+    this.#started = true;
+    const most = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
+    for (let failures = 0; ; ) {
+      const before = this.#progress.lines;
+      try {
+        yield* this.#stretch();
+        this.#options.onProgress?.(this.#progress);
+        return;
+      } catch (error) {
+        if (!mayGoOn(error, this.#options.signal)) throw error;
+        failures = this.#progress.lines > before ? 1 : failures + 1;
+        if (failures > most) throw error;
+        await pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS), this.#options.signal);
+        this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
+      }
+    }
+  }
+
+  /** What one request brings. */
+  async *#stretch(): AsyncGenerator<string, void, undefined> {
+    const { format = "ndjson", cursor: _, ...filters } = this.#params;
+    const cursor = this.#progress.cursor ?? undefined;
+    const query = { format, ...filters, cursor };
+    const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
+    let isHeader = format === "csv" && cursor === undefined;
+    let rest = "";
+    for await (const piece of piecesOf(answer)) {
+      const text = rest + piece;
+      const end = text.lastIndexOf("\n") + 1;
+      rest = text.slice(end);
+      if (end === 0) continue;
+      const whole = text.slice(0, end);
+      this.#note(whole, format, isHeader);
+      isHeader = false;
+      yield whole;
+      this.#options.onProgress?.(this.#progress);
+    }
+    if (rest !== "") throw new APIConnectionError("The export broke off within a line.");
+  }
+
+  #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean): void {
+    let lines = hasHeader ? -1 : 0;
+    for (let at = whole.indexOf("\n"); at !== -1; at = whole.indexOf("\n", at + 1)) lines++;
+    const last = whole.slice(whole.lastIndexOf("\n", whole.length - 2) + 1, -1);
+    const found = lines > 0 ? (format === "csv" ? CSV_CURSOR : CURSOR).exec(last)?.[1] : undefined;
+    const cursor = found ?? this.#progress.cursor;
+    this.#progress = {
+      ...this.#progress,
+      lines: this.#progress.lines + lines,
+      characters: this.#progress.characters + whole.length,
+      timestamp: timeOf(cursor) ?? this.#progress.timestamp,
+      cursor,
+    };
+  }
+}
+
+async function* piecesOf({ response, controller, release }: Answer): AsyncGenerator<string, void, undefined> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) throw new APIConnectionError("The answer has no body.");
+  let isWhole = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      yield value;
+    }
+    isWhole = true;
+  } catch (cause) {
+    if (controller.signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause });
+    throw new APIConnectionError("The export broke off.", { cause });
+  } finally {
+    release();
+    // Whoever leaves early wants no more of it.
+    if (!isWhole) controller.abort();
+  }
+}
+
+function timeOf(cursor: string | null): Date | null {
+  const [, high, low] = ENTRY_ID.exec(cursor ?? "") ?? [];
+  return high === undefined || low === undefined ? null : new Date(Number.parseInt(high + low, 16));
+}
+
+function mayGoOn(error: unknown, signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted === true) return false;
+  if (error instanceof APIError)
+    return error instanceof InternalServerError || error instanceof RateLimitError;
+  return error instanceof APIConnectionError;
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(new APIUserAbortError("The request was aborted."));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,28 @@
+/** What `embeddings.create` takes. Fields that are not typed here go to the model's server as they are. */
+export interface EmbeddingCreateParams {
+  /** Id of a model of the catalog. */
+  readonly model: string;
+  /** A text, up to 2,048 texts, or the same as tokens. */
+  readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+  /** `base64`: the bytes of 32-bit floats. Default `float`. */
+  readonly encoding_format?: "float" | "base64" | null;
+  readonly dimensions?: number | null;
+  readonly user?: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Embedding {
+  readonly object: "embedding";
+  readonly index: number;
+  /** A string when `base64` was asked for. */
+  readonly embedding: readonly number[];
+}
+
+export interface CreateEmbeddingResponse {
+  readonly object: "list";
+  readonly data: readonly Embedding[];
+  readonly model: string;
+  readonly usage?: { readonly prompt_tokens: number; readonly total_tokens: number };
+  /** Hidden: not enumerable. */
+  readonly _request_id?: string | null;
+}

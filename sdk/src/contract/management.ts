@@ -1,0 +1,160 @@
+/** An API key, without its string. */
+export interface Key {
+  readonly id: string;
+  readonly name: string;
+  /** Last 4 characters of the key string. */
+  readonly keyId: string;
+  readonly state: "active" | "revoked";
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+  /** The key that this one was created to take over from. */
+  readonly replaces: string | null;
+}
+
+/** Who uses a key, by the service's audit log. */
+export interface KeyUsage {
+  readonly lastUsedAt: Date | null;
+  readonly lastUsedIp: string | null;
+  /** Addresses that it was used from in the last 30 days. */
+  readonly addresses: number;
+  readonly requestsLastMinute: number;
+  readonly requestsLastHour: number;
+  readonly requestsLastDay: number;
+}
+
+/** How far a key's successor has taken over. */
+export interface Rotation {
+  readonly successorId: string;
+  /** Seconds without a request after which the old key counts as quiet. */
+  readonly quietAfterS: number;
+  readonly quietSince: Date;
+  readonly isQuiet: boolean;
+}
+
+export interface ListedKey extends Key {
+  readonly usage: KeyUsage;
+  /** `null`: the key has no successor. */
+  readonly rotation: Rotation | null;
+}
+
+/** A key that was just created: the only time that its string is told. */
+export interface CreatedKey extends Key {
+  /** The key string. Store it now. */
+  readonly key: string;
+}
+
+export interface KeyCreateParams {
+  /** 1 to 64 characters, unique among the account's active keys. */
+  readonly name: string;
+  /** Repeated with it within 24 hours, the call makes no second key. Default: one of its own for each call. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface KeyRotateParams {
+  /** Of the successor. Default: made from the old one's. */
+  readonly name?: string | undefined;
+  /** Seconds without a request after which the old key counts as quiet. Default: a day. */
+  readonly quietAfterS?: number | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Limits; `null`: there is none. */
+export interface Limits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly concurrentRequests: number | null;
+}
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: "free" | "pro" | "enterprise";
+  readonly state: "active" | "suspended";
+  /** `null` while the account is active. */
+  readonly suspension: { readonly at: Date; readonly reason: string } | null;
+  /** From where its keys may be used; no networks: from everywhere. */
+  readonly ipRules: { readonly mode: "enforce" | "report"; readonly networks: readonly string[] };
+  /** Whether the rules bear on requests: they do on enterprise accounts. */
+  readonly ipRulesInForce: boolean;
+  /** Limits of its own; `null`: as the plan says. */
+  readonly limits: Limits;
+  readonly limitsInForce: Limits;
+  /** `null`: any number of active keys. */
+  readonly keyLimit: number | null;
+  /** `null`: audit entries are kept for ever. */
+  readonly auditRetentionDays: number | null;
+  readonly createdAt: Date;
+}
+
+export interface Balance {
+  /** Nano-USD. */
+  readonly balanceNanoUsd: bigint;
+  /** Of it, set aside for requests that are being answered, or about to come. */
+  readonly reservedNanoUsd: bigint;
+}
+
+export interface LedgerEntry {
+  readonly id: string;
+  readonly at: Date;
+  /** A charge is that of many requests at once: their entries are in the audit log. */
+  readonly kind: "grant" | "adjustment" | "charge";
+  /** Negative: went out. */
+  readonly amountNanoUsd: bigint;
+  readonly reason: string;
+}
+
+export interface UsageSummaryParams {
+  /** Whole intervals of UTC: rounded down to the beginning of one. */
+  readonly from: Date;
+  /** Not part of it. */
+  readonly to: Date;
+  readonly interval: "hour" | "day" | "month";
+  readonly groupBy?: "none" | "model" | "key" | undefined;
+}
+
+export interface UsageTotals {
+  readonly requests: number;
+  /** Of them, those answered with a status of 400 or more. */
+  readonly errors: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+  readonly costNanoUsd: bigint;
+}
+
+export interface UsageRow extends UsageTotals {
+  readonly start: Date;
+  /** `null` unless grouped by it. */
+  readonly model: string | null;
+  /** `null` unless grouped by it. */
+  readonly key: { readonly id: string; readonly keyId: string; readonly name: string } | null;
+}
+
+export interface UsageSummary {
+  /** In order of time; intervals without a request are left out. */
+  readonly rows: readonly UsageRow[];
+  readonly total: UsageTotals;
+}
+
+/** What `audit.verify` has found in a stretch of the log. */
+export interface AuditVerification {
+  /** How far the chain has come. Note it down, and pass it as `expected` later. */
+  readonly head: { readonly batch: number; readonly digest: string } | null;
+  /** Batches that were removed when they were as old as the plan keeps them. */
+  readonly removedBatches: number;
+  readonly batches: number;
+  readonly entries: number;
+  readonly problems: readonly {
+    readonly batch: number;
+    readonly problem: "changed" | "entries_missing" | "entries_added" | "batch_missing" | "digest_differs";
+    readonly recordedEntries: number | null;
+    readonly foundEntries: number;
+  }[];
+  /** To be passed as `after` to verify the rest; `null` when all has been. */
+  readonly next: number | null;
+}
+
+export interface AuditVerifyParams {
+  readonly after?: number | undefined;
+  readonly expected?: { readonly batch: number; readonly digest: string } | undefined;
+}

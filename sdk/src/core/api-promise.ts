@@ -1,0 +1,70 @@
+import type { Answer } from "./transport.ts";
+
+/** An answer, and what was made of it. */
+export interface WithResponse<Data> {
+  readonly data: Data;
+  /** Its body has been read, or is being streamed. */
+  readonly response: Response;
+  /** Quote it to the operator of the service. */
+  readonly requestId: string | null;
+}
+
+/**
+ * What a request will come to. Await it for the data; {@link APIPromise.withResponse} and {@link APIPromise.asResponse} give
+ * the HTTP answer, too.
+ */
+export class APIPromise<Data> extends Promise<Data> {
+  readonly #answer: Promise<Answer>;
+  readonly #read: (answer: Answer) => Promise<Data>;
+  #data: Promise<Data> | null = null;
+
+  constructor(answer: Promise<Answer>, read: (answer: Answer) => Promise<Data>) {
+    // The data is read when it is asked for: who wants the response wants its body unread.
+    super((resolve) => resolve(undefined as Data));
+    this.#answer = answer;
+    this.#read = read;
+    // Whoever awaits it is told.
+    answer.catch(() => {});
+  }
+
+  /** What `then` makes of it is an ordinary promise. */
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  /** The answer as it came, its body unread; errors are thrown as ever. */
+  async asResponse(): Promise<Response> {
+    const { response, release } = await this.#answer;
+    release();
+    return response;
+  }
+
+  /** The data, and the answer that it came with. */
+  async withResponse(): Promise<WithResponse<Data>> {
+    const [data, { response }] = await Promise.all([this.#parsed(), this.#answer]);
+    return { data, response, requestId: response.headers.get("x-request-id") };
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it is a promise
+  override then<Then = Data, Else = never>(
+    onFulfilled?: ((value: Data) => Then | PromiseLike<Then>) | null,
+    onRejected?: ((reason: unknown) => Else | PromiseLike<Else>) | null,
+  ): Promise<Then | Else> {
+    return this.#parsed().then(onFulfilled, onRejected);
+  }
+
+  override catch<Else = never>(
+    onRejected?: ((reason: unknown) => Else | PromiseLike<Else>) | null,
+  ): Promise<Data | Else> {
+    return this.#parsed().catch(onRejected);
+  }
+
+  override finally(onFinally?: (() => void) | null): Promise<Data> {
+    return this.#parsed().finally(onFinally);
+  }
+
+  #parsed(): Promise<Data> {
+    this.#data ??= this.#answer.then(this.#read);
+    return this.#data;
+  }
+}

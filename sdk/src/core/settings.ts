@@ -1,0 +1,82 @@
+import type { ClientOptions } from "../client.ts";
+import { isBrowser, readVariable } from "./environment.ts";
+import { OstiaryError } from "./errors.ts";
+import { Log, logLevelOf } from "./log.ts";
+import { type Plane, Transport } from "./transport.ts";
+
+const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
+const DEFAULT_TIMEOUT_MS = 600_000;
+const DEFAULT_MAX_RETRIES = 2;
+
+/** What a client's options come to. No message holds what was given: it could be a key, and messages end up in logs. */
+export function transportOf(
+  options: ClientOptions,
+  prefix: string,
+  secret: (plane: Plane) => string,
+): { readonly transport: Transport; readonly baseURL: string } {
+  const baseURL = withVersion(
+    options.baseURL?.trim() || readVariable(`${prefix}_BASE_URL`) || DEFAULT_BASE_URL,
+  );
+  const level = logLevelOf(options.logLevel ?? readVariable(`${prefix}_LOG_LEVEL`));
+  const transport = new Transport({
+    baseURL,
+    // In a closure, where no inspection of the client finds it.
+    authorization: (plane) => `Bearer ${secret(plane)}`,
+    log: new Log(options.logger ?? console, level),
+    timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
+    maxRetries: notNegative("maxRetries", options.maxRetries ?? DEFAULT_MAX_RETRIES),
+    defaultHeaders: options.defaultHeaders ?? {},
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  });
+  return { transport, baseURL };
+}
+
+/** What the names of the environment's variables begin with. */
+export function prefixOf(service: string | undefined): string {
+  return (service ?? "OSTIARY")
+    .trim()
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, "_");
+}
+
+/** A key or token: as given, or of the environment; `undefined` when there is none. */
+export function secretOf(what: string, given: string | undefined, variable: string): string | undefined {
+  const secret = given?.trim() || readVariable(variable);
+  // `fetch` would refuse it too, and quote it.
+  if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) {
+    throw new OstiaryError(
+      `The ${what} is malformed: it holds a space, a line end or a character beyond ASCII.`,
+    );
+  }
+  return secret;
+}
+
+/** @throws {OstiaryError} in a web page, unless that was asked for. */
+export function refuseWebPages({ dangerouslyAllowBrowser }: ClientOptions): void {
+  if (!isBrowser() || dangerouslyAllowBrowser === true) return;
+  throw new OstiaryError(
+    "This is a web page, whose visitors could read the API key. Call the service from your own backend instead.",
+  );
+}
+
+function withVersion(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new OstiaryError("The base URL is malformed: it must begin with http:// or https://.");
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new OstiaryError("The base URL may not hold a user, a password, a query or a fragment.");
+  }
+  const trimmed = url.href.replace(/\/+$/, "");
+  return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
+}
+
+function positive(name: string, value: number): number {
+  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
+  return value;
+}
+
+function notNegative(name: string, value: number): number {
+  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
+  return value;
+}

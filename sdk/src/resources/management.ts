@@ -1,0 +1,122 @@
+import type {
+  Account,
+  Balance,
+  CreatedKey,
+  Key,
+  KeyCreateParams,
+  KeyRotateParams,
+  LedgerEntry,
+  ListedKey,
+  UsageSummary,
+  UsageSummaryParams,
+} from "../contract/management.ts";
+import { Page, PagePromise } from "../core/pagination.ts";
+import type { Rpc } from "../core/rpc.ts";
+import type { RequestOptions } from "../core/transport.ts";
+
+/** The account's API keys. Creating, rotating and revoking needs a management token: an API key can only read. */
+export class Keys {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  /** All keys, revoked ones too, with who uses them and from where. */
+  async list(options?: RequestOptions): Promise<readonly ListedKey[]> {
+    return (await this.#rpc.query<{ keys: readonly ListedKey[] }>("keys.list", undefined, options)).keys;
+  }
+
+  /**
+   * Creates a key. The answer holds its string, this once. Repeated by the client, it makes one key.
+   *
+   * @throws {PermissionDeniedError} without a management token.
+   * @throws {ConflictError} the name is taken (`conflict`), or the plan allows no more keys (`key_limit_reached`).
+   */
+  create(params: KeyCreateParams, options?: RequestOptions): Promise<CreatedKey> {
+    return this.#rpc.mutate<CreatedKey>("keys.create", withIdempotencyKey(params), options);
+  }
+
+  /** Creates a successor. Both work until the old one is revoked; {@link Keys.list} tells when nobody uses it any more. */
+  rotate(id: string, params: KeyRotateParams = {}, options?: RequestOptions): Promise<CreatedKey> {
+    return this.#rpc.mutate<CreatedKey>("keys.rotate", { id, ...withIdempotencyKey(params) }, options);
+  }
+
+  /** Revokes a key, for good: when this has resolved, no request with it is answered. */
+  revoke(id: string, options?: RequestOptions): Promise<Key> {
+    return this.#rpc.mutate<Key>("keys.revoke", { id }, options);
+  }
+}
+
+/** What the account uses. */
+export class Usage {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  /** Requests, errors, tokens and cost by hour, day or month: always the sum of the audit entries. */
+  summary(params: UsageSummaryParams, options?: RequestOptions): Promise<UsageSummary> {
+    return this.#rpc.query<UsageSummary>("usage.summary", given(params), options);
+  }
+}
+
+/** The account itself. */
+export class AccountResource {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  get(options?: RequestOptions): Promise<Account> {
+    return this.#rpc.query<Account>("account.get", undefined, options);
+  }
+}
+
+/** The account's credit. */
+export class Credits {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  balance(options?: RequestOptions): Promise<Balance> {
+    return this.#rpc.query<Balance>("credits.balance", undefined, options);
+  }
+
+  /** What came in and went out, newest first. */
+  ledger(
+    params: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
+    options?: RequestOptions,
+  ): PagePromise<LedgerEntry> {
+    return new PagePromise((resolve, reject) => {
+      this.#page(params, options).then(resolve, reject);
+    });
+  }
+
+  async #page(
+    params: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+    options: RequestOptions | undefined,
+  ): Promise<Page<LedgerEntry>> {
+    const { entries, nextCursor } = await this.#rpc.query<{
+      entries: readonly LedgerEntry[];
+      nextCursor: string | null;
+    }>("credits.ledger", { limit: 50, ...given(params) }, options);
+    return new Page(entries, nextCursor, null, (cursor) => this.#page({ ...params, cursor }, options));
+  }
+}
+
+/** A call that is repeated by the client must not make a second key. */
+function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
+  return { idempotencyKey: crypto.randomUUID(), ...given(params) };
+}
+
+/** Without what was passed as `undefined`: the service takes no fields that it does not know. */
+export function given<Params extends object>(params: Params): Partial<Params> {
+  return Object.fromEntries(
+    Object.entries(params).filter(([, value]) => value !== undefined),
+  ) as Partial<Params>;
+}
