@@ -347,7 +347,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   );
 
   if (watch !== null) {
-    const reload = () => void watch.look();
+    const reload = () => {
+      watch.look().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
+    };
     process.on("SIGHUP", reload);
     teardown.add(async () => void process.off("SIGHUP", reload));
   }

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import {
   CONVERSATION,
@@ -168,6 +169,9 @@ describe("a request to Anthropic", () => {
     [{ temperature: 1.5 }, "temperature"],
     [{ temperature: 0.5, top_p: 0.5 }, "top_p"],
     [{ response_format: { type: "json_object" } }, "response_format"],
+    [{ reasoning_effort: "high", temperature: 0.5 }, "temperature"],
+    [{ reasoning_effort: "high", top_p: 0.5 }, "top_p"],
+    [{ reasoning_effort: "high", tools: [WEATHER_TOOL], tool_choice: "required" }, "tool_choice"],
   ] as const)("is not made of what it can't be told: %j", async (fields, param) => {
     await expect(chat(upstream, MODEL, { ...HI, ...fields })).rejects.toMatchObject({
       code: "invalid_request",
@@ -181,6 +185,43 @@ describe("a request to Anthropic", () => {
     expect((await whole(chat(upstream, MODEL, { ...HI, ...fields }))).choices[0].message.content).toBe(
       "Fine.",
     );
+  });
+});
+
+describe("a request to Anthropic that is paid for so far", () => {
+  it("asks for no more than that, what the model may think included", async () => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    await chat(upstream, MODEL, HI, true, 5_000);
+    expect(vendor.sent[0]?.body.max_tokens).toBe(5_000);
+    await chat(upstream, MODEL, { ...HI, reasoning_effort: "high" }, true, 5_000);
+    expect(vendor.sent[1]?.body.max_tokens).toBe(5_000);
+    expect(vendor.sent[1]?.body.thinking.budget_tokens).toBeLessThan(5_000);
+    const thinking = chat(upstream, MODEL, { ...HI, reasoning_effort: "high", max_tokens: 1 }, true, 1);
+    await expect(thinking).rejects.toMatchObject({ code: "invalid_request", param: "reasoning_effort" });
+    expect(vendor.sent).toHaveLength(2);
+  });
+
+  it("is answered also where it asks for more than the model can give", async () => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    const answer = await chat(upstream, MODEL, { ...HI, max_tokens: 65_000 }, true, 65_000);
+    expect(answer.kind === "whole" && answer.ignored).toEqual([]);
+  });
+
+  it("takes from clients nothing that would cost otherwise", async () => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    const call = {
+      id: "call_1",
+      type: "function",
+      function: { name: "weather", arguments: "{}" },
+      extra_content: { anthropic: { cacheControl: { type: "ephemeral", ttl: "1h" } } },
+    };
+    const messages = [
+      ...HI.messages,
+      { role: "assistant", content: null, refusal: null, reasoning_content: "hm", tool_calls: [call] },
+      { role: "tool", tool_call_id: "call_1", content: "sunny", name: "weather" },
+    ];
+    await chat(upstream, MODEL, { messages, tools: [WEATHER_TOOL] });
+    expect(JSON.stringify(vendor.sent[0]?.body)).not.toContain("cache_control");
   });
 });
 
@@ -288,7 +329,7 @@ describe("an answer of Anthropic's", () => {
       }),
     );
     await expect(chunks(chat(upstream, MODEL, { ...HI, stream: true }))).rejects.toMatchObject({
-      failure: { status: expect.any(Number) },
+      failure: { code: "server_is_overloaded" },
     });
   });
 
@@ -300,7 +341,7 @@ describe("an answer of Anthropic's", () => {
     [413, "request_too_large", "large", 413, "request_too_large"],
     [429, "rate_limit_error", "slow down", 503, "server_is_overloaded"],
     [500, "api_error", "internal", 502, "upstream_error"],
-    [529, "overloaded_error", "Overloaded", 502, "upstream_error"],
+    [529, "overloaded_error", "Overloaded", 503, "server_is_overloaded"],
   ])("of status %i is told as %s … %i %s", async (status, type, told, expected, code) => {
     vendor.answers(status, { type: "error", error: { type, message: told } });
     const thrown = await chat(upstream, MODEL, HI).catch((error: unknown) => error);
@@ -311,6 +352,9 @@ describe("an answer of Anthropic's", () => {
 
   it("that makes no sense is an upstream's fault", async () => {
     vendor.answers(200, { hello: "world" });
-    await expect(chat(upstream, MODEL, HI)).rejects.toMatchObject({ failure: { code: "upstream_error" } });
+    const prompt = { messages: [{ role: "user", content: "a secret prompt" }] };
+    const thrown = await chat(upstream, MODEL, prompt).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ failure: { code: "upstream_error" } });
+    expect(inspect(thrown, { depth: 20 })).not.toContain("a secret prompt");
   });
 });

@@ -74,6 +74,7 @@ export async function chat(
   model: string,
   request: object,
   includeUsage = true,
+  mostTokens: number | null = null,
 ): Promise<ChatAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");
@@ -86,6 +87,7 @@ export async function chat(
     body,
     stream,
     includeUsage,
+    mostTokens,
     signal,
   });
 }
@@ -181,6 +183,26 @@ export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   [{ some_vendors_field: 1 }, "some_vendors_field"],
   [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools.0"],
   [{ reasoning_effort: "enormous" }, "reasoning_effort"],
+  [{ tool_choice: "required" }, "tool_choice"],
+  [JSON.parse('{"__proto__":1}'), "__proto__"],
+  [{ hasOwnProperty: "n" }, "hasOwnProperty"],
+  [{ messages: [{ role: "user", content: "x", name: "Ann" }] }, "messages.0.name"],
+  [
+    { messages: [{ role: "assistant", function_call: { name: "f", arguments: "{}" } }] },
+    "messages.0.function_call",
+  ],
+  [{ messages: [{ role: "assistant", audio: { id: "a" } }] }, "messages.0.audio"],
+  [
+    {
+      messages: [
+        {
+          role: "assistant",
+          tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "[1]" } }],
+        },
+      ],
+    },
+    "messages.0.tool_calls.0.function.arguments",
+  ],
   [
     { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "ftp://x/y" } }] }] },
     "messages.0.content.0.image_url.url",

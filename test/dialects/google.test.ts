@@ -138,6 +138,27 @@ describe("a request to Google", () => {
     expect(vendor.sent).toEqual([]);
   });
 
+  it("is the client's fault when it can't even be made", async () => {
+    const schema = { type: "object", properties: { a: null } };
+    const format = { type: "json_schema", json_schema: { name: "s", schema } };
+    await expect(chat(upstream, MODEL, { ...HI, response_format: format })).rejects.toMatchObject({
+      code: "invalid_request",
+    });
+    expect(vendor.sent).toEqual([]);
+  });
+
+  it("that has a wrong credential is our fault, not the client's", async () => {
+    vendor.answers(400, {
+      error: {
+        code: 400,
+        message: "API key not valid.",
+        status: "INVALID_ARGUMENT",
+        details: [{ reason: "API_KEY_INVALID" }],
+      },
+    });
+    await expect(chat(upstream, MODEL, HI)).rejects.toMatchObject({ status: 401, failure: { status: 502 } });
+  });
+
   it.each(NEUTRAL)("passes what asks for nothing special: %j", async (fields) => {
     vendor.answers(200, response([{ text: "Fine." }]));
     expect((await whole(chat(upstream, MODEL, { ...HI, ...fields }))).choices[0].message.content).toBe(

@@ -249,6 +249,54 @@ describe("credit", () => {
     await checkBooks();
   });
 
+  it("is held for the dearest that any server could make of a request", async () => {
+    const owner = await ownerWith(10_000_000_000n);
+    answer = (request) => {
+      const { max_tokens: one, max_completion_tokens: other } = request.body;
+      const most = Math.max(Number(one ?? 0), Number(other ?? 0));
+      answerWith(most)(request);
+    };
+    const costs: bigint[] = [];
+    for (const fields of [
+      { max_completion_tokens: 1, max_tokens: 500 },
+      { max_completion_tokens: 500, max_tokens: 1 },
+    ]) {
+      expect((await chat(owner.key, { ...fields, model: "acme/output" })).status).toBe(200);
+      const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
+      costs.push(entries[0]?.costNanoUsd ?? 0n);
+    }
+    expect(costs).toEqual([500n * 10_000n, 500n * 10_000n]);
+    for (const fields of [
+      { max_tokens: 0 },
+      { Max_Tokens: 90_000 },
+      { N: 100 },
+      { Model: "acme/chat" },
+      { "max_token\u017f": 9 },
+    ]) {
+      expect((await chat(owner.key, fields)).status, JSON.stringify(fields)).toBe(400);
+    }
+  });
+
+  it("is charged for images at an address, which say nothing of their size", async () => {
+    const owner = await ownerWith(10_000_000_000n);
+    answer = ({ response }) =>
+      void response.setHeader("content-type", "application/json").end(
+        JSON.stringify({
+          choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }],
+          usage: { prompt_tokens: 1_500, completion_tokens: 1, total_tokens: 1_501 },
+        }),
+      );
+    for (const part of [
+      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      { image_url: { url: "https://example.com/a.png" } },
+    ]) {
+      const messages = [{ role: "user", content: [part] }];
+      expect((await chat(owner.key, { model: "acme/chat", messages, max_tokens: 1 })).status).toBe(200);
+      const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
+      expect(entries[0]?.costNanoUsd).toBe(1_500n * 1_000n + 10_000n);
+    }
+  });
+
   it("comes with the account, as its plan says", async () => {
     await using generous = await startOperatedService({
       env: { ...env, OSTIARY_PLANS: '{"free":{"startingCreditsUsd":"2.50"}}' },

@@ -43,10 +43,12 @@ beforeAll(async () => {
       two: upstream("two"),
       narrow: upstream("narrow", { maxConcurrency: 2, breaker: { failures: 100 }, timeouts: {} }),
       spare: upstream("spare"),
+      slow: upstream("one", { timeouts: {} }),
     },
     models: [
       { id: "acme/one", routes: routesTo("one") },
       { id: "acme/two", routes: routesTo("two") },
+      { id: "acme/slow", routes: routesTo("slow") },
       {
         id: "acme/both",
         routes: [
@@ -259,6 +261,17 @@ describe("an upstream with few places", () => {
     await Promise.all(held);
   });
 
+  it("lets what it has no place for overflow to another route, all of it", async () => {
+    const waiting: ReceivedRequest[] = [];
+    answers.narrow = (request) => waiting.push(request);
+    const held = [chat("acme/narrow"), chat("acme/narrow")];
+    await expect.poll(() => waiting.length).toBe(2);
+    const overflowing = await Promise.all(Array.from({ length: 40 }, () => chat("acme/narrow-or-spare")));
+    expect(overflowing.map(({ status }) => status)).toEqual(Array(40).fill(200));
+    for (const request of waiting) answerWhole(request);
+    await Promise.all(held);
+  });
+
   it("has its places back from clients that leave, and from streams that are left", async () => {
     answers.narrow = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
@@ -312,7 +325,12 @@ describe("a stream whose upstream is silent", () => {
       }
       return text;
     };
+    // What goes wrong after a sign of life is told as what it is.
+    answers.one = ({ response }) =>
+      void setTimeout(() => failing(400)({ response } as ReceivedRequest), 15_500);
+    const refused = chat("acme/slow", { stream: true }).then((response) => response.text());
     const [before, between] = await Promise.all([untilSign("before"), untilSign("between")]);
+    expect(await refused).toContain('"code":"invalid_request"');
     expect(before).toBe(": waiting\n\n");
     expect(between).toContain("first");
   });
@@ -360,6 +378,9 @@ describe("the catalog file", () => {
     expect((await models()).map(({ id }) => id)).toEqual(["acme/old", "acme/new"]);
     await writeFile(file.file, "{ nonsense");
     await expect.poll(() => own.stderr().match(/the file is wrong/g)?.length).toBe(2);
+    await writeFile(file.file, "upstreams: *nobody\nmodels: []");
+    await expect.poll(() => own.stderr().match(/the file is wrong/g)?.length).toBe(3);
+    process.kill(own.pid, "SIGHUP");
     await writeFile(file.file, JSON.stringify({ ...next, models: next.models.slice(1) }));
     process.kill(own.pid, "SIGHUP");
     await expect.poll(async () => (await models()).map(({ id }) => id)).toEqual(["acme/new"]);

@@ -68,7 +68,8 @@ export class CatalogWatch {
    * seconds: files that are replaced, linked anew or mounted are all alike to who reads them.
    */
   look(): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#look());
+    // One that failed keeps no later one from looking.
+    this.#looking = this.#looking.catch(() => {}).then(() => this.#look());
     return this.#looking;
   }
 

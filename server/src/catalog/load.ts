@@ -59,11 +59,22 @@ function parseFile(path: string, text: string): CatalogFile {
   if (document.errors.length > 0) {
     throw new CatalogError(document.errors.map((error) => `${path}: ${error.message.split("\n", 1)[0]}`));
   }
-  const parsed = catalogFile.safeParse(document.toJS());
+  const parsed = catalogFile.safeParse(contentOf(path, document));
   if (parsed.success) return parsed.data;
   throw new CatalogError(
     parsed.error.issues.map((issue) => `${path}: ${placeOf(issue.path)}${issue.message}`),
   );
+}
+
+/** What is wrong with aliases shows only when they are followed. */
+function contentOf(path: string, document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new CatalogError([
+      `${path}: ${error instanceof Error ? error.message.split("\n", 1)[0] : "is no YAML"}`,
+    ]);
+  }
 }
 
 /** `models[2].routes[0].upstream: ` */

@@ -6,6 +6,8 @@ import type { HoldRange } from "./credits.ts";
 const LONGEST_ANSWER_TOKENS = 32_768;
 /** An answer that is shorter is of no use to anybody. */
 const SHORTEST_ANSWER_TOKENS = 16;
+const MOST_IMAGE_TOKENS = 8_192;
+const MOST_FILE_TOKENS = 65_536;
 const MTOK = 1_000_000n;
 
 export interface PricedRequest {
@@ -18,14 +20,16 @@ export interface PricedRequest {
   readonly choices: number;
   /** Images in the prompt. */
   readonly images: number;
+  /** Files and recordings in the prompt. */
+  readonly files: number;
 }
 
 /** What a request may cost. */
 export function rangeOf(request: PricedRequest): HoldRange {
-  const { maxTokens, choices, images } = request;
-  const { prices, maxOutputTokens, contextTokens } = request.model;
+  const { choices, images } = request;
+  const { prices } = request.model;
   if (prices === null) return { leastNanoUsd: 0n, mostNanoUsd: 0n };
-  const longest = maxTokens ?? maxOutputTokens ?? contextTokens ?? LONGEST_ANSWER_TOKENS;
+  const longest = longestAnswer(request);
   const cost = (completionTokens: number) =>
     costOf({ promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens, images }, prices);
   return {
@@ -45,6 +49,18 @@ export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): n
   return Math.max(1, Number((left * MTOK) / outputNanoUsdPerMTok / BigInt(choices)));
 }
 
-function promptTokensOf({ model, bytes }: PricedRequest): number {
-  return Math.min(bytes, model.contextTokens ?? bytes);
+/** What is named by its address or id may be much longer than that. */
+function promptTokensOf({ model, bytes, images, files }: PricedRequest): number {
+  const most = bytes + images * MOST_IMAGE_TOKENS + files * MOST_FILE_TOKENS;
+  return Math.min(most, model.contextTokens ?? most);
+}
+
+/** How long each answer is paid for; `null`: it costs nothing. */
+export function paidTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
+  if (request.model.prices === null) return null;
+  return affordableTokens(request, heldNanoUsd) ?? longestAnswer(request);
+}
+
+function longestAnswer({ model, maxTokens }: PricedRequest): number {
+  return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? LONGEST_ANSWER_TOKENS;
 }

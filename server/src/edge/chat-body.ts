@@ -13,13 +13,16 @@ export interface AskedChat {
   readonly choices: number;
   /** Images in the messages. */
   readonly images: number;
+  /** Files and recordings in the messages. */
+  readonly files: number;
 }
 
 const MOST_MESSAGES = 10_000;
 const MOST_TOOLS = 1_024;
 const MOST_STOPS = 64;
 
-const maxTokens = z.number().int().min(0).max(1_000_000_000).nullish();
+// 0 is no limit at all for some servers.
+const maxTokens = z.number().int().min(1).max(1_000_000_000).nullish();
 const penalty = z.number().min(-2).max(2).nullish();
 export const modelName = z
   .string({ error: "must be a string: the id of a model of `GET /v1/models`" })
@@ -78,6 +81,8 @@ const ROUTING_FIELDS = new Set([
   "upstream",
 ]);
 
+const RELIED_ON = new Set([...Object.keys(chatBody.shape), "input", "dimensions", "encoding_format"]);
+
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readChat(body: JsonBody): AskedChat {
   requirePlainFields(body);
@@ -88,9 +93,9 @@ export function readChat(body: JsonBody): AskedChat {
     model: data.model,
     stream: data.stream === true,
     includeUsage: data.stream_options?.include_usage === true,
-    maxTokens: data.max_completion_tokens ?? data.max_tokens ?? null,
+    maxTokens: mostOf(data.max_completion_tokens ?? null, data.max_tokens ?? null),
     choices: data.n ?? 1,
-    images: imagesIn(data.messages as readonly JsonObject[]),
+    ...mediaIn(data.messages as readonly JsonObject[]),
   };
 }
 
@@ -103,6 +108,11 @@ export function requirePlainFields(body: JsonBody): void {
     });
   }
   for (const name of Object.keys(body.value)) {
+    const folded = name.normalize("NFKC").toLowerCase();
+    // Servers that read names without regard to case would take it for the one that is checked and charged by.
+    if (folded !== name && (RELIED_ON.has(folded) || ROUTING_FIELDS.has(folded))) {
+      throw new Failure("invalid_request", `Fields are written in lower case: ${folded}.`, { param: folded });
+    }
     if (!ROUTING_FIELDS.has(name)) continue;
     throw new Failure(
       "invalid_request",
@@ -118,11 +128,22 @@ export function invalid(error: z.ZodError): Failure {
   return new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
 }
 
-function imagesIn(messages: readonly JsonObject[]): number {
+/** Servers differ in which of the two they heed. */
+function mostOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+/** By the members of the parts: some servers do without a `type`. */
+function mediaIn(messages: readonly JsonObject[]): { readonly images: number; readonly files: number } {
   let images = 0;
+  let files = 0;
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue;
-    for (const part of content) if (isJsonObject(part) && part.type === "image_url") images++;
+    for (const part of content) {
+      if (!isJsonObject(part) || typeof part.text === "string") continue;
+      if (part.type === "image_url" || "image_url" in part) images++;
+      else files++;
+    }
   }
-  return images;
+  return { images, files };
 }

@@ -1,6 +1,6 @@
-import { affordableTokens } from "../credits/price-request.ts";
+import { affordableTokens, paidTokens } from "../credits/price-request.ts";
 import type { ChatAnswer, Usage } from "../gateway/dialect.ts";
-import type { Gateway, Routed } from "../gateway/gateway.ts";
+import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
 import type { TextTally } from "../gateway/text-tally.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
@@ -57,7 +57,9 @@ export class ChatEndpoint implements Endpoint {
   ): Promise<Reply> {
     const { gateway } = this.#parts;
     const { model } = call;
-    const answering = gateway.chat({ model, body, stream, includeUsage, signal: request.signal });
+    const mostTokens = paidTokens(call.priced, call.hold.amountNanoUsd);
+    const { signal } = request;
+    const answering = gateway.chat({ model, body, stream, includeUsage, mostTokens, signal });
     if (!stream) return this.#reply(request, body, call, await answering);
     // A proxy on the way may take silence for death. What comes after is told in the stream.
     const answer = await inTime(answering);
@@ -85,11 +87,12 @@ export class ChatEndpoint implements Endpoint {
     };
     if (answer.kind === "whole") {
       const facts = await factsOf(answer.usage);
-      return { kind: "whole", headers: JSON_HEADERS, body: answer.body, facts };
+      const headers = { ...JSON_HEADERS, ...ignoredHeader(answer.ignored) };
+      return { kind: "whole", headers, body: answer.body, facts };
     }
     return {
       kind: "stream",
-      headers: EVENT_STREAM_HEADERS,
+      headers: { ...EVENT_STREAM_HEADERS, ...ignoredHeader(answer.ignored()) },
       chunks: answer.events,
       lastChunk: LAST_EVENT,
       atFailure: "event",
@@ -106,9 +109,16 @@ export class ChatEndpoint implements Endpoint {
     answering: Promise<Routed<ChatAnswer>>,
   ): Reply {
     let facts = async (): Promise<EntryFacts> => ({ ...NO_FACTS, model: call.model.id });
+    const noted = (thrown: unknown): never => {
+      const upstream = thrown instanceof RoutesFailed ? thrown.upstream : null;
+      facts = async () => ({ ...NO_FACTS, model: call.model.id, upstream });
+      throw thrown;
+    };
+    // Told in the stream, if anybody is left to be told.
+    answering.catch(() => {});
     const chunks = async function* (reply: (answer: Routed<ChatAnswer>) => Promise<Reply>) {
       yield HEARTBEAT;
-      const late = await reply(await answering);
+      const late = await reply(await answering.catch(noted));
       if (late.kind !== "stream") throw new Error("a stream was asked for");
       facts = late.facts;
       yield* late.chunks;
@@ -131,10 +141,19 @@ export class ChatEndpoint implements Endpoint {
   }
 }
 
+/** Not dropped in silence: what an upstream's package has found out too late to refuse. */
+function ignoredHeader(fields: readonly string[]): Readonly<Record<string, string>> {
+  return fields.length === 0 ? {} : { "ostiary-ignored-fields": fields.join(", ") };
+}
+
 /** Where there is less credit than the request may cost, what can be paid is what is asked of the upstream. */
 function withinBudget(body: JsonBody, { priced, hold }: PaidCall): JsonBody {
   const tokens = affordableTokens(priced, hold.amountNanoUsd);
   if (tokens === null) return body;
-  const field = typeof body.value.max_completion_tokens === "number" ? "max_completion_tokens" : "max_tokens";
-  return body.with({ [field]: tokens });
+  const { max_completion_tokens: most, max_tokens: mostOnce } = body.value;
+  if (typeof most !== "number") return body.with({ max_tokens: tokens });
+  return body.with({
+    max_completion_tokens: tokens,
+    ...(typeof mostOnce === "number" ? { max_tokens: tokens } : {}),
+  });
 }

@@ -50,7 +50,7 @@ export class EmbeddingsEndpoint implements Endpoint {
     const parsed = embeddingsBody.safeParse(body.value);
     if (!parsed.success) throw invalid(parsed.error);
     // What is embedded is prompt; there is no answer that would cost.
-    const asked = { model: parsed.data.model, maxTokens: 0, choices: 1, images: 0 };
+    const asked = { model: parsed.data.model, maxTokens: 0, choices: 1, images: 0, files: 0 };
     return modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
       const answer = await gateway.embed({ model: call.model, body, signal: request.signal });
       const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));

@@ -24,6 +24,9 @@ export interface Exchange {
   stream(status: number, headers: ResponseHeaders): BodySink;
 }
 
+/** A client that reads nothing for so long is taken for gone: what is held for it is others' then. */
+export const READER_PATIENCE_MS = 60_000;
+
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** Where a streamed body goes. After the client has gone, writes are dropped silently. */

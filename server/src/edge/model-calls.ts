@@ -27,6 +27,7 @@ export interface AskedOfModel {
   readonly maxTokens: number | null;
   readonly choices: number;
   readonly images: number;
+  readonly files: number;
 }
 
 /** A request that is admitted and paid for. */
@@ -53,8 +54,8 @@ export class ModelCalls {
     const model = this.#parts.catalog.find(asked.model);
     const accountId = await request.confirm(estimatedTokens(bytes.length, asked.maxTokens));
     if (model === null) return unknownModel(asked.model);
-    const { maxTokens, choices, images } = asked;
-    const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, images };
+    const { maxTokens, choices, images, files } = asked;
+    const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, images, files };
     const { idempotency } = this.#parts;
     return answerOnce(request, { idempotency, accountId, endpoint, body: bytes }, async () => {
       const hold = await this.#hold(accountId, priced);
@@ -93,6 +94,7 @@ export function chargeOf(usage: Usage | null, { priced, hold }: PaidCall): bigin
 
 /** What an upstream's failure means for the client. */
 export function upstreamFailure(thrown: unknown): Failure {
+  if (thrown instanceof RoutesFailed) return upstreamFailure(thrown.reason);
   if (thrown instanceof UpstreamRefused) return thrown.failure;
   if (!(thrown instanceof TransportError)) return toFailure(thrown);
   if (thrown.fault === "timeout") {

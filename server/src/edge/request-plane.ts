@@ -115,7 +115,7 @@ class Passage {
   #recorded = false;
   #headSent = false;
   /** Where events are being written to. */
-  #events: { readonly sink: BodySink; writtenMs: number } | null = null;
+  #events: { readonly sink: BodySink; writtenMs: number; isWriting: boolean } | null = null;
 
   constructor(parts: RequestPlaneParts, exchange: Exchange) {
     this.#parts = parts;
@@ -133,7 +133,9 @@ class Passage {
   /** A proxy on the way may take silence for death. */
   beat(): void {
     const events = this.#events;
-    if (events === null || this.#parts.monotonicMs() - events.writtenMs < HEARTBEAT_MS) return;
+    // Who is being waited for needs no sign.
+    if (events === null || events.isWriting || this.#parts.monotonicMs() - events.writtenMs < HEARTBEAT_MS)
+      return;
     events.writtenMs = this.#parts.monotonicMs();
     void events.sink.write(bytesOf(HEARTBEAT));
   }
@@ -184,6 +186,8 @@ class Passage {
 
   /** Takes no place any more, however the request has ended. */
   async leave(): Promise<void> {
+    // Nothing goes on for it after this, whoever was left waiting.
+    this.#unwanted.abort();
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
     await this.#admitted?.end(null);
@@ -265,13 +269,15 @@ class Passage {
     const chunks = await this.#begunStream(reply);
     this.#headSent = true;
     const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
-    const events = { sink, writtenMs: this.#parts.monotonicMs() };
+    const events = { sink, writtenMs: this.#parts.monotonicMs(), isWriting: false };
     if (reply.atFailure === "event") this.#events = events;
     let failure: Failure | null = null;
     let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
     try {
       for await (const chunk of chunks) {
+        events.isWriting = true;
         await sink.write(bytesOf(chunk));
+        events.isWriting = false;
         events.writtenMs = this.#parts.monotonicMs();
         if (clientGone.aborted && this.#claim === null) break;
       }
@@ -320,6 +326,7 @@ class Passage {
 
   #endReasonOf(failure: Failure): EndReason {
     if (this.#isCutOff) return "shutdown";
+    if (failure.status < 500) return "refused";
     return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
   }
 

@@ -48,6 +48,8 @@ export interface ChatCall extends UpstreamCall {
   readonly stream: boolean;
   /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
   readonly includeUsage: boolean;
+  /** How long an answer is paid for, which what is asked of the upstream must not exceed; `null`: it costs nothing. */
+  readonly mostTokens: number | null;
 }
 
 export interface WholeAnswer {
@@ -56,6 +58,8 @@ export interface WholeAnswer {
   readonly usage: Usage | null;
   /** The text of the answer, to count tokens by where the upstream does not tell. */
   readonly produced: () => TextTally;
+  /** Fields of the request that turned out, too late to refuse them, not to have reached the upstream. */
+  readonly ignored: readonly string[];
 }
 
 export type ChatAnswer =
@@ -71,6 +75,8 @@ export type ChatAnswer =
       readonly usage: () => Usage | null;
       /** The text that has come so far. */
       readonly produced: () => TextTally;
+      /** As of a whole answer; known once the first event is in. */
+      readonly ignored: () => readonly string[];
     };
 
 /** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */

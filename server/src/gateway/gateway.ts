@@ -18,6 +18,8 @@ export interface ModelRequest {
 export interface ChatRequest extends ModelRequest {
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  /** How long an answer is paid for; `null`: it costs nothing. */
+  readonly mostTokens: number | null;
 }
 
 /** An upstream's answer, begun: of a stream the first event is in. */
@@ -59,11 +61,10 @@ interface Ask<Answer> {
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #states = new Map<string, UpstreamState>();
-  readonly #budget: RetryBudget;
+  readonly #budgets = new Map<string, RetryBudget>();
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#budget = new RetryBudget(parts.monotonicMs);
   }
 
   /**
@@ -73,7 +74,7 @@ export class Gateway {
    * @throws {Failure} the request can't be expressed in the upstream's dialect.
    * @throws {RoutesFailed} with what the last route threw.
    */
-  chat({ model, body, signal, stream, includeUsage }: ChatRequest): Promise<Routed<ChatAnswer>> {
+  chat({ model, body, signal, stream, includeUsage, mostTokens }: ChatRequest): Promise<Routed<ChatAnswer>> {
     return this.#route<ChatAnswer>(model, signal, {
       send: (dialect, upstream, route) => {
         const upstreamModel = route.model;
@@ -85,6 +86,7 @@ export class Gateway {
           signal,
           stream,
           includeUsage,
+          mostTokens,
         });
       },
       begin: async (answer, ended) => {
@@ -113,30 +115,52 @@ export class Gateway {
   }
 
   async #route<Answer>(model: CatalogModel, signal: AbortSignal, ask: Ask<Answer>): Promise<Routed<Answer>> {
-    this.#budget.first();
+    const budget = this.#budgetOf(model);
+    budget.first();
     const routes = [...inOrderOfTrial(model.routes, this.#parts.random)];
     let failed: RoutesFailed | null = null;
+    let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
-      const upstream = this.#upstreamOf(route);
+      // The catalog may have lost an upstream since the model was looked up.
+      const upstream = this.#parts.catalog.upstreams.get(route.upstream);
+      if (upstream === undefined) continue;
       const state = this.#stateOf(upstream);
       if (!state.breaker.isPassable) {
         shortestWaitMs = Math.min(shortestWaitMs, Math.max(state.breaker.waitMs, 1_000));
         continue;
       }
-      if (failed !== null && !this.#budget.retry()) break;
+      // Where nothing was sent, nothing is sent again.
+      if (wasSent && !budget.retry()) break;
+      const isLast = !routes.some((left) => this.#isPassable(left));
       try {
-        return await this.#attempt(upstream, route, state, { signal, ask, isLast: routes.length === 0 });
+        return await this.#attempt(upstream, route, state, { signal, ask, isLast });
       } catch (reason) {
         if (reason instanceof Failure && !(reason instanceof NoPlace)) throw reason;
+        wasSent ||= !(reason instanceof NoPlace);
         failed = new RoutesFailed(route.upstream, reason);
         if (signal.aborted || !anotherMayAnswer(reason)) throw failed;
         // A kept connection that the other side was just closing: nothing says that a new one would break.
-        if (routes.length === 0 && isCut(reason) && route.isAgain !== true)
-          routes.push({ ...route, isAgain: true });
+        const isCut = reason instanceof TransportError && reason.fault === "cut";
+        if (isLast && isCut && route.isAgain !== true) routes.push({ ...route, isAgain: true });
       }
     }
     throw failed ?? new RoutesFailed(null, notNow(shortestWaitMs));
+  }
+
+  #isPassable(route: Route): boolean {
+    const upstream = this.#parts.catalog.upstreams.get(route.upstream);
+    return upstream !== undefined && this.#stateOf(upstream).breaker.isPassable;
+  }
+
+  /** Each model has its own: where one's upstreams fail, another's are not asked any the less. */
+  #budgetOf({ id }: CatalogModel): RetryBudget {
+    let budget = this.#budgets.get(id);
+    if (budget === undefined) {
+      budget = new RetryBudget(this.#parts.monotonicMs);
+      this.#budgets.set(id, budget);
+    }
+    return budget;
   }
 
   async #attempt<Answer>(
@@ -156,11 +180,15 @@ export class Gateway {
     const ended = (reason: unknown) => {
       if (isEnded) return;
       isEnded = true;
+      signal.removeEventListener("abort", left);
       giveBack();
       const outcome = reason === null ? "success" : this.#judge(state, reason);
       attempt.ended(outcome);
       if (outcome === "success") state.succeeded();
     };
+    // Also of an answer that nobody has ever read.
+    const left = () => ended(new TransportError("aborted", "the request was left"));
+    signal.addEventListener("abort", left);
     try {
       const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
       const answer = await ask.begin(sent, ended);
@@ -187,12 +215,6 @@ export class Gateway {
     } else if (!(reason instanceof TransportError)) return "unknown";
     state.failed(reason.message, this.#parts.now());
     return "failure";
-  }
-
-  #upstreamOf(route: Route): Upstream {
-    const upstream = this.#parts.catalog.upstreams.get(route.upstream);
-    if (upstream === undefined) throw new Error(`the catalog has no upstream ${route.upstream}`);
-    return upstream;
   }
 
   /** What was learnt of an upstream holds as long as the catalog means the same one by its name. */
@@ -267,10 +289,6 @@ function anotherMayAnswer(reason: unknown): boolean {
   if (reason instanceof TransportError) return reason.fault !== "aborted";
   if (reason instanceof UpstreamRefused) return ![400, 413, 422].includes(reason.status);
   return reason instanceof NoPlace;
-}
-
-function isCut(reason: unknown): boolean {
-  return reason instanceof TransportError && reason.fault === "cut";
 }
 
 function notNow(waitMs: number): Failure {

@@ -31,8 +31,10 @@ export class TokenEstimator {
     const messages = Array.isArray(request.messages) ? request.messages : [];
     for (const message of messages) addText(message, prompt);
     addText(request.tools ?? null, prompt);
+    addText(request.input ?? null, prompt);
     return {
-      promptTokens: tokensOf(prompt, count) + messages.length * TOKENS_PER_MESSAGE,
+      promptTokens:
+        tokensOf(prompt, count) + messages.length * TOKENS_PER_MESSAGE + numbersIn(request.input ?? null),
       completionTokens: tokensOf(answer, count),
       cachedTokens: 0,
     };
@@ -46,6 +48,12 @@ function tokensOf(text: TextTally, count: CountTokens): number {
     tokens += count(beginning.slice(start, start + WINDOW_CHARACTERS));
   }
   return Math.ceil(tokens * text.share());
+}
+
+/** What is to be embedded may come as tokens. */
+function numbersIn(value: unknown): number {
+  if (typeof value === "number") return 1;
+  return Array.isArray(value) ? value.reduce((sum: number, item) => sum + numbersIn(item), 0) : 0;
 }
 
 /** All strings in a value that are written by or for a model; images and the like have none that counts. */

@@ -1,4 +1,4 @@
-import type { BodySink, Exchange, ResponseHeaders } from "../edge/exchange.ts";
+import { type BodySink, type Exchange, READER_PATIENCE_MS, type ResponseHeaders } from "../edge/exchange.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
@@ -77,7 +77,7 @@ export class FetchExchange implements Exchange {
     this.#resolve(new Response(passage.readable, { status, headers }));
     return {
       write: async (chunk) => {
-        await writer.ready.catch(() => {});
+        if (!(await inTime(writer.ready))) await writer.abort(new Error("nobody reads")).catch(() => {});
         // After the client has gone writes are dropped: `closed` above has told.
         await writer.write(chunk).catch(() => {});
       },
@@ -89,4 +89,16 @@ export class FetchExchange implements Exchange {
       },
     };
   }
+}
+
+/** Whether the client takes more, in time. */
+function inTime(ready: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, READER_PATIENCE_MS, false);
+    const done = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    ready.then(done, done);
+  });
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { BodySink, Exchange, ResponseHeaders } from "../edge/exchange.ts";
+import { type BodySink, type Exchange, READER_PATIENCE_MS, type ResponseHeaders } from "../edge/exchange.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** How much of a body that is too large is still read, so that the client sees the answer and keeps its connection. */
@@ -71,7 +71,7 @@ export class NodeExchange implements Exchange {
     return {
       write: async (chunk) => {
         if (response.destroyed || response.write(chunk)) return;
-        await drained(response);
+        if (!(await drained(response))) response.destroy();
       },
       end: async () => {
         response.end();
@@ -96,14 +96,17 @@ export class NodeExchange implements Exchange {
   }
 }
 
-/** Resolves when more may be written. `close` comes instead of `drain` when the client has gone. */
-function drained(response: ServerResponse): Promise<void> {
+/** Whether more may be written, in time. `close` comes instead of `drain` when the client has gone. */
+function drained(response: ServerResponse): Promise<boolean> {
   return new Promise((resolve) => {
-    const done = () => {
+    const decide = (isDrained: boolean) => {
+      clearTimeout(timer);
       response.off("drain", done);
       response.off("close", done);
-      resolve();
+      resolve(isDrained);
     };
+    const done = () => decide(true);
+    const timer = setTimeout(decide, READER_PATIENCE_MS, false);
     response.on("drain", done);
     response.on("close", done);
   });

@@ -56,7 +56,11 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
  *
  * @throws {Failure} `invalid_request` naming the field.
  */
-export function callOptionsOf(body: JsonObject, limits: ProviderLimits): LanguageModelV4CallOptions {
+export function callOptionsOf(
+  body: JsonObject,
+  limits: ProviderLimits,
+  mostTokens: number | null,
+): LanguageModelV4CallOptions {
   const given = new Map(
     Object.entries(body).filter((pair): pair is [string, Json] => pair[1] !== undefined && pair[1] !== null),
   );
@@ -75,18 +79,30 @@ export function callOptionsOf(body: JsonObject, limits: ProviderLimits): Languag
     throw cannot("top_p", "can't be sent together with temperature for this model");
   }
   const tools = toolsOf(given.get("tools"));
+  const toolChoice = toolChoiceOf(given.get("tool_choice"), tools !== undefined);
+  const reasoning = reasoningOf(given.get("reasoning_effort"));
+  const isThinking = reasoning !== undefined && reasoning !== "none";
+  if (limits.thinksAlone && isThinking) {
+    if (temperature !== undefined && temperature !== 1)
+      throw cannot("temperature", "can't be sent with reasoning_effort for this model");
+    if (topP !== undefined) throw cannot("top_p", "can't be sent with reasoning_effort for this model");
+    if (toolChoice?.type === "required" || toolChoice?.type === "tool") {
+      throw cannot("tool_choice", "must be auto or none with reasoning_effort for this model");
+    }
+  }
   const optional = {
-    maxOutputTokens: number("max_completion_tokens") ?? number("max_tokens"),
-    temperature,
+    maxOutputTokens: number("max_completion_tokens") ?? number("max_tokens") ?? mostTokens ?? undefined,
+    // With thinking, 1 is the only one there is.
+    temperature: limits.thinksAlone && isThinking ? undefined : temperature,
     topP,
     presencePenalty: nonZero(number("presence_penalty")),
     frequencyPenalty: nonZero(number("frequency_penalty")),
     seed: number("seed"),
     stopSequences: stopsOf(given.get("stop")),
     tools,
-    toolChoice: tools === undefined ? undefined : toolChoiceOf(given.get("tool_choice")),
+    toolChoice,
     responseFormat: responseFormatOf(given.get("response_format"), limits),
-    reasoning: reasoningOf(given.get("reasoning_effort")),
+    reasoning,
     providerOptions: parallelOptions(given.get("parallel_tool_calls"), tools !== undefined, limits),
   };
   const { messages } = body;
@@ -97,7 +113,8 @@ export function callOptionsOf(body: JsonObject, limits: ProviderLimits): Languag
 }
 
 function requireExpressible(name: string, value: Json, { unsupported }: ProviderLimits): void {
-  if (NOTES.has(name) || NEUTRAL[name]?.(value) === true) return;
+  const isNeutral = Object.hasOwn(NEUTRAL, name) ? NEUTRAL[name] : undefined;
+  if (NOTES.has(name) || isNeutral?.(value) === true) return;
   if (TRANSLATED.has(name) && !unsupported.has(name)) return;
   throw cannot(name, "this model's server can't be told; leave it out, or choose another model");
 }
@@ -132,8 +149,9 @@ function toolsOf(value: Json | undefined): LanguageModelV4FunctionTool[] | undef
   });
 }
 
-function toolChoiceOf(value: Json | undefined): LanguageModelV4ToolChoice | undefined {
-  if (value === undefined) return undefined;
+function toolChoiceOf(value: Json | undefined, hasTools: boolean): LanguageModelV4ToolChoice | undefined {
+  if (value === undefined || (!hasTools && (value === "auto" || value === "none"))) return undefined;
+  if (!hasTools) throw cannot("tool_choice", "there is no tool to choose: send tools, too");
   if (value === "auto" || value === "none" || value === "required") return { type: value };
   const called = isJsonObject(value) && value.type === "function" ? value.function : null;
   if (isJsonObject(called) && typeof called.name === "string") return { type: "tool", toolName: called.name };

@@ -51,9 +51,10 @@ export function completionOf(result: LanguageModelV4GenerateResult, head: Answer
   };
 }
 
-/** What a model's server wants back with a call of a tool. */
+/** What a model's server wants back with a call of a tool: Google's thought signature. */
 export function extraOf(metadata: SharedV4ProviderMetadata | undefined): JsonObject {
-  return metadata === undefined ? {} : { extra_content: metadata as JsonObject };
+  const signature = metadata?.google?.thoughtSignature;
+  return typeof signature === "string" ? { extra_content: { google: { thoughtSignature: signature } } } : {};
 }
 
 export function finishOf({ unified }: LanguageModelV4FinishReason, hasCalls: boolean): string {

@@ -24,7 +24,7 @@ import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
 import { cannot } from "./prompt.ts";
 import { limitsOf, loadProvider, type Provider } from "./provider.ts";
-import { fetchOver } from "./transport-fetch.ts";
+import { CallFetch } from "./transport-fetch.ts";
 
 export interface AiSdkDialectParts {
   readonly transport: Transport;
@@ -34,20 +34,19 @@ export interface AiSdkDialectParts {
 /** Upstreams with a wire format of their own, through the provider packages of the AI SDK. */
 export class AiSdkDialect implements Dialect {
   readonly #parts: AiSdkDialectParts;
-  readonly #providers = new WeakMap<Upstream, Promise<Provider>>();
+  readonly #creators = new Map<string, ReturnType<typeof loadProvider>>();
 
   constructor(parts: AiSdkDialectParts) {
     this.#parts = parts;
   }
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
-    const options = callOptionsOf(call.body.value, limitsOf(call.upstream));
-    try {
-      const model = (await this.#providerOf(call.upstream)).languageModel(call.upstreamModel);
+    const options = callOptionsOf(call.body.value, limitsOf(call.upstream), call.mostTokens);
+    return this.#calling(call, call.mostTokens, async (provider, errorOfCall) => {
+      const model = provider.languageModel(call.upstreamModel);
       const asked = { ...options, abortSignal: call.signal };
-      if (call.stream) return this.#streamed(call, (await model.doStream(asked)).stream);
+      if (call.stream) return this.#streamed(call, (await model.doStream(asked)).stream, errorOfCall);
       const result = await model.doGenerate(asked);
-      requireNothingDropped(result.warnings);
       if (result.finishReason.unified === "error") throw failedInAnswer();
       const completion = completionOf(result, this.#headOf(call));
       return {
@@ -55,36 +54,60 @@ export class AiSdkDialect implements Dialect {
         body: JSON.stringify(completion),
         usage: usageOf(result.usage),
         produced: () => tallyOf(completion),
+        ignored: ignoredBy(result.warnings),
       };
-    } catch (thrown) {
-      throw errorOf(thrown);
-    }
+    });
   }
 
   async embed(call: UpstreamCall): Promise<WholeAnswer> {
     const options = embedOptionsOf(call.body.value, limitsOf(call.upstream));
-    try {
-      const provider = await this.#providerOf(call.upstream);
+    return this.#calling(call, null, async (provider) => {
       const model = provider.embeddingModel?.(call.upstreamModel);
       if (model === undefined) throw cannot("model", "its server can't embed");
       const result = await model.doEmbed({ ...options, abortSignal: call.signal });
-      requireNothingDropped(result.warnings);
-      return embeddingsOf(result, call.publicModel, call.body.value.encoding_format === "base64");
+      const asBase64 = call.body.value.encoding_format === "base64";
+      return embeddingsOf(result, call.publicModel, asBase64, ignoredBy(result.warnings));
+    });
+  }
+
+  /** A provider for one call, so that it is known of each error whether anything was sent before. */
+  async #calling<Answer>(
+    { upstream }: UpstreamCall,
+    mostTokens: number | null,
+    use: (provider: Provider, errorOfCall: (thrown: unknown) => unknown) => Promise<Answer>,
+  ): Promise<Answer> {
+    const create = await this.#creatorOf(upstream);
+    const { timeouts, credential, baseUrl } = upstream;
+    const call = new CallFetch({ transport: this.#parts.transport, timeouts, mostTokens });
+    const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
+    try {
+      const provider = create({
+        // Without one of ours, a package would look for one of its own in the environment.
+        apiKey: credential?.reveal() ?? "none",
+        fetch: call.fetch,
+        ...(baseUrl === "" ? {} : { baseURL: baseUrl }),
+      });
+      return await use(provider, errorOfCall);
     } catch (thrown) {
-      throw errorOf(thrown);
+      throw errorOfCall(thrown);
     }
   }
 
-  #streamed(call: ChatCall, parts: ReadableStream<LanguageModelV4StreamPart>): ChatAnswer {
+  #streamed(
+    call: ChatCall,
+    parts: ReadableStream<LanguageModelV4StreamPart>,
+    errorOfCall: (thrown: unknown) => unknown,
+  ): ChatAnswer {
     const writer = new ChunkWriter(this.#headOf(call), call.includeUsage);
     const produced = new TextTally();
+    let ignored: readonly string[] = [];
     const events = async function* (): AsyncGenerator<string> {
       const reader = parts.getReader();
       try {
-        for (;;) {
+        while (!writer.isFinished) {
           const { done, value: part } = await reader.read();
-          if (done) break;
-          if (part.type === "stream-start") requireNothingDropped(part.warnings);
+          if (done) throw new TransportError("cut", "the upstream's stream ended without a finish");
+          if (part.type === "stream-start") ignored = ignoredBy(part.warnings);
           if (part.type === "error") throw part.error;
           if (part.type === "finish") requireFinish(part.finishReason);
           for (const chunk of writer.chunksOf(part)) {
@@ -92,17 +115,15 @@ export class AiSdkDialect implements Dialect {
             yield `data: ${JSON.stringify(chunk)}\n\n`;
           }
         }
-        if (!writer.isFinished)
-          throw new TransportError("cut", "the upstream's stream ended without a finish");
       } catch (thrown) {
-        throw errorOf(thrown);
+        throw errorOfCall(thrown);
       } finally {
-        // Whoever leaves early wants no more of it.
+        // Whoever leaves early wants no more of it; nor does anybody after the finish.
         await reader.cancel().catch(() => {});
       }
     };
     const usage = () => (writer.usage === null ? null : usageOf(writer.usage));
-    return { kind: "stream", events: events(), usage, produced: () => produced };
+    return { kind: "stream", events: events(), usage, produced: () => produced, ignored: () => ignored };
   }
 
   #headOf({ publicModel }: UpstreamCall): AnswerHead {
@@ -113,42 +134,36 @@ export class AiSdkDialect implements Dialect {
     };
   }
 
-  #providerOf(upstream: Upstream): Promise<Provider> {
-    let provider = this.#providers.get(upstream);
-    if (provider === undefined) {
-      provider = loadProvider(upstream, {
-        // Without one of ours, a package would look for one of its own in the environment.
-        apiKey: upstream.credential?.reveal() ?? "none",
-        fetch: fetchOver(this.#parts.transport, upstream.timeouts),
-        ...(upstream.baseUrl === "" ? {} : { baseURL: upstream.baseUrl }),
-      });
-      this.#providers.set(upstream, provider);
+  #creatorOf(upstream: Upstream): ReturnType<typeof loadProvider> {
+    const name = upstream.package ?? upstream.dialect;
+    let creator = this.#creators.get(name);
+    if (creator === undefined) {
+      creator = loadProvider(upstream);
+      this.#creators.set(name, creator);
+      // A package that is installed meanwhile is found the next time.
+      creator.catch(() => this.#creators.delete(name));
     }
-    return provider;
+    return creator;
   }
 }
 
 /** What the AI SDK's settings are called in a request. */
-const FIELDS: Readonly<Record<string, string>> = {
-  maxOutputTokens: "max_tokens",
-  topP: "top_p",
-  presencePenalty: "presence_penalty",
-  frequencyPenalty: "frequency_penalty",
-  stopSequences: "stop",
-  responseFormat: "response_format",
-  toolChoice: "tool_choice",
-  reasoning: "reasoning_effort",
-};
+const FIELDS = new Map([
+  ["topP", "top_p"],
+  ["presencePenalty", "presence_penalty"],
+  ["frequencyPenalty", "frequency_penalty"],
+  ["stopSequences", "stop"],
+  ["responseFormat", "response_format"],
+  ["toolChoice", "tool_choice"],
+  ["reasoning", "reasoning_effort"],
+]);
 
-/** What a package did not know before it asked: nothing of the answer has gone out by then. */
-function requireNothingDropped(warnings: readonly SharedV4Warning[]): void {
-  for (const warning of warnings) {
-    if (warning.type !== "unsupported") continue;
-    const feature = FIELDS[warning.feature] ?? warning.feature;
-    throw new Failure("invalid_request", `${feature}: this model's server can't be told; leave it out`, {
-      param: feature,
-    });
-  }
+/** What a package has left out, beside a length that no answer of the model could have. */
+function ignoredBy(warnings: readonly SharedV4Warning[]): readonly string[] {
+  return warnings.flatMap((warning) => {
+    if (warning.type !== "unsupported" || warning.feature === "maxOutputTokens") return [];
+    return [FIELDS.get(warning.feature) ?? warning.feature.replace(/[^\w. -]/g, "")];
+  });
 }
 
 /** Packages finish streams that have merely ended, for no reason that anybody has told. */

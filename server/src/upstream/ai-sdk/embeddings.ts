@@ -25,6 +25,7 @@ export function embeddingsOf(
   { embeddings, usage }: EmbeddingModelV4Result,
   model: string,
   asBase64: boolean,
+  ignored: readonly string[],
 ): WholeAnswer {
   const tokens = usage?.tokens ?? null;
   const data = embeddings.map((embedding, index) => ({
@@ -38,5 +39,6 @@ export function embeddingsOf(
     body: JSON.stringify({ object: "list", data, model, ...told }),
     usage: tokens === null ? null : { promptTokens: tokens, completionTokens: 0, cachedTokens: 0 },
     produced: () => new TextTally(),
+    ignored,
   };
 }

@@ -1,27 +1,51 @@
 import { APICallError, InvalidPromptError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { Failure } from "../../errors/failure.ts";
 import { UpstreamRefused } from "../../gateway/dialect.ts";
-import { refusalOf } from "../openai/refusal.ts";
+import { isJsonObject } from "../../gateway/json.ts";
+import { refusalOf, refusedStatus } from "../openai/refusal.ts";
 import { TransportError } from "../transport.ts";
 import { cannot } from "./prompt.ts";
 
-/** What a package of the AI SDK has thrown, in the gateway's terms. */
-export function errorOf(thrown: unknown): unknown {
+const OVERLOADED = 529;
+
+/**
+ * What a package of the AI SDK has thrown, in the gateway's terms. Its own words and what it has sent stay here: they hold
+ * prompts and answers.
+ *
+ * @param isSent whether anything had gone to the upstream by then.
+ */
+export function errorOf(thrown: unknown, isSent: boolean): unknown {
   if (thrown instanceof Failure || thrown instanceof UpstreamRefused) return thrown;
-  const transport = transportErrorIn(thrown);
-  if (transport !== null) return transport;
+  const known = transportErrorIn(thrown) ?? failureIn(thrown);
+  if (known !== null) return known;
   if (UnsupportedFunctionalityError.isInstance(thrown)) {
     return cannot("body", `this model's server can't do this: ${thrown.functionality}`);
   }
-  if (InvalidPromptError.isInstance(thrown))
+  if (InvalidPromptError.isInstance(thrown)) {
     return cannot("messages", "can't be expressed for this model's server");
+  }
+  if (!isSent) return cannot("body", "can't be expressed for this model's server; look at its schemas");
   if (APICallError.isInstance(thrown) && thrown.statusCode !== undefined && thrown.statusCode !== 200) {
     const { statusCode, responseHeaders = {}, responseBody = "" } = thrown;
-    return new UpstreamRefused(statusCode, refusalOf(statusCode, responseHeaders, responseBody));
+    const status = refusedStatus(statusCode, responseBody);
+    return new UpstreamRefused(status, refusalOf(status, responseHeaders, responseBody));
   }
+  return toldInStream(thrown) ?? senseless(thrown);
+}
+
+/** An error that the upstream has told after it had begun. */
+function toldInStream(thrown: unknown): UpstreamRefused | null {
+  if (!isJsonObject(thrown)) return null;
+  const error = isJsonObject(thrown.error) ? thrown.error : thrown;
+  const status = error.type === "overloaded_error" ? OVERLOADED : 500;
+  return new UpstreamRefused(status, refusalOf(status, {}, ""));
+}
+
+function senseless(thrown: unknown): UpstreamRefused {
   const message =
     "The model's server gave an answer that makes no sense. Try again, or choose another model.";
-  return new UpstreamRefused(200, new Failure("upstream_error", message, { cause: thrown }));
+  const cause = new Error(thrown instanceof Error ? thrown.name : "something that is no error was thrown");
+  return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));
 }
 
 function transportErrorIn(thrown: unknown): TransportError | null {
@@ -29,5 +53,11 @@ function transportErrorIn(thrown: unknown): TransportError | null {
     if (error instanceof TransportError) return error;
     if (error.name === "AbortError") return new TransportError("aborted", "the request was aborted", error);
   }
+  return null;
+}
+
+function failureIn(thrown: unknown): Failure | null {
+  for (let error = thrown; error instanceof Error; error = error.cause)
+    if (error instanceof Failure) return error;
   return null;
 }

@@ -24,6 +24,7 @@ export function promptOf(messages: readonly Json[]): LanguageModelV4Prompt {
   for (const [index, message] of messages.entries()) {
     const place = `messages.${index}`;
     if (!isJsonObject(message)) throw cannot(place, "must be a message");
+    requireKnown(message, place);
     const next = messageOf(message, place, toolNames);
     const last = prompt.at(-1);
     // Results of calls that were made together belong together.
@@ -31,6 +32,28 @@ export function promptOf(messages: readonly Json[]): LanguageModelV4Prompt {
     else prompt.push(next);
   }
   return prompt;
+}
+
+/** What messages may have, beside their content. What is not known might change the answer. */
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  system: [],
+  developer: [],
+  user: [],
+  // What models have said comes back with more than they need: their thoughts, and what is null.
+  assistant: ["tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"],
+  // Some clients repeat the name of the tool.
+  tool: ["tool_call_id", "name"],
+};
+
+function requireKnown(message: JsonObject, place: string): void {
+  const { role } = message;
+  const known = typeof role === "string" && Object.hasOwn(MEMBERS, role) ? MEMBERS[role] : undefined;
+  if (known === undefined) return;
+  for (const [name, value] of Object.entries(message)) {
+    if (name === "role" || name === "content" || value === null || value === undefined) continue;
+    if (!known.includes(name))
+      throw cannot(`${place}.${name}`, "this model's server can't be told; leave it out");
+  }
 }
 
 function messageOf(
@@ -47,8 +70,9 @@ function messageOf(
     case "assistant": {
       const calls = toolCalls(message.tool_calls, `${place}.tool_calls`);
       for (const { toolCallId, toolName } of calls) toolNames.set(toolCallId, toolName);
-      const content = message.content;
-      const text = content === null || content === undefined ? "" : textOf(content, `${place}.content`);
+      const { content, refusal } = message;
+      const said = content === null || content === undefined ? "" : textOf(content, `${place}.content`);
+      const text = typeof refusal === "string" && said === "" ? refusal : said;
       const parts: LanguageModelV4TextPart[] = text === "" ? [] : [{ type: "text", text }];
       return { role: "assistant", content: [...parts, ...calls] };
     }
@@ -137,19 +161,30 @@ function toolCalls(calls: Json | undefined, place: string): LanguageModelV4ToolC
       toolCallId: id,
       toolName: name,
       input: parsedInput(input, `${place}.${index}.function.arguments`),
-      // What the model's server wants back with its call, such as Google's thought signatures.
-      ...(isJsonObject(extra) ? { providerOptions: extra as SharedV4ProviderOptions } : {}),
+      ...signatureOf(extra),
     };
   });
 }
 
+/** What Google wants back with its call, and nothing else that a client may have put there. */
+function signatureOf(extra: Json | undefined): { providerOptions?: SharedV4ProviderOptions } {
+  const google = isJsonObject(extra) ? extra.google : null;
+  const signature = isJsonObject(google) ? google.thoughtSignature : null;
+  return typeof signature === "string"
+    ? { providerOptions: { google: { thoughtSignature: signature } } }
+    : {};
+}
+
 function parsedInput(text: string, place: string): unknown {
   if (text.trim() === "") return {};
+  let input: unknown = null;
   try {
-    return JSON.parse(text);
+    input = JSON.parse(text);
   } catch {
-    throw cannot(place, "must be JSON");
+    // As what is no object: told below.
   }
+  if (isJsonObject(input)) return input;
+  throw cannot(place, "must be a JSON object");
 }
 
 function toolResult(

@@ -22,6 +22,8 @@ export interface ProviderLimits {
   readonly mostTemperature: number;
   /** Whether it takes `temperature` or `top_p`, not both. */
   readonly hasOneOfTemperatureAndTopP: boolean;
+  /** Whether it takes no temperature, `top_p` or forced call while it thinks. */
+  readonly thinksAlone: boolean;
   /** Whether it can be asked for JSON of no particular schema. */
   readonly hasJsonWithoutSchema: boolean;
   /** Its options for a request that forbids parallel calls; `null`: it can't be told. */
@@ -35,6 +37,7 @@ const ANTHROPIC: ProviderLimits = {
   unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
   mostTemperature: 1,
   hasOneOfTemperatureAndTopP: true,
+  thinksAlone: true,
   hasJsonWithoutSchema: false,
   oneCallAtATime: { disableParallelToolUse: true },
   dimensionsOption: null,
@@ -45,6 +48,7 @@ const GOOGLE: ProviderLimits = {
   unsupported: new Set(["presence_penalty", "frequency_penalty"]),
   mostTemperature: 2,
   hasOneOfTemperatureAndTopP: false,
+  thinksAlone: false,
   hasJsonWithoutSchema: true,
   oneCallAtATime: null,
   dimensionsOption: "outputDimensionality",
@@ -56,6 +60,7 @@ const OTHER: ProviderLimits = {
   unsupported: new Set(),
   mostTemperature: 2,
   hasOneOfTemperatureAndTopP: false,
+  thinksAlone: false,
   hasJsonWithoutSchema: true,
   oneCallAtATime: null,
   dimensionsOption: null,
@@ -67,27 +72,27 @@ export function limitsOf({ dialect }: Upstream): ProviderLimits {
 }
 
 /**
- * The provider of an upstream. Packages are loaded when they are needed for the first time.
+ * What makes the provider of an upstream. Packages are loaded when they are needed for the first time.
  *
  * @throws {Error} when the package is not installed, or none of the AI SDK's.
  */
-export async function loadProvider(upstream: Upstream, settings: ProviderSettings): Promise<Provider> {
+export async function loadProvider(upstream: Upstream): Promise<(settings: ProviderSettings) => Provider> {
   switch (upstream.dialect) {
     case "anthropic":
-      return (await import("@ai-sdk/anthropic")).createAnthropic(settings);
+      return (await import("@ai-sdk/anthropic")).createAnthropic;
     case "google":
-      return (await import("@ai-sdk/google")).createGoogleGenerativeAI(settings);
+      return (await import("@ai-sdk/google")).createGoogleGenerativeAI;
     default:
-      return loadPackage(upstream.package ?? "", settings);
+      return loadPackage(upstream.package ?? "");
   }
 }
 
-async function loadPackage(name: string, settings: ProviderSettings): Promise<Provider> {
+async function loadPackage(name: string): Promise<(settings: ProviderSettings) => Provider> {
   const module: Record<string, unknown> = await import(name);
   // `createMistral`, `createGroq`: each package has one such function, and names it after itself.
   const create = Object.entries(module).find(
     ([exported, value]) => exported.startsWith("create") && typeof value === "function",
   )?.[1];
   if (typeof create !== "function") throw new Error(`${name} is no provider package of the AI SDK`);
-  return create(settings);
+  return (settings) => create(settings);
 }

@@ -1,23 +1,77 @@
+import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
 import type { Transport, TransportTimeouts } from "../transport.ts";
+import { cannot } from "./prompt.ts";
 
 /** Statuses that a `Response` may not have a body with. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
+/** What Anthropic takes as a budget for thinking, at least. */
+const LEAST_THINKING_TOKENS = 1_024;
+const THINKING_SHARE = 0.8;
 
-/** A `fetch` over a transport: packages that bring their own wire format use the same connections, time limits and rules. */
-export function fetchOver(transport: Transport, timeouts: TransportTimeouts): typeof fetch {
-  return async (input, init) => {
-    const { signal } = init ?? {};
-    const response = await transport.send({
+export interface FetchOptions {
+  readonly transport: Transport;
+  readonly timeouts: TransportTimeouts;
+  /** How long an answer is paid for; `null`: it costs nothing. */
+  readonly mostTokens: number | null;
+}
+
+/** A `fetch` for one call of a package that brings its own wire format, and whether it has sent anything. */
+export class CallFetch {
+  readonly #options: FetchOptions;
+  #isSent = false;
+
+  constructor(options: FetchOptions) {
+    this.#options = options;
+  }
+
+  get isSent(): boolean {
+    return this.#isSent;
+  }
+
+  /** Over a transport: with the same connections, time limits and rules as every other request. */
+  readonly fetch: typeof fetch = async (input, init) => {
+    const { transport, timeouts, mostTokens } = this.#options;
+    const body = typeof init?.body === "string" ? withinBudget(init.body, mostTokens) : null;
+    const request = {
       method: init?.method === "GET" ? "GET" : "POST",
       url: input instanceof Request ? input.url : String(input),
       headers: Object.fromEntries(new Headers(init?.headers)),
-      body: typeof init?.body === "string" ? new TextEncoder().encode(init.body) : null,
-      signal: signal ?? new AbortController().signal,
+      body: body === null ? null : new TextEncoder().encode(body),
+      signal: init?.signal ?? new AbortController().signal,
       timeouts,
+    } as const;
+    this.#isSent = true;
+    const response = await transport.send(request);
+    const isEmpty = WITHOUT_BODY.has(response.status);
+    return new Response(isEmpty ? null : streamOf(response.body), {
+      status: response.status,
+      headers: response.headers,
     });
-    const body = WITHOUT_BODY.has(response.status) ? null : streamOf(response.body);
-    return new Response(body, { status: response.status, headers: response.headers });
   };
+}
+
+/**
+ * A package may ask for more than it was told: Anthropic's adds what it lets the model think to what it may answer. What is
+ * asked of the upstream is never more than is paid for.
+ */
+function withinBudget(text: string, mostTokens: number | null): string {
+  if (mostTokens === null) return text;
+  const body: unknown = JSON.parse(text);
+  if (!isJsonObject(body) || typeof body.max_tokens !== "number" || body.max_tokens <= mostTokens)
+    return text;
+  return JSON.stringify({ ...body, max_tokens: mostTokens, ...thinkingWithin(body.thinking, mostTokens) });
+}
+
+function thinkingWithin(thinking: unknown, mostTokens: number): JsonObject {
+  if (!isJsonObject(thinking) || typeof thinking.budget_tokens !== "number") return {};
+  if (mostTokens <= LEAST_THINKING_TOKENS) {
+    throw cannot(
+      "reasoning_effort",
+      `needs max_tokens, and credit, of more than ${LEAST_THINKING_TOKENS} tokens`,
+    );
+  }
+  const budget = Math.max(LEAST_THINKING_TOKENS, Math.floor(mostTokens * THINKING_SHARE));
+  return { thinking: { ...thinking, budget_tokens: Math.min(thinking.budget_tokens, budget) } };
 }
 
 function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {

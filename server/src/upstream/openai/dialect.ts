@@ -15,8 +15,8 @@ import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { TransportError } from "../transport.ts";
-import { refusalOf } from "./refusal.ts";
-import { readEventData } from "./sse.ts";
+import { refusalOf, refusedStatus } from "./refusal.ts";
+import { EventTooLarge, readEventData } from "./sse.ts";
 import { readUsage } from "./usage.ts";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -53,10 +53,11 @@ export class OpenAiDialect implements Dialect {
       signal,
       timeouts: upstream.timeouts,
     });
-    const { status, headers } = response;
-    if (status === 200) return response;
+    if (response.status === 200) return response;
     // A redirect or another 2xx is no answer that we could pass on, either.
-    throw new UpstreamRefused(status, refusalOf(status, headers, await readText(response, MAX_ERROR_BYTES)));
+    const text = await readText(response, MAX_ERROR_BYTES);
+    const status = refusedStatus(response.status, text);
+    throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
   }
 
   /** `results`: the member that an answer must have. */
@@ -76,6 +77,7 @@ export class OpenAiDialect implements Dialect {
         addProduced(body.value.choices, produced);
         return produced;
       },
+      ignored: [],
     };
   }
 
@@ -84,7 +86,7 @@ export class OpenAiDialect implements Dialect {
     const produced = new TextTally();
     const events = async function* (): AsyncGenerator<string> {
       let finished = false;
-      for await (const data of readEventData(response.body)) {
+      for await (const data of sensible(readEventData(response.body))) {
         if (data === DONE) return;
         const chunk = JsonBody.parse(data);
         if (chunk === null) throw unintelligible();
@@ -101,7 +103,13 @@ export class OpenAiDialect implements Dialect {
       // Without `[DONE]` the stream is whole only if some choice came to its end.
       if (!finished) throw new TransportError("cut", "the upstream's stream ended without a finish");
     };
-    return { kind: "stream", events: events(), usage: () => usage, produced: () => produced };
+    return {
+      kind: "stream",
+      events: events(),
+      usage: () => usage,
+      produced: () => produced,
+      ignored: () => [],
+    };
   }
 }
 
@@ -147,6 +155,14 @@ async function readText(response: TransportResponse, maxBytes: number): Promise<
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
+}
+
+async function* sensible(events: AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw error instanceof EventTooLarge ? unintelligible() : error;
+  }
 }
 
 function unintelligible(): UpstreamRefused {

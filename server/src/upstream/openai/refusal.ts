@@ -1,6 +1,8 @@
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject } from "../../gateway/json.ts";
 
+/** Anthropic's, for 503. */
+const OVERLOADED = 529;
 const RETRY_AFTER_DEFAULT_MS = 1_000;
 const RETRY_AFTER_MOST_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
@@ -34,6 +36,7 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
       );
     case 429:
     case 503:
+    case OVERLOADED:
       return new Failure("server_is_overloaded", "The model's server is busy. Try again shortly.", {
         retryAfterMs: retryAfterMs(headers),
         cause: statusError(status),
@@ -52,6 +55,11 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
         cause: statusError(status),
       });
   }
+}
+
+/** The status that an answer means: Google answers 400 to a key that it does not know. */
+export function refusedStatus(status: number, body: string): number {
+  return status === 400 && /"API_KEY_INVALID"/.test(body) ? 401 : status;
 }
 
 function statusError(status: number): Error {
