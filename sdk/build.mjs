@@ -1,7 +1,7 @@
-// Builds the package into sdk/dist, or into the folder given: one ES module and one CommonJS module, each with
-// declarations of its own kind.
+// Builds the package into sdk/dist, or into the folder given: its entries as ES modules and CommonJS modules, each with
+// declarations of its own kind, and the command line.
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -11,14 +11,28 @@ const dist = resolve(process.argv[2] ?? join(here, "dist"));
 rmSync(dist, { recursive: true, force: true });
 
 const common = {
-  entryPoints: [join(here, "src/index.ts")],
   bundle: true,
   platform: "neutral",
   target: "es2022",
   logLevel: "warning",
 };
-await build({ ...common, format: "esm", outfile: join(dist, "index.js") });
-await build({ ...common, format: "cjs", outfile: join(dist, "index.cjs") });
+for (const name of ["index", "operator"]) {
+  const entryPoints = [join(here, `src/${name}.ts`)];
+  await build({ ...common, entryPoints, format: "esm", outfile: join(dist, `${name}.js`) });
+  await build({ ...common, entryPoints, format: "cjs", outfile: join(dist, `${name}.cjs`) });
+}
+await build({
+  ...common,
+  entryPoints: [join(here, "src/cli/main.ts")],
+  platform: "node",
+  format: "esm",
+  outfile: join(dist, "cli.js"),
+  banner: {
+    // commander is CommonJS, which asks for Node's own modules in its own way.
+    js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
+  },
+});
+chmodSync(join(dist, "cli.js"), 0o755);
 
 const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", here, "--outDir", dist], {
   stdio: ["ignore", "inherit", "inherit"],

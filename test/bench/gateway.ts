@@ -42,7 +42,8 @@ async function serveModels(): Promise<void> {
     response.write(chunk({ role: "assistant", content: "first" }));
     if (model === "idle") return;
     for (let number = 0; number < 20; number++) response.write(chunk({ content: "word " }));
-    response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+    const usage = { prompt_tokens: 10, completion_tokens: 21, total_tokens: 31 };
+    response.end(`${chunk({}, "stop")}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   process.send?.((server.address() as AddressInfo).port);
@@ -123,11 +124,11 @@ async function measure(): Promise<void> {
     const one = async () => {
       const started = performance.now();
       const { body } = await ask(baseUrl, model, true);
+      let isFirst = true;
       for await (const _ of body) {
-        times.push(performance.now() - started);
-        break;
+        if (isFirst) times.push(performance.now() - started);
+        isFirst = false;
       }
-      body.destroy();
     };
     const all: Promise<void>[] = [];
     const begun = performance.now();

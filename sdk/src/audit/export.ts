@@ -49,6 +49,7 @@ export class AuditExport implements AsyncIterable<string> {
   readonly #options: ExportOptions;
   #progress: ExportProgress;
   #started = false;
+  #hasHeader = false;
 
   constructor(transport: Transport, params: AuditExportParams, options: ExportOptions) {
     this.#transport = transport;
@@ -100,16 +101,21 @@ export class AuditExport implements AsyncIterable<string> {
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
+    // Of a stretch that begins at the beginning again, the header was told before.
     let isHeader = format === "csv" && cursor === undefined;
+    let isTold = isHeader && this.#hasHeader;
     let rest = "";
     for await (const piece of piecesOf(answer)) {
       const text = rest + piece;
       const end = text.lastIndexOf("\n") + 1;
       rest = text.slice(end);
       if (end === 0) continue;
-      const whole = text.slice(0, end);
-      this.#note(whole, format, isHeader);
+      const whole = isTold ? text.slice(text.indexOf("\n") + 1, end) : text.slice(0, end);
+      this.#note(whole, format, isHeader && !isTold);
+      this.#hasHeader ||= isHeader;
       isHeader = false;
+      isTold = false;
+      if (whole === "") continue;
       yield whole;
       this.#options.onProgress?.(this.#progress);
     }

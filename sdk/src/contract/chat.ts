@@ -7,7 +7,7 @@ export type ChatCompletionContentPart =
   | { readonly type: "text"; readonly text: string }
   | {
       readonly type: "image_url";
-      readonly image_url: { readonly url: string; readonly detail?: "auto" | "low" | "high" };
+      readonly image_url: { readonly url: string; readonly detail?: "auto" | "low" | "high" | "original" };
     }
   | {
       readonly type: "input_audio";

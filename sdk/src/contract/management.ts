@@ -38,9 +38,17 @@ export interface ListedKey extends Key {
 }
 
 /** A key that was just created: the only time that its string is told. */
-export interface CreatedKey extends Key {
+export interface CreatedKey {
+  readonly id: string;
+  readonly name: string;
+  /** Last 4 characters of the key string. */
+  readonly keyId: string;
   /** The key string. Store it now. */
   readonly key: string;
+  readonly state: "active" | "revoked";
+  readonly createdAt: Date;
+  /** The key that this one was created to take over from. */
+  readonly replaces: string | null;
 }
 
 export interface KeyCreateParams {

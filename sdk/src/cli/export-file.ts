@@ -1,0 +1,93 @@
+import { type FileHandle, open } from "node:fs/promises";
+import process from "node:process";
+import type { ExportProgress } from "../audit/export.ts";
+import type { Ostiary } from "../client.ts";
+import type { AuditExportParams } from "../contract/audit.ts";
+
+const TAIL_BYTES = 64 * 1024;
+const REDRAW_MS = 200;
+const BAR = 30;
+
+export interface ExportJob {
+  readonly client: Ostiary;
+  readonly params: AuditExportParams;
+  /** `null`: standard output. */
+  readonly file: string | null;
+  /** Whether to go on after the file's last whole line. */
+  readonly isResumed: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Writes an export to a file or to standard output, and shows how far it has come where somebody sees it. */
+export async function exportTo({ client, params, file, isResumed, signal }: ExportJob): Promise<void> {
+  const target = file === null ? null : await open(file, isResumed ? "a+" : "w");
+  try {
+    const cursor =
+      target !== null && isResumed ? await lastCursor(target, params.format ?? "ndjson") : undefined;
+    const bar = new ProgressBar(params);
+    const lines = client.audit.export(
+      { ...params, cursor },
+      { signal, onProgress: (progress) => bar.draw(progress) },
+    );
+    for await (const text of lines.text()) {
+      if (target !== null) await target.appendFile(text);
+      else if (!process.stdout.write(text))
+        await new Promise((resolve) => process.stdout.once("drain", resolve));
+    }
+    bar.end(lines.progress);
+  } finally {
+    await target?.close();
+  }
+}
+
+/** The cursor of a file's last whole line. What comes after that line, cut short, is taken away. */
+async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<string | undefined> {
+  const { size } = await file.stat();
+  if (size === 0) return undefined;
+  const length = Math.min(size, TAIL_BYTES);
+  const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
+  const end = buffer.lastIndexOf("\n") + 1;
+  await file.truncate(size - length + end);
+  const line = buffer.subarray(0, end).toString("utf8").trimEnd().split("\n").at(-1) ?? "";
+  const pattern = format === "csv" ? /,([^,"]*~[^,"]+)$/ : /"cursor":"([^"]+)"\}$/;
+  return pattern.exec(line)?.[1];
+}
+
+/** By time: how many entries there will be, nobody knows. */
+class ProgressBar {
+  readonly #isShown = process.stderr.isTTY === true;
+  readonly #from: number | null;
+  readonly #to: number;
+  #first: number | null = null;
+  #drawnMs = 0;
+
+  constructor({ from, to }: AuditExportParams) {
+    this.#from = from === undefined ? null : Date.parse(from);
+    this.#to = to === undefined ? Date.now() : Math.min(Date.parse(to), Date.now());
+  }
+
+  draw(progress: ExportProgress): void {
+    if (!this.#isShown || Date.now() - this.#drawnMs < REDRAW_MS) return;
+    this.#drawnMs = Date.now();
+    process.stderr.write(`\r\x1b[K${this.#bar(progress.timestamp)} ${told(progress)}`);
+  }
+
+  end(progress: ExportProgress): void {
+    if (this.#isShown) process.stderr.write(`\r\x1b[K${told(progress)}\n`);
+  }
+
+  #bar(timestamp: Date | null): string {
+    if (timestamp === null) return `[${" ".repeat(BAR)}]`;
+    this.#first ??= this.#from ?? timestamp.getTime();
+    const span = Math.max(1, this.#to - this.#first);
+    const share = Math.min(1, Math.max(0, (timestamp.getTime() - this.#first) / span));
+    const full = Math.round(share * BAR);
+    return `[${"#".repeat(full)}${" ".repeat(BAR - full)}] ${Math.round(share * 100)} %`;
+  }
+}
+
+function told({ lines, resumptions, timestamp }: ExportProgress): string {
+  const until = timestamp === null ? "" : ` to ${timestamp.toISOString()}`;
+  const cut = resumptions === 0 ? "" : `, went on ${resumptions} times`;
+  return `${lines} entries${until}${cut}`;
+}

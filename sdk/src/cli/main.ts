@@ -1,0 +1,40 @@
+import process from "node:process";
+import { APIConnectionError, APIError, APIUserAbortError, OstiaryError } from "../core/errors.ts";
+import { createProgram } from "./program.ts";
+
+/** 0: done. 1: refused, not reached, or broken off. 2: not understood. 3: an audit log is not what it was. 130: interrupted. */
+const FAILED = 1;
+const MISUSED = 2;
+const INTERRUPTED = 130;
+
+async function run(): Promise<void> {
+  const leaving = new AbortController();
+  process.once("SIGINT", () => leaving.abort());
+  // Whoever reads us may have enough, as `head` has.
+  process.stdout.on("error", () => process.exit(0));
+  try {
+    await createProgram(leaving.signal).parseAsync(process.argv);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): number {
+  if (error instanceof APIUserAbortError) return INTERRUPTED;
+  if (error instanceof APIError) {
+    const id = error.requestId === null ? "" : ` (request ${error.requestId})`;
+    process.stderr.write(`${error.status} ${error.code ?? ""}: ${error.message}${id}\n`);
+    return FAILED;
+  }
+  if (error instanceof APIConnectionError || error instanceof OstiaryError) {
+    process.stderr.write(`${error.message}\n`);
+    return error instanceof APIConnectionError ? FAILED : MISUSED;
+  }
+  // commander has said what it has not understood.
+  if (typeof error === "object" && error !== null && "exitCode" in error)
+    return Number(error.exitCode) === 0 ? 0 : MISUSED;
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  return FAILED;
+}
+
+await run();

@@ -1,0 +1,303 @@
+import { createReadStream } from "node:fs";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { Command, Option } from "commander";
+import { verifyAuditExport } from "../audit/verify-export.ts";
+import { Ostiary } from "../client.ts";
+import type { AuditExportParams } from "../contract/audit.ts";
+import { OstiaryError } from "../core/errors.ts";
+import { exportTo } from "./export-file.ts";
+import { table, usdOf } from "./output.ts";
+
+const TAMPERED = 3;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The command line. `signal`: aborted when whoever started it wants no more. */
+export function createProgram(signal: AbortSignal): Command {
+  const program = new Command("ostiary")
+    .description("One API key for every model of a catalog")
+    .option("--base-url <url>", "of the service; default: OSTIARY_BASE_URL")
+    .option("--json", "print JSON")
+    .exitOverride()
+    .showHelpAfterError();
+  const client = () => {
+    const { baseUrl } = program.opts<{ baseUrl?: string }>();
+    return new Ostiary({ baseURL: baseUrl });
+  };
+  const print = (value: unknown, lines: readonly string[]) => {
+    const text = program.opts<{ json?: boolean }>().json === true ? toJson(value) : lines.join("\n");
+    if (text !== "") process.stdout.write(`${text}\n`);
+  };
+
+  program
+    .command("chat")
+    .description("ask a model, and print its answer as it comes")
+    .argument("<model>")
+    .argument("[prompt...]", "default: what comes on standard input")
+    .option("--system <text>", "what the model is to be")
+    .option("--max-tokens <number>", "of the answer", wholeNumber)
+    .option("--temperature <number>", "0 to 2", Number)
+    .action(
+      async (
+        model: string,
+        words: string[],
+        options: { system?: string; maxTokens?: number; temperature?: number },
+      ) => {
+        const content = words.length > 0 ? words.join(" ") : await standardInput();
+        const system =
+          options.system === undefined ? [] : [{ role: "system" as const, content: options.system }];
+        const stream = client().chat.completions.stream(
+          {
+            model,
+            messages: [...system, { role: "user", content }],
+            ...(options.maxTokens === undefined ? {} : { max_tokens: options.maxTokens }),
+            ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+          },
+          { signal },
+        );
+        const isPlain = program.opts<{ json?: boolean }>().json !== true;
+        if (isPlain) stream.on("content", (delta) => void process.stdout.write(delta));
+        const completion = await stream.finalCompletion();
+        if (isPlain) process.stdout.write("\n");
+        else print(completion, []);
+      },
+    );
+
+  program
+    .command("models")
+    .description("the models of the catalog")
+    .action(async () => {
+      const models = (await client().models.list({ signal })).data;
+      print(
+        models,
+        table(
+          ["id", "context", "input $/Mtok", "output $/Mtok"],
+          models.map((model) => [
+            model.id,
+            String(model.context_tokens ?? ""),
+            model.pricing?.input_usd_per_mtok ?? "free",
+            model.pricing?.output_usd_per_mtok ?? "free",
+          ]),
+        ),
+      );
+    });
+
+  const audit = program.command("audit").description("the account's audit log");
+  audit
+    .command("export")
+    .description("all matching entries, oldest first; goes on by itself when it is cut")
+    .addOption(new Option("--format <format>", "of the lines").choices(["ndjson", "csv"]).default("ndjson"))
+    .option("-o, --output <file>", "default: standard output")
+    .option("--resume", "go on after the last whole line of the file")
+    .option("--from <time>", "RFC 3339: from then on")
+    .option("--to <time>", "RFC 3339: before then")
+    .option("--key <key>", "id or key ID")
+    .option("--model <model>")
+    .option("--status <status>", "404, or a class such as 4xx")
+    .option("--error-code <code>")
+    .option("--source <network>", "an address or a CIDR block")
+    .action(async (options: ExportCommand) => {
+      const { output, resume, errorCode, ...filters } = options;
+      if (resume === true && output === undefined) throw new OstiaryError("--resume needs --output.");
+      const params: AuditExportParams = {
+        ...filters,
+        ...(errorCode === undefined ? {} : { error_code: errorCode }),
+      };
+      await exportTo({ client: client(), params, file: output ?? null, isResumed: resume === true, signal });
+    });
+  audit
+    .command("verify")
+    .description(
+      "whether entries were changed since they were recorded: those of a file (NDJSON), or of the service",
+    )
+    .argument("[file]", "an export; without it, the service verifies its own log")
+    .option(
+      "--expected <batch:digest>",
+      "a point that was noted down: the log must run through it",
+      chainPoint,
+    )
+    .option(
+      "--removed-batches <number>",
+      "that had become too old to be kept, as the service tells",
+      wholeNumber,
+    )
+    .action(async (file: string | undefined, options: { expected?: ChainPoint; removedBatches?: number }) => {
+      const report =
+        file === undefined
+          ? await verifyService(client(), options.expected, signal)
+          : await verifyAuditExport(
+              createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }),
+              options,
+            );
+      const head = report.head === null ? "none" : `${report.head.batch}:${report.head.digest}`;
+      const found = report.problems.map((problem) =>
+        Object.entries(problem)
+          .map(([name, value]) => `${name} ${value}`)
+          .join("  "),
+      );
+      const verdict =
+        report.problems.length === 0 ? "Nothing was changed." : "The log is not what was recorded.";
+      print(report, [verdict, ...found, `entries  ${report.entries}`, `head     ${head}`]);
+      if (report.problems.length > 0) process.exitCode = TAMPERED;
+    });
+
+  const keys = program.command("keys").description("API keys; all but list need OSTIARY_MANAGEMENT_TOKEN");
+  keys
+    .command("list")
+    .description("who uses which key")
+    .action(async () => {
+      const found = await client().keys.list({ signal });
+      print(
+        found,
+        table(
+          ["id", "name", "key ID", "state", "last used", "requests today"],
+          found.map((key) => [
+            key.id,
+            key.name,
+            key.keyId,
+            key.state,
+            key.usage.lastUsedAt?.toISOString() ?? "never",
+            String(key.usage.requestsLastDay),
+          ]),
+        ),
+      );
+    });
+  keys
+    .command("create")
+    .description("prints the key string, this once")
+    .argument("<name>")
+    .action(async (name: string) => {
+      const created = await client().keys.create({ name }, { signal });
+      print(created, [created.key]);
+      note(
+        `Key ${created.keyId} (${created.name}) was created. Store its string now: it is not shown again.`,
+      );
+    });
+  keys
+    .command("rotate")
+    .description(
+      "creates a successor, and prints its key string, this once; the old key works until it is revoked",
+    )
+    .argument("<id>")
+    .option("--name <name>", "of the successor")
+    .option(
+      "--quiet-after <seconds>",
+      "without a request, after which the old key counts as quiet",
+      wholeNumber,
+    )
+    .action(async (id: string, options: { name?: string; quietAfter?: number }) => {
+      const params = { name: options.name, quietAfterS: options.quietAfter };
+      const created = await client().keys.rotate(id, params, { signal });
+      print(created, [created.key]);
+      note(
+        `Key ${created.keyId} (${created.name}) takes over. Move your deployments to it, then revoke ${id}.`,
+      );
+    });
+  keys
+    .command("revoke")
+    .description("for good: no request with it is answered any more")
+    .argument("<id>")
+    .action(async (id: string) => {
+      const revoked = await client().keys.revoke(id, { signal });
+      print(revoked, [`Key ${revoked.keyId} (${revoked.name}) is revoked.`]);
+    });
+
+  program
+    .command("usage")
+    .description("requests, tokens and cost")
+    .option("--days <number>", "back from now", wholeNumber, 30)
+    .addOption(new Option("--interval <interval>").choices(["hour", "day", "month"]).default("day"))
+    .addOption(new Option("--by <what>").choices(["none", "model", "key"]).default("none"))
+    .action(
+      async (options: { days: number; interval: "hour" | "day" | "month"; by: "none" | "model" | "key" }) => {
+        const now = Date.now();
+        const { interval, by: groupBy } = options;
+        const range = {
+          from: new Date(now - options.days * DAY_MS),
+          to: new Date(now + DAY_MS * (interval === "month" ? 31 : 1)),
+        };
+        const summary = await client().usage.summary({ ...range, interval, groupBy }, { signal });
+        const rows = [...summary.rows, { ...summary.total, start: null, model: null, key: null }];
+        print(
+          summary,
+          table(
+            [
+              "from",
+              groupBy === "none" ? "" : groupBy,
+              "requests",
+              "errors",
+              "prompt",
+              "completion",
+              "cost $",
+            ],
+            rows.map((row) => [
+              row.start?.toISOString().slice(0, interval === "hour" ? 16 : 10) ?? "total",
+              row.model ?? row.key?.name ?? "",
+              String(row.requests),
+              String(row.errors),
+              String(row.promptTokens),
+              String(row.completionTokens),
+              usdOf(row.costNanoUsd),
+            ]),
+          ),
+        );
+      },
+    );
+  return program;
+}
+
+interface ExportCommand {
+  readonly format: "ndjson" | "csv";
+  readonly output?: string;
+  readonly resume?: boolean;
+  readonly from?: string;
+  readonly to?: string;
+  readonly key?: string;
+  readonly model?: string;
+  readonly status?: string;
+  readonly errorCode?: string;
+  readonly source?: string;
+}
+
+interface ChainPoint {
+  readonly batch: number;
+  readonly digest: string;
+}
+
+async function verifyService(client: Ostiary, expected: ChainPoint | undefined, signal: AbortSignal) {
+  let report = await client.audit.verify({ expected }, { signal });
+  let { entries } = report;
+  const problems = [...report.problems];
+  while (report.next !== null) {
+    report = await client.audit.verify({ after: report.next }, { signal });
+    entries += report.entries;
+    problems.push(...report.problems);
+  }
+  return { head: report.head, removedBatches: report.removedBatches, entries, problems };
+}
+
+function chainPoint(text: string): ChainPoint {
+  const [, batch, digest] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (batch === undefined || digest === undefined) throw new OstiaryError("--expected must be batch:digest.");
+  return { batch: Number(batch), digest };
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`"${text}" is not a whole number.`);
+  return Number(text);
+}
+
+async function standardInput(): Promise<string> {
+  let text = "";
+  for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
+  return text;
+}
+
+/** For people: beside what a script reads. */
+function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function toJson(value: unknown): string {
+  return JSON.stringify(value, (_, item) => (typeof item === "bigint" ? item.toString() : item), 2);
+}

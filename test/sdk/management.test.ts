@@ -1,0 +1,308 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Ostiary } from "../../sdk/src/client.ts";
+import { AuthenticationError, ConflictError, PermissionDeniedError } from "../../sdk/src/core/errors.ts";
+import { OstiaryOperator } from "../../sdk/src/operator.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
+import { type Owner, signUp } from "../fixtures/user.ts";
+
+let service: Service;
+let owner: Owner;
+let key: string;
+let token: string;
+let folder: string;
+
+beforeAll(async () => {
+  service = await startOperatedService();
+  owner = await signUp(service.baseUrl);
+  key = (await owner.trpc.keys.create.mutate({ name: "first" })).key;
+  token = (await owner.trpc.tokens.create.mutate({ name: "scripts" })).token;
+  folder = await mkdtemp(join(tmpdir(), "ostiary-sdk-"));
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const client = (options: object = {}) =>
+  new Ostiary({ apiKey: key, managementToken: token, baseURL: service.baseUrl, maxRetries: 0, ...options });
+
+describe("the client with a management token", () => {
+  it("creates, rotates and revokes keys, with dates and money as they are", async () => {
+    const created = await client().keys.create({ name: "by script" });
+    expect(created.key).toMatch(/^sk-/);
+    expect(created.createdAt).toBeInstanceOf(Date);
+    const successor = await client().keys.rotate(created.id, { quietAfterS: 60 });
+    const listed = await client().keys.list();
+    expect(listed.find(({ id }) => id === created.id)?.rotation).toMatchObject({ successorId: successor.id });
+    expect((await client().keys.revoke(created.id)).state).toBe("revoked");
+    await expect(client({ apiKey: created.key }).models.list()).rejects.toMatchObject({
+      code: "revoked_api_key",
+    });
+    await expect(client().keys.create({ name: "first" })).rejects.toBeInstanceOf(ConflictError);
+    expect((await client().credits.balance()).balanceNanoUsd).toBeTypeOf("bigint");
+    expect((await client().account.get()).plan).toBe("free");
+    const now = Date.now();
+    const summary = await client().usage.summary({
+      from: new Date(now - 86_400_000),
+      to: new Date(now + 86_400_000),
+      interval: "day",
+      groupBy: "key",
+    });
+    expect(summary.total.requests).toBe(summary.rows.reduce((sum, row) => sum + row.requests, 0));
+    for await (const entry of client().credits.ledger({ limit: 1 })) expect(entry.at).toBeInstanceOf(Date);
+  });
+
+  it("makes one key of a creation whose answer was lost on its way", async () => {
+    let calls = 0;
+    const lossy: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (String(input).includes("keys.create") && calls++ === 0) throw new TypeError("the connection broke");
+      return response;
+    };
+    // The service waits for the first call to be over before it issues the key again.
+    const created = await client({ fetch: lossy, maxRetries: 8 }).keys.create({ name: "once" });
+    expect(calls).toBeGreaterThan(1);
+    const listed = await client().keys.list();
+    expect(listed.filter(({ name, state }) => name === "once" && state === "active")).toHaveLength(1);
+    await (await client({ apiKey: created.key }).models.list()).nextPage();
+  });
+
+  it("throws the classes that REST throws", async () => {
+    const byKey = client({ managementToken: key });
+    await expect(byKey.keys.create({ name: "x" })).rejects.toBeInstanceOf(PermissionDeniedError);
+    const wrong = client({ managementToken: `mt-${"A".repeat(49)}` });
+    const error = await wrong.keys.list().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(error).toMatchObject({ status: 401, requestId: expect.stringMatching(/^req_/) });
+  });
+
+  it("manages without an API key, and says so when a model is asked", async () => {
+    const manager = new Ostiary({ managementToken: token, baseURL: service.baseUrl });
+    expect((await manager.keys.list()).length).toBeGreaterThan(0);
+    expect((await manager.audit.list({ limit: 1 })).data).toHaveLength(1);
+    await expect(manager.models.list()).rejects.toThrow("OSTIARY_API_KEY");
+  });
+});
+
+describe("the operator's client", () => {
+  it("suspends, and says why not", async () => {
+    const { trpc } = await signInOperator(service.baseUrl);
+    const own = await trpc.tokens.create.mutate({ name: "operator" });
+    const operator = new OstiaryOperator({ managementToken: own.token, baseURL: service.baseUrl });
+    const { id } = await owner.trpc.account.get.query();
+    await operator.accounts.suspend(id, { reason: "test" });
+    const suspended = await client()
+      .models.list()
+      .catch((thrown: unknown) => thrown);
+    expect(suspended).toBeInstanceOf(PermissionDeniedError);
+    expect(suspended).toMatchObject({ reason: "account_suspended" });
+    await operator.accounts.reinstate(id);
+    expect((await client().models.list()).data.length).toBeGreaterThan(0);
+    expect((await operator.accounts.list({ search: id })).accounts).toHaveLength(1);
+    expect((await operator.upstreams()).upstreams.length).toBeGreaterThan(0);
+  });
+});
+
+describe("an answer", () => {
+  it("can be had with its HTTP response, or as nothing else", async () => {
+    const asked = client().chat.completions.create({
+      model: "sandbox/echo",
+      messages: [{ role: "user", content: "hi" }],
+    });
+    const { data, response, requestId } = await asked.withResponse();
+    expect(data.choices[0]?.message.content).toContain("hi");
+    expect(response.headers.get("x-request-id")).toBe(requestId);
+    const raw = await client().models.retrieve("sandbox/echo").asResponse();
+    expect(await raw.json()).toMatchObject({ id: "sandbox/echo" });
+    await expect(client().models.retrieve("no/such").asResponse()).rejects.toMatchObject({ status: 404 });
+  });
+
+  it("that is streamed tells of itself as it comes, and adds up to the whole", async () => {
+    const deltas: string[] = [];
+    const events: string[] = [];
+    const stream = client()
+      .chat.completions.stream({
+        model: "sandbox/lorem",
+        messages: [{ role: "user", content: "tell" }],
+        stream_options: { include_usage: true },
+      })
+      .on("content", (delta, snapshot) => {
+        deltas.push(delta);
+        expect(snapshot.endsWith(delta)).toBe(true);
+      })
+      .on("message", () => events.push("message"))
+      .on("end", () => events.push("end"));
+    let chunks = 0;
+    for await (const _ of stream) chunks++;
+    expect(chunks).toBeGreaterThan(2);
+    expect(await stream.finalContent()).toBe(deltas.join(""));
+    expect((await stream.finalCompletion()).usage?.completion_tokens).toBeGreaterThan(0);
+    expect(events).toEqual(["message", "end"]);
+  });
+
+  it("that is streamed has whole calls of tools, and tells its errors", async () => {
+    const tools = [
+      {
+        type: "function" as const,
+        function: {
+          name: "weather",
+          parameters: { type: "object", properties: { city: { type: "string" } } },
+        },
+      },
+    ];
+    const called: string[] = [];
+    const message = await client()
+      .chat.completions.stream({
+        model: "sandbox/echo",
+        messages: [{ role: "user", content: "weather" }],
+        tools,
+      })
+      .on("toolCall", (call) => called.push(call.function.name))
+      .finalMessage();
+    expect(called).toEqual(["weather"]);
+    expect(JSON.parse(message.tool_calls?.[0]?.function.arguments ?? "")).toBeTypeOf("object");
+    const errors: unknown[] = [];
+    const cut = client()
+      .chat.completions.stream({
+        model: "sandbox/echo",
+        messages: [{ role: "user", content: "sandbox:cut" }],
+      })
+      .on("error", (error) => errors.push(error));
+    await expect(cut.finalMessage()).rejects.toMatchObject({ code: "upstream_error" });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("what the client logs", () => {
+  it("is as much as was asked for, and never a key, a prompt or an answer", async () => {
+    const said: string[] = [];
+    const logger = Object.fromEntries(
+      ["debug", "info", "warn", "error"].map((level) => [
+        level,
+        (...words: unknown[]) => said.push(JSON.stringify(words)),
+      ]),
+    ) as unknown as Console;
+    const ask = (logLevel: "off" | "debug") =>
+      client({ logger, logLevel }).chat.completions.create({
+        model: "sandbox/echo",
+        messages: [{ role: "user", content: "a secret prompt" }],
+      });
+    await ask("off");
+    expect(said).toEqual([]);
+    await ask("debug");
+    const all = said.join("\n");
+    expect(all).toContain("/chat/completions");
+    for (const secret of [key, token, "a secret prompt", "sk-", "mt-"]) expect(all).not.toContain(secret);
+  });
+});
+
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [join(ROOT, "sdk/dist/cli.js"), ...args], {
+    env: {
+      PATH: process.env.PATH,
+      OSTIARY_API_KEY: key,
+      OSTIARY_MANAGEMENT_TOKEN: token,
+      OSTIARY_BASE_URL: service.baseUrl,
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+  });
+  const [code] = await once(child, "close");
+  return { code, stdout, stderr };
+}
+
+describe("the command line", () => {
+  it("chats, and lists models and keys", async () => {
+    expect(await run(["chat", "sandbox/echo", "one", "two"])).toMatchObject({ code: 0, stdout: "one two\n" });
+    expect((await run(["models"])).stdout).toContain("sandbox/echo");
+    const { stdout } = await run(["--json", "keys", "list"]);
+    expect(JSON.parse(stdout)[0]).toHaveProperty("keyId");
+    expect((await run(["usage", "--by", "model"])).stdout).toContain("total");
+  });
+
+  it("creates a key whose string is all that a script reads, and revokes it", async () => {
+    const created = await run(["keys", "create", "by command"]);
+    expect(created.stdout).toMatch(/^sk-\w{49}\n$/);
+    expect(created.stderr).not.toContain(created.stdout.trim());
+    const { stdout } = await run(["--json", "keys", "list"]);
+    const { id } = JSON.parse(stdout).find(({ name }: { name: string }) => name === "by command");
+    expect((await run(["keys", "rotate", id, "--name", "next"])).stdout).toMatch(/^sk-/);
+    expect((await run(["keys", "revoke", id])).stdout).toContain("is revoked");
+    const refused = await run(["chat", "sandbox/echo", "hi"], { OSTIARY_API_KEY: created.stdout.trim() });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("revoked_api_key");
+    expect(refused.stderr).not.toContain(created.stdout.trim());
+  });
+
+  it("exports to a file, goes on where one was cut, and verifies it", async () => {
+    const file = join(folder, "audit.ndjson");
+    expect((await run(["audit", "export", "-o", file])).code).toBe(0);
+    const whole = await readFile(file, "utf8");
+    // As a machine leaves it that went out while it was written.
+    await writeFile(file, whole.slice(0, Math.floor(whole.length / 2)));
+    expect((await run(["audit", "export", "-o", file, "--resume"])).code).toBe(0);
+    const resumed = (await readFile(file, "utf8")).trimEnd().split("\n");
+    expect(resumed.slice(0, whole.trimEnd().split("\n").length)).toEqual(whole.trimEnd().split("\n"));
+    expect((await run(["audit", "verify", file])).stdout).toContain("Nothing was changed.");
+    await writeFile(file, whole.replace(/"latency_ms":\d+/, '"latency_ms":987654'));
+    expect(await run(["audit", "verify", file])).toMatchObject({ code: 3 });
+    expect((await run(["audit", "verify"])).stdout).toContain("Nothing was changed.");
+    expect((await run(["audit", "export", "--format", "csv", "--status", "200"])).stdout).toMatch(/^id,/);
+  });
+
+  it("says what it has not understood, and what it lacks", async () => {
+    expect(await run(["nonsense"])).toMatchObject({ code: 2 });
+    expect(await run(["usage", "--days", "many"])).toMatchObject({ code: 2 });
+    const lacking = await run(["models"], { OSTIARY_API_KEY: "", OSTIARY_MANAGEMENT_TOKEN: "" });
+    expect(lacking.code).toBe(2);
+    expect(lacking.stderr).toContain("OSTIARY_API_KEY");
+    expect(await run(["models"], { OSTIARY_BASE_URL: "http://127.0.0.1:9" })).toMatchObject({ code: 1 });
+    expect(await run(["--help"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("an export", () => {
+  it("goes on by itself when its connection is cut again and again, without gap or repeat", async () => {
+    await using own = await startService();
+    const busy = await signUp(own.baseUrl);
+    const created = await busy.trpc.keys.create.mutate({ name: "busy" });
+    const asked = new Ostiary({ apiKey: created.key, baseURL: own.baseUrl });
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(Array.from({ length: 50 }, async () => (await asked.models.list()).data));
+    }
+    await using way = await openTcpProxy(Number(new URL(own.baseUrl).port));
+    const through = new Ostiary({ apiKey: created.key, baseURL: `http://127.0.0.1:${way.port}` });
+    const run = through.audit.export({ format: "csv" }, { headers: { "accept-encoding": "identity" } });
+    const ids: string[] = [];
+    for await (const line of run) {
+      ids.push(line.split(",", 1)[0] ?? "");
+      if (ids.length === 1 || ids.length === 400) {
+        way.cut();
+        way.heal();
+      }
+    }
+    expect(ids[0]).toBe("id");
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length - 1).toBeGreaterThanOrEqual(1_000);
+    expect(run.progress.lines).toBe(ids.length - 1);
+    const { data } = await asked.audit.list({ limit: 1_000 });
+    const exported = new Set(ids);
+    expect(data.filter(({ endpoint, id }) => endpoint === "GET /v1/models" && !exported.has(id))).toEqual([]);
+  });
+});
