@@ -1,0 +1,90 @@
+// Checks the SDK as it would be published: packed, linted by what publishers use, and type-checked by each TypeScript that
+// its users may have, in an empty strict project that looks into libraries.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const SDK = join(ROOT, "sdk");
+const TYPESCRIPTS = ["5.9.3", "6.0.3", "7.0.2"];
+const bin = (name) => join(ROOT, "node_modules/.bin", name);
+const run = (file, args, cwd = SDK) =>
+  execFileSync(file, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
+
+/** Every part of the package, and every error narrowed. */
+const USE = `
+import Ostiary, * as ostiary from "ostiary";
+import { OstiaryOperator } from "ostiary/operator";
+
+const client = new Ostiary({ apiKey: "sk-x", logLevel: "off" });
+export const operator = new OstiaryOperator({ managementToken: "mt-x" });
+
+export async function use(): Promise<void> {
+  const messages = [{ role: "user", content: "hi" }] as const;
+  const whole: ostiary.ChatCompletion = await client.chat.completions.create({ model: "m", messages });
+  for await (const chunk of await client.chat.completions.create({ model: "m", messages, stream: true })) {
+    const text: string | null | undefined = chunk.choices[0]?.delta.content;
+    console.log(text, whole.id);
+  }
+  const message = await client.chat.completions
+    .stream({ model: "m", messages })
+    .on("content", (delta: string) => console.log(delta))
+    .finalMessage();
+  const { data, requestId } = await client.embeddings.create({ model: "m", input: "x" }).withResponse();
+  const lines: AsyncIterable<string> = client.audit.export({ format: "csv" });
+  const created: ostiary.CreatedKey = await client.keys.create({ name: "n" });
+  const money: bigint = (await client.credits.balance()).balanceNanoUsd;
+  console.log(message.content, data.data.length, requestId, lines, created.createdAt.getTime(), money);
+}
+
+export function tell(error: unknown): string {
+  if (error instanceof ostiary.RateLimitError) return \`wait \${error.retryAfterMs ?? 0} of \${error.limit ?? 0}\`;
+  if (error instanceof ostiary.PermissionDeniedError && error.reason === "ip_blocked") return "from elsewhere";
+  if (error instanceof ostiary.AuthenticationError && error.code === "revoked_api_key") return "revoked";
+  if (error instanceof ostiary.StreamInterruptedError) return error.requestId ?? "";
+  if (error instanceof ostiary.APIError) return \`\${error.status} \${error.code ?? ""}\`;
+  return error instanceof ostiary.OstiaryError ? error.message : "";
+}
+`;
+
+const folder = mkdtempSync(join(tmpdir(), "ostiary-package-"));
+try {
+  run(process.execPath, [join(SDK, "build.mjs")]);
+  run("npm", ["pack", "--silent", "--pack-destination", folder]);
+  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
+
+  process.stdout.write("· publint\n");
+  run(bin("publint"), [".", "--strict"]);
+  process.stdout.write("· are the types wrong?\n");
+  // Entries beside the first are beyond what Node 10 knew.
+  run(bin("attw"), [tarball, "--profile", "node16", "--format", "ascii", "--no-color", "--no-emoji"]);
+  process.stdout.write("· JSR\n");
+  run(bin("deno"), ["publish", "--dry-run", "--allow-dirty", "--quiet"]);
+
+  for (const version of TYPESCRIPTS) {
+    process.stdout.write(`· TypeScript ${version}\n`);
+    const project = join(folder, `typescript-${version}`);
+    mkdirSync(project);
+    writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
+    const packages = [tarball, `typescript@${version}`];
+    run("npm", ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages], project);
+    writeFileSync(join(project, "use.ts"), USE);
+    const compilerOptions = {
+      module: "NodeNext",
+      target: "ES2022",
+      lib: ["ES2023", "DOM", "DOM.Iterable"],
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+    run(join(project, "node_modules/.bin/tsc"), ["-p", "."], project);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
