@@ -48,7 +48,7 @@ import { accountOfToken } from "./rpc/caller.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
 import { createAppRouter } from "./rpc/router.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
-import type { Listener, ListenerOptions, Served } from "./serve/listener.ts";
+import type { Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
@@ -58,7 +58,17 @@ import { openCatalog } from "./start/open-catalog.ts";
 import { measure, openMetrics } from "./start/open-metrics.ts";
 import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
-import { explainStartup, listenFailure } from "./start/startup-failure.ts";
+import {
+  after,
+  failureOf,
+  hostForUrl,
+  listen,
+  openTracing,
+  openTransport,
+  VERSION,
+} from "./start/runtime.ts";
+import { explainStartup } from "./start/startup-failure.ts";
+import { Teardown } from "./start/teardown.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
 import { PostgresAuditChain } from "./store/audit-chain-store.ts";
@@ -80,11 +90,9 @@ import { PostgresManagementTokens } from "./store/tokens-store.ts";
 import { PostgresUsage } from "./store/usage-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
-import { NO_TRACING, type Tracing } from "./tracing/tracing.ts";
 import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
 import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
-import type { Transport } from "./upstream/transport.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -96,24 +104,6 @@ const MOST_LAG_MS = 1_000;
 const BOOK_HOURS = 2;
 /** What is cut off at the end of the drain time still has to be told and recorded. */
 const LAST_WORDS_MS = 2_000;
-const VERSION = "0.1.0";
-const isDeno = "Deno" in globalThis;
-
-/** Things to undo, in reverse order of their making. */
-class Teardown {
-  readonly #steps: (() => Promise<void>)[] = [];
-
-  add(step: () => Promise<void>): void {
-    this.#steps.push(step);
-  }
-
-  async run(log: Logger): Promise<void> {
-    for (const step of this.#steps.splice(0).reverse()) {
-      // One part that can't be stopped must not keep the others from it.
-      await step().catch((error: unknown) => log.error({ err: error }, "a part did not stop cleanly"));
-    }
-  }
-}
 
 async function start(config: Config, log: Logger, teardown: Teardown, stop: () => void): Promise<void> {
   const now = () => new Date();
@@ -369,46 +359,6 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       demo,
     }),
   );
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-/** The packages are loaded only where there is somewhere to send traces to. */
-async function openTracing({ traces, serviceName }: Config, instanceId: string): Promise<Tracing> {
-  if (!traces) return NO_TRACING;
-  const { openTelemetry } = await import("./tracing/open-telemetry.ts");
-  return openTelemetry({ serviceName, serviceVersion: VERSION, instanceId });
-}
-
-async function openTransport(): Promise<Transport> {
-  if (isDeno) return new (await import("./upstream/http/fetch-transport.ts")).FetchTransport();
-  return new (await import("./upstream/http/undici-transport.ts")).UndiciTransport();
-}
-
-async function listen(served: Served, { host, port }: ListenerOptions): Promise<Listener> {
-  try {
-    if (isDeno) return await (await import("./serve/deno.ts")).serveOnDeno(served, { host, port });
-    return await (await import("./serve/node.ts")).serveOnNode(served, { host, port });
-  } catch (error) {
-    throw listenFailure(error, host, port);
-  }
-}
-
-async function failureOf(check: PromiseLike<unknown>, part: string): Promise<string | null> {
-  try {
-    await check;
-    return null;
-  } catch {
-    return `the ${part} does not answer`;
-  }
-}
-
-/** Listening on every address is reached by the loopback one; IPv6 addresses stand in brackets. */
-function hostForUrl(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 function readEnvironmentFile(): void {

@@ -55,43 +55,32 @@ const breaker = z
   })
   .default(DEFAULT_BREAKER);
 
+/** How long to wait for an upstream, how much to ask of it at once, and when to leave it alone. */
+const patience = { timeouts, maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY), breaker };
+const credential = {
+  credentialEnv: z.string().min(1).optional(),
+  credentialFile: z.string().min(1).optional(),
+};
+const packageName = z
+  .string()
+  .regex(/^(?:@[a-z0-9-]+\/)?[a-z0-9-]+$/, "must be the name of a package, such as @ai-sdk/mistral");
+
 const upstream = z.discriminatedUnion("dialect", [
-  z.strictObject({
-    dialect: z.literal("openai"),
-    baseUrl,
-    credentialEnv: z.string().min(1).optional(),
-    credentialFile: z.string().min(1).optional(),
-    timeouts,
-    maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
-    breaker,
-  }),
+  z.strictObject({ dialect: z.literal("openai"), baseUrl, ...credential, ...patience }),
   z.strictObject({
     dialect: z.enum(["anthropic", "google"]),
     baseUrl: baseUrl.optional(),
-    credentialEnv: z.string().min(1).optional(),
-    credentialFile: z.string().min(1).optional(),
-    timeouts,
-    maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
-    breaker,
+    ...credential,
+    ...patience,
   }),
   z.strictObject({
     dialect: z.literal("ai-sdk"),
-    package: z
-      .string()
-      .regex(/^(?:@[a-z0-9-]+\/)?[a-z0-9-]+$/, "must be the name of a package, such as @ai-sdk/mistral"),
+    package: packageName,
     baseUrl: baseUrl.optional(),
-    credentialEnv: z.string().min(1).optional(),
-    credentialFile: z.string().min(1).optional(),
-    timeouts,
-    maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
-    breaker,
+    ...credential,
+    ...patience,
   }),
-  z.strictObject({
-    dialect: z.literal("sandbox"),
-    timeouts,
-    maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
-    breaker,
-  }),
+  z.strictObject({ dialect: z.literal("sandbox"), ...patience }),
 ]);
 
 const modelName = z

@@ -1,0 +1,398 @@
+import type { Logger } from "pino";
+import { v7 as uuidv7 } from "uuid";
+import { type Access, type Caller, type Permission, RefusedCaller } from "../access/access.ts";
+import { readManagementToken } from "../access/bearer.ts";
+import type { Networks } from "../access/networks.ts";
+import type { AccountId } from "../accounts/account.ts";
+import type { Visit } from "../accounts/user.ts";
+import type { AdmittedRequest } from "../admission/admissions.ts";
+import { rateHeaders } from "../admission/rate-headers.ts";
+import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
+import type { BegunRequest, Recorder } from "../audit/recorder.ts";
+import type { Hold } from "../credits/allowance.ts";
+import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import type { ClaimId } from "../idempotency/idempotency.ts";
+import { clientAddress } from "./client-address.ts";
+import {
+  type Endpoint,
+  type EndpointRequest,
+  type EntryFacts,
+  JSON_HEADERS,
+  NO_FACTS,
+  type Reply,
+} from "./endpoint.ts";
+import type { BodySink, Exchange, ResponseHeaders } from "./exchange.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
+import type { Overload } from "./overload.ts";
+import { findEndpoint } from "./routing.ts";
+
+export interface PassageParts {
+  readonly endpoints: readonly Endpoint[];
+  readonly access: Access;
+  /** The account that a management token may act for. @throws {Failure} when there is none. */
+  readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
+  readonly recorder: Recorder;
+  readonly overload: Overload;
+  /** To be told of each request with a known key that has ended, and of what its client sent of its own trace. */
+  readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
+  readonly trustedProxies: Networks;
+  readonly log: Logger;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+}
+
+/** An endpoint for anyone knows no account. */
+async function nobodyConfirmed(): Promise<never> {
+  throw new Failure("internal_error", "There is no account to act for.");
+}
+
+/** What an entry holds where nobody was left to be answered: nginx's code for it. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** One request on its way through the plane. */
+export class Passage {
+  readonly #parts: PassageParts;
+  readonly #exchange: Exchange;
+  readonly #id = uuidv7() as EntryId;
+  readonly #startedMs: number;
+  #endpoint: Endpoint | null = null;
+  #caller: Caller | null = null;
+  #wouldRefuse: ErrorCode | null = null;
+  #admitted: AdmittedRequest | null = null;
+  #hold: Hold | null = null;
+  #begun: BegunRequest | null = null;
+  readonly #unwanted = new AbortController();
+  #isCutOff = false;
+  /** Of a request that is seen through even when its client leaves. */
+  #claim: ClaimId | null = null;
+  /** Resolves when it is over. */
+  readonly left: Promise<void>;
+  #leave: () => void = () => {};
+  #recorded = false;
+  #headSent = false;
+  /** Where events are being written to. */
+  #events: { readonly sink: BodySink; writtenMs: number; isWriting: boolean } | null = null;
+
+  constructor(parts: PassageParts, exchange: Exchange) {
+    this.#parts = parts;
+    this.#exchange = exchange;
+    this.left = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
+    this.#startedMs = parts.monotonicMs();
+    const clientLeft = () => {
+      if (this.#claim === null) this.#unwanted.abort();
+    };
+    exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
+  }
+
+  /** A proxy on the way may take silence for death. */
+  beat(): void {
+    const events = this.#events;
+    // Who is being waited for needs no sign.
+    if (events === null || events.isWriting || this.#parts.monotonicMs() - events.writtenMs < HEARTBEAT_MS)
+      return;
+    events.writtenMs = this.#parts.monotonicMs();
+    void events.sink.write(bytesOf(HEARTBEAT));
+  }
+
+  cutOff(): void {
+    this.#isCutOff = true;
+    this.#unwanted.abort();
+  }
+
+  async answer(): Promise<void> {
+    const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
+    this.#endpoint = endpoint;
+    this.#parts.overload.requireCapacity();
+    this.#parts.recorder.requireRoom();
+    const authorization = this.#exchange.header("authorization");
+    const token = endpoint.acceptsManagementTokens === true ? readManagementToken(authorization) : null;
+    const confirm = await this.#confirmation(endpoint, authorization, token);
+    let reply: Reply;
+    try {
+      reply = await endpoint.answer({
+        exchange: this.#exchange,
+        parameters,
+        confirm,
+        begin: (model, hold) => this.#begin(model, hold),
+        seeThrough: (claim) => {
+          this.#claim = claim;
+        },
+        written: async () => void (await this.#begun?.segment),
+        signal: this.#unwanted.signal,
+        elapsedMs: () => this.#elapsedMs(),
+      });
+    } catch (thrown) {
+      // A request that was wrong in itself is still refused first for a key that may not pass.
+      if (endpoint.isOpen !== true) await confirm();
+      throw thrown;
+    }
+    await this.#send(reply);
+  }
+
+  async #confirmation(
+    endpoint: Endpoint,
+    authorization: readonly string[],
+    token: string | null,
+  ): Promise<EndpointRequest["confirm"]> {
+    if (endpoint.isOpen === true) return nobodyConfirmed;
+    return token === null ? this.#keyConfirmation(authorization) : this.#tokenConfirmation(token);
+  }
+
+  /** Takes no place any more, however the request has ended. */
+  async leave(): Promise<void> {
+    // Nothing goes on for it after this, whoever was left waiting.
+    this.#unwanted.abort();
+    // What was not recorded is not charged.
+    this.#hold?.settle(0n);
+    await this.#admitted?.end(null);
+    this.#leave();
+  }
+
+  /** Finds the key's account now, and decides when asked. */
+  async #keyConfirmation(authorization: readonly string[]): Promise<EndpointRequest["confirm"]> {
+    const { access } = this.#parts;
+    const caller = await access.identify(authorization);
+    this.#caller = caller;
+    let confirmed: Promise<Permission> | null = null;
+    return async (tokens) => {
+      confirmed ??= access.confirm(caller, this.#address(), tokens ?? null);
+      const { snapshot, wouldRefuse, admitted } = await confirmed;
+      this.#wouldRefuse = wouldRefuse;
+      this.#admitted = admitted;
+      return snapshot.account.id;
+    };
+  }
+
+  #begin(model: string, hold: Hold): void {
+    this.#hold = hold;
+    const lost = this.#entryOf(LOST, { ...NO_FACTS, model });
+    if (lost !== null) this.#begun = this.#parts.recorder.begin(lost);
+  }
+
+  #tokenConfirmation(token: string): EndpointRequest["confirm"] {
+    let confirmed: Promise<AccountId> | null = null;
+    return () => {
+      confirmed ??= this.#parts.accountOfToken(token, {
+        sourceIp: this.#address(),
+        userAgent: this.#exchange.header("user-agent")[0] ?? null,
+      });
+      return confirmed;
+    };
+  }
+
+  #address(): string | null {
+    const forwardedFor = this.#exchange.header("x-forwarded-for");
+    return clientAddress(this.#exchange.peer, forwardedFor, this.#parts.trustedProxies);
+  }
+
+  /** Answers with an error; what was refused to somebody's key is recorded too. */
+  async fail(thrown: unknown): Promise<void> {
+    const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
+    this.#logFault(failure);
+    // Whatever still goes on for it is wanted by nobody.
+    this.#unwanted.abort();
+    if (this.#headSent) return;
+    try {
+      await this.#recordFailure(failure, "refused", NO_FACTS);
+      await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+    } catch (error) {
+      await this.#lastWords(toFailure(error));
+    }
+  }
+
+  async #send(reply: Reply): Promise<void> {
+    switch (reply.kind) {
+      case "whole":
+        await this.#record({ status: 200, errorCode: null, endReason: this.#endOfWhole() }, reply.facts);
+        return this.#respond(200, reply.headers, reply.body);
+      case "stream":
+        return this.#sendStream(reply);
+      case "failed": {
+        const { facts } = reply;
+        const failure = this.#isCutOff ? stopping() : reply.failure;
+        const endReason = this.#isCutOff ? "shutdown" : reply.endReason;
+        this.#logFault(failure);
+        await this.#recordFailure(failure, endReason, facts);
+        return this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+      }
+    }
+  }
+
+  async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
+    const { clientGone } = this.#exchange;
+    const chunks = await this.#begunStream(reply);
+    this.#headSent = true;
+    const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
+    const events = { sink, writtenMs: this.#parts.monotonicMs(), isWriting: false };
+    if (reply.atFailure === "event") this.#events = events;
+    let failure: Failure | null = null;
+    let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
+    try {
+      for await (const chunk of chunks) {
+        events.isWriting = true;
+        await sink.write(bytesOf(chunk));
+        events.isWriting = false;
+        events.writtenMs = this.#parts.monotonicMs();
+        if (clientGone.aborted && this.#claim === null) break;
+      }
+    } catch (thrown) {
+      failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
+      ending = { ...ending, errorCode: failure.code, endReason: this.#endReasonOf(failure) };
+    }
+    this.#events = null;
+    if (clientGone.aborted) ending = { status: 200, errorCode: null, endReason: "client_gone" };
+    try {
+      await this.#record(ending, await reply.facts());
+    } catch (thrown) {
+      // The client must not take for whole what could not be recorded.
+      failure ??= toFailure(thrown);
+    }
+    if (failure !== null) {
+      this.#logFault(failure);
+      // A stream that merely ended would be taken for success.
+      if (reply.atFailure === "abort") return sink.abort();
+    }
+    const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
+    if (last !== "") await sink.write(bytesOf(last));
+    await sink.end();
+  }
+
+  /**
+   * A stream of which it is written down that it has begun: what can't be must not be. Its first chunk was asked for by then,
+   * so that leaving it ends all that belongs to it.
+   */
+  async #begunStream(reply: Extract<Reply, { kind: "stream" }>): Promise<AsyncIterable<string | Uint8Array>> {
+    const iterator = reply.chunks[Symbol.asyncIterator]();
+    const first = iterator.next();
+    try {
+      await this.#begun?.segment;
+    } catch (thrown) {
+      await first.catch(() => {});
+      await iterator.return?.();
+      throw thrown;
+    }
+    return resumed(first, iterator);
+  }
+
+  #endOfWhole(): EndReason {
+    return this.#exchange.clientGone.aborted ? "client_gone" : "stop";
+  }
+
+  #endReasonOf(failure: Failure): EndReason {
+    if (this.#isCutOff) return "shutdown";
+    if (failure.status < 500) return "refused";
+    return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
+  }
+
+  async #recordFailure(failure: Failure, endReason: EndReason, facts: EntryFacts): Promise<void> {
+    const ending: Ending = this.#exchange.clientGone.aborted
+      ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
+      : { status: failure.status, errorCode: failure.code, endReason };
+    await this.#record(ending, facts);
+  }
+
+  async #record(ending: Ending, facts: EntryFacts): Promise<void> {
+    const { usage } = facts;
+    const isRefused = ending.endReason === "refused";
+    // Who has seen this answer end may have the next one.
+    const left = this.#admitted?.end(
+      usage === null ? (isRefused ? 0 : null) : usage.promptTokens + usage.completionTokens,
+    );
+    await Promise.all([left, this.#recordEntry(ending, facts)]);
+    this.#hold?.settle(facts.costNanoUsd);
+  }
+
+  async #recordEntry(ending: Ending, facts: EntryFacts): Promise<void> {
+    const entry = this.#entryOf(ending, facts);
+    if (entry === null || this.#recorded) return;
+    this.#recorded = true;
+    await this.#parts.recorder.record(entry, this.#begun);
+    this.#parts.traced(entry, this.#exchange.header("traceparent")[0] ?? null);
+  }
+
+  /** `null` when it is nobody's: the caller is not known. */
+  #entryOf(ending: Ending, facts: EntryFacts): AuditEntry | null {
+    if (this.#caller === null || this.#endpoint === null) return null;
+    const { key, account } = this.#caller.snapshot;
+    return {
+      id: this.#id,
+      accountId: account.id,
+      key: key.id,
+      keyId: key.keyId,
+      at: timeOfEntry(this.#id),
+      endpoint: this.#endpoint.name,
+      model: facts.model,
+      upstream: facts.upstream,
+      usageSource: facts.usageSource,
+      promptTokens: facts.usage?.promptTokens ?? null,
+      completionTokens: facts.usage?.completionTokens ?? null,
+      cachedTokens: facts.usage?.cachedTokens ?? null,
+      costNanoUsd: facts.costNanoUsd,
+      latencyMs: this.#elapsedMs(),
+      timeToFirstTokenMs: facts.timeToFirstTokenMs,
+      sourceIp: this.#address(),
+      wouldRefuse: this.#wouldRefuse,
+      ...ending,
+      ...(this.#claim === null ? {} : { claim: this.#claim }),
+    };
+  }
+
+  /** The entry could not be kept, so the answer can't be the one that was meant. */
+  async #lastWords(failure: Failure): Promise<void> {
+    this.#logFault(failure);
+    await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+  }
+
+  async #respond(status: number, headers: ResponseHeaders, body: string): Promise<void> {
+    this.#headSent = true;
+    await this.#exchange.respond(status, { ...JSON_HEADERS, ...headers, ...this.#identity() }, body);
+  }
+
+  #identity(): ResponseHeaders {
+    const rates = this.#admitted === null ? {} : rateHeaders(this.#admitted.rates);
+    return { "x-request-id": requestIdOf(this.#id), ...rates };
+  }
+
+  #elapsedMs(): number {
+    return Math.round(this.#parts.monotonicMs() - this.#startedMs);
+  }
+
+  #logFault(failure: Failure): void {
+    if (failure.status < 500 || this.#exchange.clientGone.aborted) return;
+    const level = failure.code === "internal_error" ? "error" : "warn";
+    this.#parts.log[level](
+      { requestId: requestIdOf(this.#id), code: failure.code, err: failure.cause },
+      "a request failed",
+    );
+  }
+}
+
+async function* resumed<Item>(
+  first: Promise<IteratorResult<Item>>,
+  rest: AsyncIterator<Item>,
+): AsyncGenerator<Item> {
+  try {
+    for (let item = await first; item.done !== true; item = await rest.next()) yield item.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+const encoder = new TextEncoder();
+
+function bytesOf(chunk: string | Uint8Array): Uint8Array {
+  return typeof chunk === "string" ? encoder.encode(chunk) : chunk;
+}
+
+type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
+
+/** How a request ends with the process that was answering it: what it came to is not known, so nothing is charged. */
+const LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
+
+function stopping(): Failure {
+  return new Failure("server_is_overloaded", "The service is stopping. Send the request again.", {
+    retryAfterMs: 1_000,
+  });
+}
