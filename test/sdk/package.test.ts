@@ -4,6 +4,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -26,10 +28,15 @@ describe("the package, built and installed elsewhere", () => {
   it("asks for no other package, and imports none", () => {
     expect(PACKAGE.dependencies ?? {}).toEqual({});
     expect(PACKAGE.peerDependencies ?? {}).toEqual({});
-    for (const name of ["index.js", "index.cjs"]) {
+    for (const name of ["index.js", "index.cjs", "operator.js", "operator.cjs"]) {
       const text = readFileSync(join(installed, "dist", name), "utf8");
       expect(text).not.toMatch(/\brequire\(|^import |\bfrom "|\bimport\(/m);
     }
+  });
+
+  it("is small: at most 15 KB, minified and gzipped", () => {
+    const { code } = transformSync(readFileSync(join(installed, "dist/index.js"), "utf8"), { minify: true });
+    expect(gzipSync(code, { level: 9 }).length).toBeLessThan(15 * 1024);
   });
 
   it("is imported as an ES module and required as CommonJS, with the same exports", async () => {

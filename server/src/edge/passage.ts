@@ -70,6 +70,8 @@ export class Passage {
   #leave: () => void = () => {};
   #recorded = false;
   #headSent = false;
+  /** From where it comes, once that was asked; `null` where that can't be told. */
+  #source: string | null | undefined;
   /** Where events are being written to. */
   #events: { readonly sink: BodySink; writtenMs: number; isWriting: boolean } | null = null;
 
@@ -183,6 +185,11 @@ export class Passage {
   }
 
   #address(): string | null {
+    if (this.#source === undefined) this.#source = this.#readAddress();
+    return this.#source;
+  }
+
+  #readAddress(): string | null {
     const forwardedFor = this.#exchange.header("x-forwarded-for");
     return clientAddress(this.#exchange.peer, forwardedFor, this.#parts.trustedProxies);
   }

@@ -1,35 +1,33 @@
-import { Agent, errors, request as undiciRequest } from "undici";
+import { Agent, errors } from "undici";
 import {
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
 } from "../transport.ts";
+import { UndiciExchange } from "./undici-exchange.ts";
 
 /** Upstreams over HTTP on Node: undici's dispatcher, a tenth of the cost of Node's global `fetch`. */
 export class UndiciTransport implements Transport {
   /** One agent for each connect timeout, which undici sets by agent. There are as many as the catalog names. */
   readonly #agents = new Map<number, Agent>();
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    try {
-      const response = await undiciRequest(request.url, {
-        dispatcher: this.#agentFor(request.timeouts.connectMs),
-        method: request.method,
-        headers: request.headers,
-        body: request.body,
-        signal: request.signal,
-        headersTimeout: request.timeouts.firstByteMs,
-        bodyTimeout: request.timeouts.idleMs,
-      });
-      return {
-        status: response.statusCode,
-        headers: firstOfEach(response.headers),
-        body: translated(response.body, request.signal),
-      };
-    } catch (error) {
-      throw toTransportError(error, request.signal);
-    }
+  async send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
+    const { origin, pathname, search } = new URL(url);
+    const exchange = new UndiciExchange(signal, (error) => toTransportError(error, signal));
+    this.#agentFor(timeouts.connectMs).dispatch(
+      {
+        origin,
+        path: pathname + search,
+        method,
+        headers,
+        body,
+        headersTimeout: timeouts.firstByteMs,
+        bodyTimeout: timeouts.idleMs,
+      },
+      exchange,
+    );
+    return exchange.head;
   }
 
   async close(): Promise<void> {
@@ -44,23 +42,6 @@ export class UndiciTransport implements Transport {
     }
     return agent;
   }
-}
-
-async function* translated(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    throw toTransportError(error, signal);
-  }
-}
-
-function firstOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => {
-      const first = Array.isArray(value) ? value[0] : value;
-      return first === undefined ? [] : [[name, first]];
-    }),
-  );
 }
 
 function toTransportError(error: unknown, signal: AbortSignal): TransportError {

@@ -1,0 +1,122 @@
+import type { Dispatcher } from "undici";
+
+/** What is read of an answer before anybody wants it. */
+const READ_AHEAD_BYTES = 64 * 1024;
+const LEFT = "the request was left";
+
+export interface ExchangeHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * One request at undici's dispatcher: its handler, and the answer's body. Several times as cheap as undici's `request`, whose
+ * body is a whole Node stream.
+ */
+export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+  /** Resolves when status and headers are in. */
+  readonly head: Promise<ExchangeHead>;
+  readonly #signal: AbortSignal;
+  readonly #toError: (error: unknown) => Error;
+  readonly #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #controller: Dispatcher.DispatchController | null = null;
+  #begin: (head: ExchangeHead) => void = () => {};
+  #fail: (error: Error) => void = () => {};
+  #wake: (() => void) | null = null;
+  #error: Error | null = null;
+  #isOver = false;
+
+  /** `toError`: what an error of undici's means. */
+  constructor(signal: AbortSignal, toError: (error: unknown) => Error) {
+    this.#signal = signal;
+    this.#toError = toError;
+    this.head = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.#fail = reject;
+    });
+    signal.addEventListener("abort", this.#abort);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It was left while it waited for a connection.
+    if (this.#signal.aborted || this.#isOver) controller.abort(new Error(LEFT));
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // What goes before an answer, such as 103, is none.
+    if (status >= 200) this.#begin({ status, headers: firstOfEach(headers), body: this });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > READ_AHEAD_BYTES) controller.pause();
+    this.#wake?.();
+  }
+
+  onResponseEnd(): void {
+    this.#end(null);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#end(this.#toError(error));
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    for (;;) {
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) {
+        this.#bytes -= chunk.length;
+        if (this.#bytes === 0 && this.#controller?.paused === true) this.#controller.resume();
+        return { done: false, value: chunk };
+      }
+      if (this.#error !== null) throw this.#error;
+      if (this.#isOver) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = null;
+    }
+  }
+
+  /** Leaving the body drops the connection, which would have to be read to its end otherwise. */
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#abort();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  readonly #abort = (): void => {
+    if (this.#isOver) return;
+    if (this.#controller === null) this.#end(this.#toError(new Error(LEFT)));
+    else this.#controller.abort(new Error(LEFT));
+  };
+
+  #end(error: Error | null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#error = error;
+    this.#signal.removeEventListener("abort", this.#abort);
+    if (error !== null) this.#fail(error);
+    this.#wake?.();
+  }
+}
+
+function firstOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const first: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const one = Array.isArray(value) ? value[0] : value;
+    if (one !== undefined) first[name] = one;
+  }
+  return first;
+}
