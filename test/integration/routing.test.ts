@@ -22,6 +22,11 @@ let operator: Visitor;
 let key: string;
 
 const NAMES = ["one", "two", "narrow", "spare"];
+/** As good as always in this order. */
+const bothRoutes = [
+  { upstream: "one", model: "inner", weight: 1_000_000 },
+  { upstream: "two", model: "inner", weight: 0.000_001 },
+];
 const routesTo = (...names: string[]) => names.map((upstream) => ({ upstream, model: "inner" }));
 
 beforeAll(async () => {
@@ -49,13 +54,9 @@ beforeAll(async () => {
       { id: "acme/one", routes: routesTo("one") },
       { id: "acme/two", routes: routesTo("two") },
       { id: "acme/slow", routes: routesTo("slow") },
-      {
-        id: "acme/both",
-        routes: [
-          { upstream: "one", model: "inner", weight: 1_000_000 },
-          { upstream: "two", model: "inner", weight: 0.000_001 },
-        ],
-      },
+      { id: "acme/both", routes: bothRoutes },
+      // One for each trouble: second attempts at one model are but a share of the first.
+      ...Object.keys(troubles).map((_, index) => ({ id: `acme/trouble-${index}`, routes: bothRoutes })),
       { id: "acme/narrow", routes: routesTo("narrow") },
       {
         id: "acme/narrow-or-spare",
@@ -130,6 +131,23 @@ const troubles: Record<string, Answer> = {
     void response.setHeader("content-type", "text/event-stream").end("data: {nonsense\n\n"),
   "ends a stream that never began": ({ response }) =>
     void response.setHeader("content-type", "text/event-stream").end(),
+  "answers far too much": ({ response }) => {
+    response.setHeader("content-type", "application/json");
+    const megabyte = Buffer.alloc(1024 * 1024, "x");
+    const write = (left: number) => {
+      if (left > 0 && !response.destroyed) response.write(megabyte, () => write(left - 1));
+      else response.end();
+    };
+    write(66);
+  },
+  "begins a stream with an event without end": ({ response }) => {
+    response.setHeader("content-type", "text/event-stream");
+    const megabyte = Buffer.alloc(1024 * 1024, "x");
+    const write = (left: number) => {
+      if (left > 0 && !response.destroyed) response.write(megabyte, () => write(left - 1));
+    };
+    response.write("data: ", () => write(20));
+  },
   "stalls before the first chunk": ({ response }) => {
     response.setHeader("content-type", "text/event-stream");
     response.flushHeaders();
@@ -137,7 +155,7 @@ const troubles: Record<string, Answer> = {
 };
 
 describe("a model with two routes", () => {
-  for (const [what, trouble] of Object.entries(troubles)) {
+  for (const [index, [what, trouble]] of Object.entries(troubles).entries()) {
     it(`is answered by the other when the first ${what}`, async () => {
       answers.one = trouble;
       const isStream = what.includes("stream") || what.includes("chunk");
@@ -147,7 +165,7 @@ describe("a model with two routes", () => {
             response.end(`${chunkOf({ content: "from two" })}${chunkOf({}, "stop")}data: [DONE]\n\n`);
           }
         : (request) => answerWhole(request, "from two");
-      const response = await chat("acme/both", { stream: isStream });
+      const response = await chat(`acme/trouble-${index}`, { stream: isStream });
       expect(response.status).toBe(200);
       expect(await response.text()).toContain("from two");
     });
@@ -179,6 +197,25 @@ describe("a model with two routes", () => {
     const share = ((servers.spare?.received.length ?? 0) - before) / 200;
     expect(share).toBeGreaterThan(0.1);
     expect(share).toBeLessThan(0.4);
+  });
+});
+
+describe("an upstream that dribbles", () => {
+  it("is read as any other, byte by byte", async () => {
+    const text = `${chunkOf({ role: "assistant", content: "grüße" })}: comment\r\n\r\n${chunkOf({ content: " 字" })}${chunkOf({}, "stop")}data: [DONE]\n\n`;
+    answers.one = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      const bytes = Buffer.from(text);
+      const write = (at: number) => {
+        if (at === bytes.length) response.end();
+        else response.write(bytes.subarray(at, at + 1), () => setImmediate(write, at + 1));
+      };
+      write(0);
+    };
+    const answer = await (await chat("acme/one", { stream: true })).text();
+    expect(answer).toContain("grüße");
+    expect(answer).toContain(" 字");
+    expect(answer.endsWith("data: [DONE]\n\n")).toBe(true);
   });
 });
 
