@@ -49,6 +49,9 @@ async function nobodyConfirmed(): Promise<never> {
 /** What an entry holds where nobody was left to be answered: nginx's code for it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
+/** Made once: an error for each request that has ended would cost more than the rest of its ending. */
+const UNWANTED = "nobody waits for the answer any more";
+
 /** One request on its way through the plane. */
 export class Passage {
   readonly #parts: PassageParts;
@@ -83,7 +86,7 @@ export class Passage {
     });
     this.#startedMs = parts.monotonicMs();
     const clientLeft = () => {
-      if (this.#claim === null) this.#unwanted.abort();
+      if (this.#claim === null) this.#unwanted.abort(UNWANTED);
     };
     exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
   }
@@ -100,7 +103,7 @@ export class Passage {
 
   cutOff(): void {
     this.#isCutOff = true;
-    this.#unwanted.abort();
+    this.#unwanted.abort(UNWANTED);
   }
 
   async answer(): Promise<void> {
@@ -145,7 +148,7 @@ export class Passage {
   /** Takes no place any more, however the request has ended. */
   async leave(): Promise<void> {
     // Nothing goes on for it after this, whoever was left waiting.
-    this.#unwanted.abort();
+    this.#unwanted.abort(UNWANTED);
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
     await this.#admitted?.end(null);
@@ -199,7 +202,7 @@ export class Passage {
     const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
     this.#logFault(failure);
     // Whatever still goes on for it is wanted by nobody.
-    this.#unwanted.abort();
+    this.#unwanted.abort(UNWANTED);
     if (this.#headSent) return;
     try {
       await this.#recordFailure(failure, "refused", NO_FACTS);
