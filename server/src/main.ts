@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import process from "node:process";
 import { destination, type Logger, pino } from "pino";
 import { Access } from "./access/access.ts";
@@ -16,12 +16,6 @@ import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
 import { RedisAdmissionStore } from "./admission/redis-store.ts";
 import { createApp } from "./app.ts";
-import { AuditChain } from "./audit/audit-chain.ts";
-import { AuditLog } from "./audit/audit-log.ts";
-import { AuditTail } from "./audit/audit-tail.ts";
-import { Journal } from "./audit/journal.ts";
-import { Recorder } from "./audit/recorder.ts";
-import { Usage } from "./audit/usage.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
 import { Credits, chargesOf } from "./credits/credits.ts";
@@ -54,28 +48,19 @@ import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
 import { joinNodes, nodeId } from "./start/node-membership.ts";
+import { openAudit } from "./start/open-audit.ts";
 import { openCatalog } from "./start/open-catalog.ts";
 import { measure, openMetrics } from "./start/open-metrics.ts";
 import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
-import {
-  after,
-  failureOf,
-  hostForUrl,
-  listen,
-  openTracing,
-  openTransport,
-  VERSION,
-} from "./start/runtime.ts";
+import { after, failureOf, hostForUrl, listen, openTracing, openTransport } from "./start/runtime.ts";
 import { explainStartup } from "./start/startup-failure.ts";
 import { Teardown } from "./start/teardown.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
-import { PostgresAuditChain } from "./store/audit-chain-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
-import { CSV_FIELDS, PostgresAuditReader } from "./store/audit-reader.ts";
+import { CSV_FIELDS } from "./store/audit-reader.ts";
 import { dropOldEntries } from "./store/audit-retention.ts";
-import { PostgresAudit } from "./store/audit-store.ts";
 import { PostgresBooks } from "./store/books-store.ts";
 import { PostgresCreditReserve } from "./store/credit-reserve.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
@@ -87,7 +72,6 @@ import { PostgresLedger } from "./store/ledger-store.ts";
 import { migrate } from "./store/migrate.ts";
 import { PostgresNodes } from "./store/nodes-store.ts";
 import { PostgresManagementTokens } from "./store/tokens-store.ts";
-import { PostgresUsage } from "./store/usage-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
 import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
@@ -111,6 +95,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const lock = await lockDataDir(config.dataDir);
   teardown.add(() => lock.release());
 
+  const manifest = await readFile(new URL("../package.json", import.meta.url), "utf8");
+  const { version }: { version: string } = JSON.parse(manifest);
   const transport = await openTransport();
   teardown.add(() => transport.close());
   const { catalog, watch } = await openCatalog(config, { environment: process.env, transport, now, log });
@@ -145,28 +131,16 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const credits = new Credits({ reserve: creditReserve, monotonicMs: () => performance.now() });
   const keysStore = new PostgresKeys(database);
   const accounts = new PostgresAccounts(database);
-  const auditStore = new PostgresAudit(database, id);
   const metrics = openMetrics(catalog);
-  const auditReader = new PostgresAuditReader(database);
-  const auditTail = new AuditTail(auditReader);
   const idempotencyStore = new PostgresIdempotency(database, id);
-  const { journal, leftover } = await Journal.open({
-    folder: `${config.dataDir}/journal`,
-    sync: config.auditDurability === "disk",
-  });
-  const recorder = new Recorder({
-    journal,
-    sink: auditStore,
-    durability: config.auditDurability,
+  const { recorder, auditLog, auditChain, auditTail, usage } = await openAudit(config, {
+    database,
+    nodeId: id,
     log,
     onRecorded: (entry) => metrics.ended(entry),
     onReplayed: (entries) => idempotencyStore.noteAnswered(answeredClaims(entries)),
-    onCommitted: (entries) => {
-      credits.charged(chargesOf(entries));
-      auditTail.recorded();
-    },
+    onCommitted: (entries) => credits.charged(chargesOf(entries)),
   });
-  await recorder.replay(leftover);
   // What this node had set aside before is spent by what was replayed, or not at all.
   await creditReserve.clear();
   teardown.add(() => creditReserve.clear());
@@ -199,7 +173,6 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const actions = new PostgresActions(database);
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   const callerParts = { access, ipRules, managementTokens, signIn };
-  const auditLog = new AuditLog(auditReader, recorder);
   const aiSdk = new AiSdkDialect({ transport, now });
   const gateway = new Gateway({
     catalog,
@@ -223,7 +196,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     maxBodyBytes: config.maxBodyBytes,
   };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
-  const tracing = await openTracing(config, id);
+  const tracing = await openTracing(config, { version, id });
   teardown.add(() => tracing.close());
   let publicUrl: string | null = config.publicUrl;
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
@@ -235,7 +208,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       new ModelEndpoint(catalog),
       new AuditEndpoint(auditLog),
       new OpenApiEndpoint(() =>
-        openApiDocument({ name: config.serviceName, version: VERSION, url: publicUrl ?? "/" }),
+        openApiDocument({ name: config.serviceName, version, url: publicUrl ?? "/" }),
       ),
       new AuditExportEndpoint(auditLog, CSV_FIELDS),
     ],
@@ -280,13 +253,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     keys,
     managementTokens,
     auditLog,
-    auditChain: new AuditChain(new PostgresAuditChain(database), recorder),
+    auditChain,
     auditTail,
     ledger: new PostgresLedger(database),
     books,
     gateway,
     charged: flushed,
-    usage: new Usage(new PostgresUsage(database), recorder),
+    usage,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
   });

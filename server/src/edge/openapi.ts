@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-words.ts";
 import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
 import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import { filterInput } from "../audit/filter.ts";
@@ -239,10 +240,8 @@ const AUDIT_ENTRY: Schema = {
     upstream: textOrNull,
     status: { type: "integer" },
     error_code: textOrNull,
-    end_reason: {
-      enum: ["stop", "client_gone", "upstream_error", "timeout", "shutdown", "refused", "node_lost"],
-    },
-    usage_source: { enum: ["upstream", "estimated", "none"] },
+    end_reason: { enum: END_REASONS },
+    usage_source: { enum: USAGE_SOURCES },
     prompt_tokens: countOrNull,
     completion_tokens: countOrNull,
     cached_tokens: countOrNull,

@@ -6,7 +6,6 @@ import { listenFailure } from "./startup-failure.ts";
 
 // What differs from runtime to runtime, or is loaded only where it is asked for.
 
-export const VERSION = "0.1.0";
 const isDeno = "Deno" in globalThis;
 
 export function after(ms: number): Promise<void> {
@@ -14,10 +13,13 @@ export function after(ms: number): Promise<void> {
 }
 
 /** The packages are loaded only where there is somewhere to send traces to. */
-export async function openTracing({ traces, serviceName }: Config, instanceId: string): Promise<Tracing> {
+export async function openTracing(
+  { traces, serviceName }: Config,
+  { version, id }: { readonly version: string; readonly id: string },
+): Promise<Tracing> {
   if (!traces) return NO_TRACING;
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
-  return openTelemetry({ serviceName, serviceVersion: VERSION, instanceId });
+  return openTelemetry({ serviceName, serviceVersion: version, instanceId: id });
 }
 
 export async function openTransport(): Promise<Transport> {

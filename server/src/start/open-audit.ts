@@ -1,0 +1,62 @@
+import type { Logger } from "pino";
+import { AuditChain } from "../audit/audit-chain.ts";
+import { AuditLog } from "../audit/audit-log.ts";
+import { AuditTail } from "../audit/audit-tail.ts";
+import { Journal } from "../audit/journal.ts";
+import { Recorder, type RecorderParts } from "../audit/recorder.ts";
+import { Usage } from "../audit/usage.ts";
+import type { Config } from "../config/config.ts";
+import { PostgresAuditChain } from "../store/audit-chain-store.ts";
+import { PostgresAuditReader } from "../store/audit-reader.ts";
+import { PostgresAudit } from "../store/audit-store.ts";
+import type { Database } from "../store/database.ts";
+import { PostgresUsage } from "../store/usage-store.ts";
+
+/** Where entries are written, and every way in which they are read. */
+export interface OpenAudit {
+  readonly recorder: Recorder;
+  readonly auditLog: AuditLog;
+  readonly auditChain: AuditChain;
+  readonly auditTail: AuditTail;
+  readonly usage: Usage;
+}
+
+export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onReplayed" | "onCommitted">> & {
+  readonly database: Database;
+  /** See {@link nodeId}. */
+  readonly nodeId: string;
+  readonly log: Logger;
+};
+
+/** The audit of this node. What its journal holds from before, it has written when this resolves. */
+export async function openAudit(
+  { dataDir, auditDurability }: Config,
+  { database, nodeId, log, onRecorded, onReplayed, onCommitted }: OpenAuditParts,
+): Promise<OpenAudit> {
+  const reader = new PostgresAuditReader(database);
+  const auditTail = new AuditTail(reader);
+  const { journal, leftover } = await Journal.open({
+    folder: `${dataDir}/journal`,
+    sync: auditDurability === "disk",
+  });
+  const recorder = new Recorder({
+    journal,
+    sink: new PostgresAudit(database, nodeId),
+    durability: auditDurability,
+    log,
+    onRecorded,
+    onReplayed,
+    onCommitted: (entries) => {
+      onCommitted(entries);
+      auditTail.recorded();
+    },
+  });
+  await recorder.replay(leftover);
+  return {
+    recorder,
+    auditLog: new AuditLog(reader, recorder),
+    auditChain: new AuditChain(new PostgresAuditChain(database), recorder),
+    auditTail,
+    usage: new Usage(new PostgresUsage(database), recorder),
+  };
+}
