@@ -2,6 +2,7 @@ export { AuditExport, type ExportOptions, type ExportProgress } from "./audit/ex
 export * from "./audit/verify-export.ts";
 export { type ClientOptions, Ostiary, Ostiary as default } from "./client.ts";
 export type * from "./contract/audit.ts";
+export type { EndReason, UsageSource } from "./contract/audit-words.ts";
 export type * from "./contract/chat.ts";
 export type * from "./contract/embeddings.ts";
 export type { ErrorCode } from "./contract/error-codes.ts";

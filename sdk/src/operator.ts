@@ -1,9 +1,9 @@
 import type { ClientOptions } from "./client.ts";
 import { OstiaryError } from "./core/errors.ts";
+import { given } from "./core/given.ts";
 import { Rpc } from "./core/rpc.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
-import { given } from "./resources/management.ts";
 
 /** An account as operators see it. */
 export interface OperatedAccount {

@@ -7,6 +7,7 @@ import {
   OstiaryError,
   RateLimitError,
 } from "../core/errors.ts";
+import { pause } from "../core/pause.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 
 /** How far an export has come. */
@@ -169,19 +170,4 @@ function mayGoOn(error: unknown, signal: AbortSignal | undefined): boolean {
   if (error instanceof APIError)
     return error instanceof InternalServerError || error instanceof RateLimitError;
   return error instanceof APIConnectionError;
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(new APIUserAbortError("The request was aborted."));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
-  });
 }

@@ -1,4 +1,5 @@
 import type { ExportedAuditEntry } from "../contract/audit.ts";
+import type { ChainPoint } from "../contract/management.ts";
 
 /** What is wrong with an export, and where. */
 export interface ExportProblem {
@@ -21,13 +22,6 @@ export interface ExportProblem {
   readonly batch: number | null;
   /** From 1 up; `null`: of no particular one. */
   readonly line: number | null;
-}
-
-/** A place in an account's chain of batches, such as `audit.verify` and this function tell. */
-export interface ChainPoint {
-  readonly batch: number;
-  /** SHA-256, in hexadecimal. */
-  readonly digest: string;
 }
 
 export interface ExportVerification {

@@ -5,6 +5,7 @@ import { Command, Option } from "commander";
 import { verifyAuditExport } from "../audit/verify-export.ts";
 import { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
+import type { ChainPoint } from "../contract/management.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { exportTo } from "./export-file.ts";
 import { table, usdOf } from "./output.ts";
@@ -257,11 +258,6 @@ interface ExportCommand {
   readonly status?: string;
   readonly errorCode?: string;
   readonly source?: string;
-}
-
-interface ChainPoint {
-  readonly batch: number;
-  readonly digest: string;
 }
 
 async function verifyService(client: Ostiary, expected: ChainPoint | undefined, signal: AbortSignal) {

@@ -1,3 +1,4 @@
+import type { EndReason, UsageSource } from "./audit-words.ts";
 import type { ErrorCode } from "./error-codes.ts";
 
 /** The record of one request made with a key of the account. */
@@ -17,15 +18,8 @@ export interface AuditEntry {
   /** HTTP status; 499 when the client had gone before there was an answer. */
   readonly status: number;
   readonly error_code: ErrorCode | null;
-  readonly end_reason:
-    | "stop"
-    | "client_gone"
-    | "upstream_error"
-    | "timeout"
-    | "shutdown"
-    | "refused"
-    | "node_lost";
-  readonly usage_source: "upstream" | "estimated" | "none";
+  readonly end_reason: EndReason;
+  readonly usage_source: UsageSource;
   readonly prompt_tokens: number | null;
   readonly completion_tokens: number | null;
   readonly cached_tokens: number | null;

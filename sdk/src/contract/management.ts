@@ -144,10 +144,18 @@ export interface UsageSummary {
   readonly total: UsageTotals;
 }
 
+/** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
+export interface ChainPoint {
+  /** From 1 up. */
+  readonly batch: number;
+  /** SHA-256, in hexadecimal. */
+  readonly digest: string;
+}
+
 /** What `audit.verify` has found in a stretch of the log. */
 export interface AuditVerification {
   /** How far the chain has come. Note it down, and pass it as `expected` later. */
-  readonly head: { readonly batch: number; readonly digest: string } | null;
+  readonly head: ChainPoint | null;
   /** Batches that were removed when they were as old as the plan keeps them. */
   readonly removedBatches: number;
   readonly batches: number;
@@ -164,5 +172,5 @@ export interface AuditVerification {
 
 export interface AuditVerifyParams {
   readonly after?: number | undefined;
-  readonly expected?: { readonly batch: number; readonly digest: string } | undefined;
+  readonly expected?: ChainPoint | undefined;
 }

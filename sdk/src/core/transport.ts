@@ -8,6 +8,7 @@ import {
   retryAfterMsOf,
 } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { pause } from "./pause.ts";
 
 /** What every request needs to know of the client. */
 export interface TransportSettings {
@@ -267,21 +268,6 @@ async function errorOf(answer: Answer): Promise<Error> {
     clearTimeout(timer);
   }
   return errorFor(status, body, headers);
-}
-
-function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(aborted());
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, waitMs);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
-  });
 }
 
 /**

@@ -1,10 +1,10 @@
 import { AuditExport, type ExportOptions } from "../audit/export.ts";
 import type { AuditEntry, AuditExportParams, AuditListParams, AuditListResponse } from "../contract/audit.ts";
 import type { AuditVerification, AuditVerifyParams } from "../contract/management.ts";
+import { given } from "../core/given.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
 import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
-import { given } from "./management.ts";
 
 /** The account's audit log. */
 export class Audit {

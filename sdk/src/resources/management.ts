@@ -10,6 +10,7 @@ import type {
   UsageSummary,
   UsageSummaryParams,
 } from "../contract/management.ts";
+import { given } from "../core/given.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
 import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions } from "../core/transport.ts";
@@ -112,11 +113,4 @@ export class Credits {
 /** A call that is repeated by the client must not make a second key. */
 function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
   return { idempotencyKey: crypto.randomUUID(), ...given(params) };
-}
-
-/** Without what was passed as `undefined`: the service takes no fields that it does not know. */
-export function given<Params extends object>(params: Params): Partial<Params> {
-  return Object.fromEntries(
-    Object.entries(params).filter(([, value]) => value !== undefined),
-  ) as Partial<Params>;
 }

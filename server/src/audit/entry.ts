@@ -1,19 +1,10 @@
+import type { EndReason, UsageSource } from "../../../sdk/src/contract/audit-words.ts";
 import type { AccountId } from "../accounts/account.ts";
 import type { ErrorCode } from "../errors/failure.ts";
 import type { ClaimId } from "../idempotency/idempotency.ts";
 import type { KeyUuid } from "../keys/key.ts";
 
-/** How a request ended. `node_lost`: with the process that was answering it, so it is not known what it came to. */
-export type EndReason =
-  | "stop"
-  | "client_gone"
-  | "upstream_error"
-  | "timeout"
-  | "shutdown"
-  | "refused"
-  | "node_lost";
-/** Where an entry's token counts come from. */
-export type UsageSource = "upstream" | "estimated" | "none";
+export type { EndReason, UsageSource };
 
 /** A UUIDv7: the request's, so that an entry and a request id name each other. */
 export type EntryId = string & { readonly __id: "entry" };

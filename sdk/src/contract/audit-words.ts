@@ -1,0 +1,15 @@
+/** How a request ended. `node_lost`: with the process that was answering it, so it is not known what it came to. */
+export const END_REASONS = [
+  "stop",
+  "client_gone",
+  "upstream_error",
+  "timeout",
+  "shutdown",
+  "refused",
+  "node_lost",
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
+/** Where an entry's token counts come from. */
+export const USAGE_SOURCES = ["upstream", "estimated", "none"] as const;
+export type UsageSource = (typeof USAGE_SOURCES)[number];

@@ -1,0 +1,17 @@
+import { APIUserAbortError } from "./errors.ts";
+
+/** Waits. @throws {APIUserAbortError} as soon as the caller wants no more. */
+export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(new APIUserAbortError("The request was aborted."));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, waitMs);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}
