@@ -1,4 +1,5 @@
 import { affordableTokens, paidTokens } from "../credits/price-request.ts";
+import { inTime } from "../errors/deadline.ts";
 import type { ChatAnswer, Usage } from "../gateway/dialect.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
@@ -14,7 +15,7 @@ import {
   NO_FACTS,
   type Reply,
 } from "./endpoint.ts";
-import { HEARTBEAT, inTime } from "./heartbeat.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import { LAST_EVENT } from "./idempotent-reply.ts";
 import { readJsonBody } from "./json-body.ts";
 import { chargeOf, type ModelCalls, type PaidCall, upstreamFailure } from "./model-calls.ts";
@@ -62,7 +63,7 @@ export class ChatEndpoint implements Endpoint {
     const answering = gateway.chat({ model, body, stream, includeUsage, mostTokens, signal });
     if (!stream) return this.#reply(request, body, call, await answering);
     // A proxy on the way may take silence for death. What comes after is told in the stream.
-    const answer = await inTime(answering);
+    const answer = await inTime(HEARTBEAT_MS, answering);
     return answer === null
       ? this.#lateReply(request, body, call, answering)
       : this.#reply(request, body, call, answer);

@@ -1,12 +1,12 @@
 import { Failure } from "../errors/failure.ts";
 import { JsonBody } from "../gateway/json-body.ts";
-import { scanObject } from "../gateway/json-text.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Deeper than any real request; shallow enough for every recursive reader of the value, ours and upstreams'. */
-const MAX_DEPTH = 128;
-/** More than any real request, a batch of embeddings as tokens included. */
-const MAX_VALUES = 4_000_000;
+/**
+ * Deeper than any real request, and shallow enough for every recursive reader of the value, ours and upstreams'. More values
+ * than any has, a batch of embeddings as tokens included.
+ */
+const LIMITS = { depth: 128, values: 4_000_000 };
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 export interface ReadBody {
@@ -47,16 +47,17 @@ function parseJsonBody(bytes: Uint8Array): JsonBody {
   } catch {
     throw notJson("not valid UTF-8");
   }
-  // Before it is parsed: what is too deep would overflow the stack of whoever walks it.
-  const { kind } = scanObject(text, { depth: MAX_DEPTH, values: MAX_VALUES });
-  if (kind === "too-deep") {
-    throw new Failure("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+  const body = JsonBody.read(text, LIMITS);
+  if (body instanceof JsonBody) return body;
+  if (body === "too-deep") {
+    throw new Failure("invalid_request", `The body is nested deeper than ${LIMITS.depth} levels.`);
   }
-  if (kind === "too-many") {
-    throw new Failure("invalid_request", `The body holds more than ${MAX_VALUES} values. Send less at once.`);
+  if (body === "too-many") {
+    throw new Failure(
+      "invalid_request",
+      `The body holds more than ${LIMITS.values} values. Send less at once.`,
+    );
   }
-  const body = JsonBody.parse(text);
-  if (body !== null) return body;
   try {
     JSON.parse(text);
   } catch {

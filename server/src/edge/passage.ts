@@ -21,10 +21,10 @@ import {
   NO_FACTS,
   type Reply,
 } from "./endpoint.ts";
-import type { BodySink, Exchange, ResponseHeaders } from "./exchange.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
+import type { Exchange, ResponseHeaders } from "./exchange.ts";
 import type { Overload } from "./overload.ts";
 import { findEndpoint } from "./routing.ts";
+import { begunWhen, Streaming } from "./streaming.ts";
 
 export interface PassageParts {
   readonly endpoints: readonly Endpoint[];
@@ -75,8 +75,7 @@ export class Passage {
   #headSent = false;
   /** From where it comes, once that was asked; `null` where that can't be told. */
   #source: string | null | undefined;
-  /** Where events are being written to. */
-  #events: { readonly sink: BodySink; writtenMs: number; isWriting: boolean } | null = null;
+  #streaming: Streaming | null = null;
 
   constructor(parts: PassageParts, exchange: Exchange) {
     this.#parts = parts;
@@ -91,14 +90,9 @@ export class Passage {
     exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
   }
 
-  /** A proxy on the way may take silence for death. */
+  /** Gives a sign of life on a stream that has been silent for long. */
   beat(): void {
-    const events = this.#events;
-    // Who is being waited for needs no sign.
-    if (events === null || events.isWriting || this.#parts.monotonicMs() - events.writtenMs < HEARTBEAT_MS)
-      return;
-    events.writtenMs = this.#parts.monotonicMs();
-    void events.sink.write(bytesOf(HEARTBEAT));
+    this.#streaming?.beat();
   }
 
   cutOff(): void {
@@ -232,26 +226,21 @@ export class Passage {
 
   async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
     const { clientGone } = this.#exchange;
-    const chunks = await this.#begunStream(reply);
+    // What can't be written down to have begun must not begin.
+    const chunks = await begunWhen(this.#begun?.segment, reply.chunks);
     this.#headSent = true;
     const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
-    const events = { sink, writtenMs: this.#parts.monotonicMs(), isWriting: false };
-    if (reply.atFailure === "event") this.#events = events;
+    const takesHeartbeats = reply.atFailure === "event";
+    const streaming = new Streaming(sink, { takesHeartbeats, monotonicMs: this.#parts.monotonicMs });
+    this.#streaming = streaming;
     let failure: Failure | null = null;
     let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
     try {
-      for await (const chunk of chunks) {
-        events.isWriting = true;
-        await sink.write(bytesOf(chunk));
-        events.isWriting = false;
-        events.writtenMs = this.#parts.monotonicMs();
-        if (clientGone.aborted && this.#claim === null) break;
-      }
+      await streaming.send(chunks, () => clientGone.aborted && this.#claim === null);
     } catch (thrown) {
       failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
       ending = { ...ending, errorCode: failure.code, endReason: this.#endReasonOf(failure) };
     }
-    this.#events = null;
     if (clientGone.aborted) ending = { status: 200, errorCode: null, endReason: "client_gone" };
     try {
       await this.#record(ending, await reply.facts());
@@ -262,28 +251,10 @@ export class Passage {
     if (failure !== null) {
       this.#logFault(failure);
       // A stream that merely ended would be taken for success.
-      if (reply.atFailure === "abort") return sink.abort();
+      if (reply.atFailure === "abort") return streaming.abort();
     }
     const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
-    if (last !== "") await sink.write(bytesOf(last));
-    await sink.end();
-  }
-
-  /**
-   * A stream of which it is written down that it has begun: what can't be must not be. Its first chunk was asked for by then,
-   * so that leaving it ends all that belongs to it.
-   */
-  async #begunStream(reply: Extract<Reply, { kind: "stream" }>): Promise<AsyncIterable<string | Uint8Array>> {
-    const iterator = reply.chunks[Symbol.asyncIterator]();
-    const first = iterator.next();
-    try {
-      await this.#begun?.segment;
-    } catch (thrown) {
-      await first.catch(() => {});
-      await iterator.return?.();
-      throw thrown;
-    }
-    return resumed(first, iterator);
+    await streaming.end(last);
   }
 
   #endOfWhole(): EndReason {
@@ -377,23 +348,6 @@ export class Passage {
       "a request failed",
     );
   }
-}
-
-async function* resumed<Item>(
-  first: Promise<IteratorResult<Item>>,
-  rest: AsyncIterator<Item>,
-): AsyncGenerator<Item> {
-  try {
-    for (let item = await first; item.done !== true; item = await rest.next()) yield item.value;
-  } finally {
-    await rest.return?.();
-  }
-}
-
-const encoder = new TextEncoder();
-
-function bytesOf(chunk: string | Uint8Array): Uint8Array {
-  return typeof chunk === "string" ? encoder.encode(chunk) : chunk;
 }
 
 type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;

@@ -1,11 +1,13 @@
 import type { Catalog, CatalogModel, DialectName, Route, Upstream } from "../catalog/catalog.ts";
 import { Failure } from "../errors/failure.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { type ChatAnswer, type Dialect, UpstreamRefused, type WholeAnswer } from "./dialect.ts";
+import { begunStream } from "./begun-stream.ts";
+import type { ChatAnswer, Dialect, WholeAnswer } from "./dialect.ts";
 import type { JsonBody } from "./json-body.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { inOrderOfTrial } from "./route-order.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
+import { type Verdict, verdictOf } from "./verdict.ts";
 
 /** A request for a model, in OpenAI's form. */
 export interface ModelRequest {
@@ -90,7 +92,7 @@ export class Gateway {
         });
       },
       begin: async (answer, ended) => {
-        if (answer.kind === "stream") return { ...answer, events: await begun(answer.events, ended) };
+        if (answer.kind === "stream") return { ...answer, events: await begunStream(answer.events, ended) };
         ended(null);
         return answer;
       },
@@ -134,12 +136,15 @@ export class Gateway {
       if (wasSent && !budget.retry()) break;
       const isLast = !routes.some((left) => this.#isPassable(left));
       try {
-        return await this.#attempt(upstream, route, state, { signal, ask, isLast });
+        const answer = await this.#attempt(upstream, route, state, { signal, ask, isLast });
+        if (answer !== null) return answer;
+        failed = new RoutesFailed(route.upstream, noPlace());
       } catch (reason) {
-        if (reason instanceof Failure && !(reason instanceof NoPlace)) throw reason;
-        wasSent ||= !(reason instanceof NoPlace);
+        // It can't be said in this upstream's dialect: nothing was sent.
+        if (reason instanceof Failure) throw reason;
+        wasSent = true;
         failed = new RoutesFailed(route.upstream, reason);
-        if (signal.aborted || !anotherMayAnswer(reason)) throw failed;
+        if (signal.aborted || !verdictOf(reason).anotherMayAnswer) throw failed;
         // A kept connection that the other side was just closing: nothing says that a new one would break.
         const isCut = reason instanceof TransportError && reason.fault === "cut";
         if (isLast && isCut && route.isAgain !== true) routes.push({ ...route, isAgain: true });
@@ -163,18 +168,19 @@ export class Gateway {
     return budget;
   }
 
+  /** @returns `null` when the upstream has no place for it: nothing was sent. */
   async #attempt<Answer>(
     upstream: Upstream,
     route: Route,
     state: UpstreamState,
     { signal, ask, isLast }: { signal: AbortSignal; ask: Ask<Answer>; isLast: boolean },
-  ): Promise<Routed<Answer>> {
+  ): Promise<Routed<Answer> | null> {
     const giveBack = await state.slots.take(isLast, signal);
-    if (giveBack === null) throw new NoPlace();
+    if (giveBack === null) return null;
     const attempt = state.breaker.enter();
     if (attempt === null) {
       giveBack();
-      throw new NoPlace();
+      return null;
     }
     let isEnded = false;
     const ended = (reason: unknown) => {
@@ -182,9 +188,7 @@ export class Gateway {
       isEnded = true;
       signal.removeEventListener("abort", left);
       giveBack();
-      const outcome = reason === null ? "success" : this.#judge(state, reason);
-      attempt.ended(outcome);
-      if (outcome === "success") state.succeeded();
+      attempt.ended(reason === null ? this.#succeeded(state) : this.#failed(state, reason));
     };
     // Also of an answer that nobody has ever read.
     const left = () => ended(new TransportError("aborted", "the request was left"));
@@ -200,21 +204,20 @@ export class Gateway {
     }
   }
 
-  /** What a failure says about an upstream. */
-  #judge(state: UpstreamState, reason: unknown): "success" | "failure" | "unknown" {
-    if (reason instanceof TransportError && reason.fault === "aborted") return "unknown";
-    if (reason instanceof UpstreamRefused) {
-      const { status } = reason;
-      if (status === 401 || status === 403) {
-        state.refusedCredential(this.#parts.now());
-        this.#parts.onCredentialRefused(state.name);
-      }
-      // It was the request's fault, or the upstream is well and has enough to do.
-      if (status === 400 || status === 413 || status === 422) return "success";
-      if (status === 404 || status === 429) return "unknown";
-    } else if (!(reason instanceof TransportError)) return "unknown";
-    state.failed(reason.message, this.#parts.now());
-    return "failure";
+  #succeeded(state: UpstreamState): "success" {
+    state.succeeded();
+    return "success";
+  }
+
+  #failed(state: UpstreamState, reason: unknown): Verdict["outcome"] {
+    const { outcome, isCredential } = verdictOf(reason);
+    if (isCredential) {
+      state.refusedCredential(this.#parts.now());
+      this.#parts.onCredentialRefused(state.name);
+    }
+    if (outcome === "success") state.succeeded();
+    if (outcome === "failure") state.failed(reason instanceof Error ? reason.message : "", this.#parts.now());
+    return outcome;
   }
 
   /** What was learnt of an upstream holds as long as the catalog means the same one by its name. */
@@ -230,65 +233,11 @@ export class Gateway {
   }
 }
 
-/** All of an upstream's places are taken. */
-class NoPlace extends Failure {
-  constructor() {
-    super("server_is_overloaded", "The model's server has enough to do. Try again shortly.", {
-      retryAfterMs: 1_000,
-    });
-  }
-}
-
-/** Resolves when the first item is in, so that a stream which fails at once can still go elsewhere. */
-async function begun<Item>(
-  items: AsyncIterable<Item>,
-  ended: (reason: unknown) => void,
-): Promise<AsyncIterable<Item>> {
-  const iterator = items[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  return new BegunStream(iterator, first, ended);
-}
-
-/** A stream of which the first item was read already. Tells once how it ended, also when nobody has ever read it. */
-class BegunStream<Item> implements AsyncIterableIterator<Item> {
-  readonly #iterator: AsyncIterator<Item>;
-  #first: IteratorResult<Item> | null;
-  readonly #ended: (reason: unknown) => void;
-
-  constructor(iterator: AsyncIterator<Item>, first: IteratorResult<Item>, ended: (reason: unknown) => void) {
-    this.#iterator = iterator;
-    this.#first = first;
-    this.#ended = ended;
-  }
-
-  async next(): Promise<IteratorResult<Item>> {
-    const first = this.#first;
-    this.#first = null;
-    try {
-      const result = first ?? (await this.#iterator.next());
-      if (result.done === true) this.#ended(null);
-      return result;
-    } catch (reason) {
-      this.#ended(reason);
-      throw reason;
-    }
-  }
-
-  async return(): Promise<IteratorResult<Item>> {
-    this.#ended(new TransportError("aborted", "the stream was left"));
-    await this.#iterator.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
-
-function anotherMayAnswer(reason: unknown): boolean {
-  if (reason instanceof TransportError) return reason.fault !== "aborted";
-  if (reason instanceof UpstreamRefused) return ![400, 413, 422].includes(reason.status);
-  return reason instanceof NoPlace;
+/** All of the places are taken that there were to ask. */
+function noPlace(): Failure {
+  return new Failure("server_is_overloaded", "The model's server has enough to do. Try again shortly.", {
+    retryAfterMs: 1_000,
+  });
 }
 
 function notNow(waitMs: number): Failure {

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
-import { type Member, scanObject } from "./json-text.ts";
+import { type Member, type ScanLimits, scanObject } from "./json-text.ts";
 
 /** What is to become of members of an object: another value, or none. */
 export type Changes = Readonly<Record<string, Json | undefined>>;
 
-const NO_LIMITS = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
+const NO_LIMITS: ScanLimits = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 
 /** A JSON object with the text that it came as: what is not changed goes on to the letter. */
 export class JsonBody {
@@ -22,16 +22,22 @@ export class JsonBody {
 
   /** @returns `null` when the text is no JSON object. */
   static parse(text: string): JsonBody | null {
-    let value: unknown;
+    const read = JsonBody.read(text, NO_LIMITS);
+    return read instanceof JsonBody ? read : null;
+  }
+
+  /** The same of a text from outside: looked at before it is parsed, as what is too deep overflows the stack of who walks it. */
+  static read(text: string, limits: ScanLimits): JsonBody | "too-deep" | "too-many" | null {
+    const scanned = scanObject(text, limits);
+    if (scanned.kind === "other") return null;
+    if (scanned.kind !== "object") return scanned.kind;
     try {
-      value = JSON.parse(text);
+      const value: unknown = JSON.parse(text);
+      return isJsonObject(value) ? new JsonBody(value, text, scanned.members, scanned.end) : null;
     } catch {
       // The caller says what that means.
       return null;
     }
-    const scanned = isJsonObject(value) ? scanObject(text, NO_LIMITS) : null;
-    if (!isJsonObject(value) || scanned?.kind !== "object") return null;
-    return new JsonBody(value, text, scanned.members, scanned.end);
   }
 
   /** A name that stands twice: which of the values counts, readers don't agree on. */

@@ -1,4 +1,5 @@
 import { type BodySink, type Exchange, READER_PATIENCE_MS, type ResponseHeaders } from "../edge/exchange.ts";
+import { inTime } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
@@ -77,7 +78,7 @@ export class FetchExchange implements Exchange {
     this.#resolve(new Response(passage.readable, { status, headers }));
     return {
       write: async (chunk) => {
-        if (!(await inTime(writer.ready))) await writer.abort(new Error("nobody reads")).catch(() => {});
+        if (!(await isReady(writer))) await writer.abort(new Error("nobody reads")).catch(() => {});
         // After the client has gone writes are dropped: `closed` above has told.
         await writer.write(chunk).catch(() => {});
       },
@@ -91,14 +92,11 @@ export class FetchExchange implements Exchange {
   }
 }
 
-/** Whether the client takes more, in time. */
-function inTime(ready: Promise<unknown>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, READER_PATIENCE_MS, false);
-    const done = () => {
-      clearTimeout(timer);
-      resolve(true);
-    };
-    ready.then(done, done);
-  });
+/** Whether the client takes more, in time. One that has gone takes all, and it is dropped. */
+async function isReady(writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
+  const ready = writer.ready.then(
+    () => true,
+    () => true,
+  );
+  return (await inTime(READER_PATIENCE_MS, ready)) !== null;
 }

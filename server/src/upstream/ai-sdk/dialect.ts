@@ -42,7 +42,9 @@ export class AiSdkDialect implements Dialect {
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
     const options = callOptionsOf(call.body.value, limitsOf(call.upstream), call.mostTokens);
-    return this.#calling(call, call.mostTokens, async (provider, errorOfCall) => {
+    // Only while a model thinks do packages ask for more than they were told.
+    const guarded = options.reasoning === undefined ? null : call.mostTokens;
+    return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const asked = { ...options, abortSignal: call.signal };
       if (call.stream) return this.#streamed(call, (await model.doStream(asked)).stream, errorOfCall);

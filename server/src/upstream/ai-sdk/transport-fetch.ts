@@ -11,7 +11,7 @@ const THINKING_SHARE = 0.8;
 export interface FetchOptions {
   readonly transport: Transport;
   readonly timeouts: TransportTimeouts;
-  /** How long an answer is paid for; `null`: it costs nothing. */
+  /** What must not be exceeded, where the package might; `null`: nothing is to be looked at. */
   readonly mostTokens: number | null;
 }
 
