@@ -19,6 +19,8 @@ export type Durability = "journal" | "disk" | "database";
 const MOST_WAITING = 200_000;
 const FULL_RETRY_MS = 5_000;
 const BATCH_ENTRIES = 2_000;
+/** Batches begin no oftener: what a small one costs the database and this process is nearly all in its beginning and its end. */
+const BATCH_EVERY_MS = 50;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 5_000;
 
@@ -77,6 +79,15 @@ export class Recorder {
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
   #stopped = false;
+  /** Entries since the start: those taken, those in the database, and up to which somebody waits for them. */
+  #recorded = 0;
+  #committed = 0;
+  #wanted = 0;
+  #batchBegunMs = Number.NEGATIVE_INFINITY;
+  /** Ends the pause between two batches. */
+  #endPause: () => void = () => {};
+  /** Who waits for the outcome of a batch. */
+  #waiting: (() => void)[] = [];
   /** Batches that the database did not take. */
   #failures = 0;
 
@@ -177,6 +188,7 @@ export class Recorder {
     const inDatabase = new Promise<void>((resolve) => {
       this.#pending.push({ entry, segments, committed: resolve, sinceMs: Date.now() });
     });
+    this.#recorded++;
     this.#drain();
     // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
     if (this.#durability === "database") await inDatabase;
@@ -202,12 +214,20 @@ export class Recorder {
 
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
   async flushed(): Promise<void> {
-    while (this.#pending.length > 0 && this.#retryTimer === null) await this.#drain();
+    const wanted = this.#recorded;
+    this.#wanted = wanted;
+    this.#endPause();
+    while (this.#committed < wanted && this.#retryTimer === null && !this.#stopped) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
   }
 
   /** Writes what is left, as far as the database lets it; the journal keeps the rest for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#endPause();
     this.#retryTimer?.cancel();
     this.#retryTimer = null;
     await this.#draining;
@@ -215,34 +235,62 @@ export class Recorder {
     await this.#journal.close();
   }
 
-  #drain(): Promise<void> {
-    this.#draining ??= this.#sendBatches().finally(() => {
-      this.#draining = null;
-    });
-    return this.#draining;
+  async #drain(): Promise<void> {
+    if (this.#pending.length > 0) this.#draining ??= this.#sendBatches();
+    await this.#draining;
   }
 
   async #sendBatches(): Promise<void> {
-    for (let failures = 0; this.#pending.length > 0; ) {
-      const batch = this.#pending.slice(0, BATCH_ENTRIES);
-      try {
-        await this.#sink.insertEntries(batch.map(({ entry }) => entry));
-      } catch (error) {
-        this.#log.error(
-          { err: error, waiting: this.#pending.length },
-          "the database did not take audit entries",
-        );
-        this.#failures++;
-        if (this.#stopped) return;
-        await this.#waitBeforeRetry(failures++);
-        continue;
+    try {
+      for (let failures = 0; this.#pending.length > 0; ) {
+        await this.#pause();
+        const batch = this.#pending.slice(0, BATCH_ENTRIES);
+        try {
+          await this.#sink.insertEntries(batch.map(({ entry }) => entry));
+        } catch (error) {
+          this.#log.error(
+            { err: error, waiting: this.#pending.length },
+            "the database did not take audit entries",
+          );
+          this.#failures++;
+          const retry = this.#stopped ? null : this.#waitBeforeRetry(failures++);
+          this.#tellWaiting();
+          if (retry === null) return;
+          await retry;
+          continue;
+        }
+        failures = 0;
+        this.#pending = this.#pending.slice(batch.length);
+        this.#committed += batch.length;
+        this.#onCommitted(batch.map(({ entry }) => entry));
+        for (const { committed } of batch) committed();
+        this.#tellWaiting();
+        await this.#release(batch);
       }
-      failures = 0;
-      this.#pending = this.#pending.slice(batch.length);
-      this.#onCommitted(batch.map(({ entry }) => entry));
-      for (const { committed } of batch) committed();
-      await this.#release(batch);
+    } finally {
+      // Here, where nothing can come between it and the last look at what is pending.
+      this.#draining = null;
     }
+  }
+
+  /** Lets entries come together, unless somebody waits for them. */
+  async #pause(): Promise<void> {
+    const left = this.#batchBegunMs + BATCH_EVERY_MS - performance.now();
+    const isWanted = this.#durability === "database" || this.#wanted > this.#committed;
+    if (left > 0 && !isWanted && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#endPause = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#batchBegunMs = performance.now();
+  }
+
+  #tellWaiting(): void {
+    for (const tell of this.#waiting.splice(0)) tell();
   }
 
   async #release(batch: readonly Pending[]): Promise<void> {
