@@ -16,6 +16,7 @@ import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
 import { RedisAdmissionStore } from "./admission/redis-store.ts";
 import { createApp } from "./app.ts";
+import { EntryIds } from "./audit/entry-ids.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
 import { Credits, chargesOf } from "./credits/credits.ts";
@@ -199,6 +200,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const tracing = await openTracing(config, { version, id });
   teardown.add(() => tracing.close());
   let publicUrl: string | null = config.publicUrl;
+  const ids = new EntryIds(Date.now);
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const requestPlane = new RequestPlane({
     endpoints: [
@@ -219,6 +221,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     recorder,
     trustedProxies,
     log,
+    newId: () => ids.next(),
     monotonicMs: () => performance.now(),
   });
   const books = new Books(new PostgresBooks(database), credits, now);

@@ -54,13 +54,17 @@ class NetworkSet implements Networks {
     ipv6: new Map(),
   };
 
+  #isEmpty = true;
+
   add({ base, prefixLength }: Block): void {
+    this.#isEmpty = false;
     const ofFamily = this.#prefixes[base.kind()];
     const prefixes = ofFamily.get(prefixLength) ?? new Set();
     ofFamily.set(prefixLength, prefixes.add(prefixOf(base, prefixLength)));
   }
 
   contains(address: string): boolean {
+    if (this.#isEmpty) return false;
     const candidate = parseAddress(address);
     if (candidate === null) return false;
     for (const [length, prefixes] of this.#prefixes[candidate.kind()]) {

@@ -57,10 +57,9 @@ export class Journal {
   }
 
   /** Resolves with the segment once the line would survive this process. */
-  append({ kind, entry }: JournalLine): Promise<Segment> {
+  append(line: JournalLine): Promise<Segment> {
     return new Promise((resolve, reject) => {
-      const mark = kind === "begun" ? BEGUN : "";
-      this.#waiting.push({ line: `${mark}${encodeEntry(entry)}\n`, resolve, reject });
+      this.#waiting.push({ line, resolve, reject });
       if (this.#waiting.length > 1) return;
       // All that comes in one turn of the event loop is one write.
       this.#writing = this.#writing.then(endOfTurn).then(() => this.#writeWaiting());
@@ -111,7 +110,7 @@ export class Journal {
         this.#file = await open(this.#path(this.#segment), "a", 0o600);
         this.#openedMs = performance.now();
       }
-      const bytes = Buffer.from(batch.map((append) => append.line).join(""));
+      const bytes = Buffer.from(batch.map(({ line }) => encodeLine(line)).join(""));
       await this.#file.writeFile(bytes);
       if (this.#sync) await this.#file.datasync();
       this.#bytes += bytes.length;
@@ -155,8 +154,12 @@ function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+function encodeLine({ kind, entry }: JournalLine): string {
+  return `${kind === "begun" ? BEGUN : ""}${encodeEntry(entry)}\n`;
+}
+
 interface Append {
-  readonly line: string;
+  readonly line: JournalLine;
   readonly resolve: (segment: Segment) => void;
   readonly reject: (error: unknown) => void;
 }

@@ -81,6 +81,8 @@ const ROUTING_FIELDS = new Set([
   "upstream",
 ]);
 
+/** In lower case, however a server folds it. */
+const PLAIN_NAME = /^[a-z0-9_]*$/;
 const RELIED_ON = new Set([...Object.keys(chatBody.shape), "input", "dimensions", "encoding_format"]);
 
 /** @throws {Failure} `invalid_request` naming the field. */
@@ -108,6 +110,7 @@ export function requirePlainFields(body: JsonBody): void {
     });
   }
   for (const name of Object.keys(body.value)) {
+    if (PLAIN_NAME.test(name) && !ROUTING_FIELDS.has(name)) continue;
     const folded = name.normalize("NFKC").toLowerCase();
     // Servers that read names without regard to case would take it for the one that is checked and charged by.
     if (folded !== name && (RELIED_ON.has(folded) || ROUTING_FIELDS.has(folded))) {

@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { type Networks, parseAddress } from "../access/networks.ts";
 
 /**
@@ -31,5 +32,7 @@ function withoutPort(hop: string): string {
 
 /** A zone names an interface of this host, not the peer: `fe80::1%eth0`. */
 function canonical(address: string): string | null {
+  // Nearly all of them, and already in their one form.
+  if (isIPv4(address)) return address;
   return parseAddress(address.split("%", 1)[0] ?? address)?.toString() ?? null;
 }

@@ -11,8 +11,10 @@ export interface Exchange {
   header(name: string): readonly string[];
   /** Address of the socket's other end. */
   readonly peer: string;
-  /** Aborted when the client is gone before the answer was complete. */
-  readonly clientGone: AbortSignal;
+  /** Whether the client is gone before the answer was complete. */
+  readonly isClientGone: boolean;
+  /** Calls the listener, the only one there is, when that happens. Not an AbortSignal: one for each request is dear. */
+  onClientGone(listener: () => void): void;
   /**
    * The whole body.
    *
@@ -32,7 +34,7 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
 /** Where a streamed body goes. After the client has gone, writes are dropped silently. */
 export interface BodySink {
   /** Resolves when the client may be sent more: awaiting it is the back-pressure. */
-  write(chunk: Uint8Array): Promise<void>;
+  write(chunk: string | Uint8Array): Promise<void>;
   end(): Promise<void>;
   /** Breaks the answer off, so that its client can't take it for whole. */
   abort(): void;

@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import { v7 as uuidv7 } from "uuid";
 import { type Access, type Caller, type Permission, RefusedCaller } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
 import type { Networks } from "../access/networks.ts";
@@ -37,6 +36,7 @@ export interface PassageParts {
   readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
   readonly trustedProxies: Networks;
   readonly log: Logger;
+  readonly newId: () => EntryId;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
 }
@@ -56,7 +56,7 @@ const UNWANTED = "nobody waits for the answer any more";
 export class Passage {
   readonly #parts: PassageParts;
   readonly #exchange: Exchange;
-  readonly #id = uuidv7() as EntryId;
+  readonly #id: EntryId;
   readonly #startedMs: number;
   #endpoint: Endpoint | null = null;
   #caller: Caller | null = null;
@@ -83,11 +83,11 @@ export class Passage {
     this.left = new Promise((resolve) => {
       this.#leave = resolve;
     });
+    this.#id = parts.newId();
     this.#startedMs = parts.monotonicMs();
-    const clientLeft = () => {
+    exchange.onClientGone(() => {
       if (this.#claim === null) this.#unwanted.abort(UNWANTED);
-    };
-    exchange.clientGone.addEventListener("abort", clientLeft, { once: true });
+    });
   }
 
   /** Gives a sign of life on a stream that has been silent for long. */
@@ -225,23 +225,23 @@ export class Passage {
   }
 
   async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
-    const { clientGone } = this.#exchange;
+    const exchange = this.#exchange;
     // What can't be written down to have begun must not begin.
     const chunks = await begunWhen(this.#begun?.segment, reply.chunks);
     this.#headSent = true;
-    const sink = this.#exchange.stream(200, { ...reply.headers, ...this.#identity() });
+    const sink = exchange.stream(200, { ...reply.headers, ...this.#identity() });
     const takesHeartbeats = reply.atFailure === "event";
     const streaming = new Streaming(sink, { takesHeartbeats, monotonicMs: this.#parts.monotonicMs });
     this.#streaming = streaming;
     let failure: Failure | null = null;
     let ending: Ending = { status: 200, errorCode: null, endReason: "stop" };
     try {
-      await streaming.send(chunks, () => clientGone.aborted && this.#claim === null);
+      await streaming.send(chunks, () => exchange.isClientGone && this.#claim === null);
     } catch (thrown) {
       failure = this.#isCutOff ? stopping() : reply.failureOf(thrown);
       ending = { ...ending, errorCode: failure.code, endReason: this.#endReasonOf(failure) };
     }
-    if (clientGone.aborted) ending = { status: 200, errorCode: null, endReason: "client_gone" };
+    if (exchange.isClientGone) ending = { status: 200, errorCode: null, endReason: "client_gone" };
     try {
       await this.#record(ending, await reply.facts());
     } catch (thrown) {
@@ -258,7 +258,7 @@ export class Passage {
   }
 
   #endOfWhole(): EndReason {
-    return this.#exchange.clientGone.aborted ? "client_gone" : "stop";
+    return this.#exchange.isClientGone ? "client_gone" : "stop";
   }
 
   #endReasonOf(failure: Failure): EndReason {
@@ -268,7 +268,7 @@ export class Passage {
   }
 
   async #recordFailure(failure: Failure, endReason: EndReason, facts: EntryFacts): Promise<void> {
-    const ending: Ending = this.#exchange.clientGone.aborted
+    const ending: Ending = this.#exchange.isClientGone
       ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
       : { status: failure.status, errorCode: failure.code, endReason };
     await this.#record(ending, facts);
@@ -341,7 +341,7 @@ export class Passage {
   }
 
   #logFault(failure: Failure): void {
-    if (failure.status < 500 || this.#exchange.clientGone.aborted) return;
+    if (failure.status < 500 || this.#exchange.isClientGone) return;
     const level = failure.code === "internal_error" ? "error" : "warn";
     this.#parts.log[level](
       { requestId: requestIdOf(this.#id), code: failure.code, err: failure.cause },

@@ -8,11 +8,11 @@ export class FetchExchange implements Exchange {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly peer: string;
-  readonly clientGone: AbortSignal;
+  isClientGone = false;
+  #clientGone: () => void = () => {};
   /** Resolves when the answer's head is known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
-  readonly #gone = new AbortController();
   readonly #resolve: (response: Response) => void;
 
   constructor(request: Request, peer: string) {
@@ -22,14 +22,17 @@ export class FetchExchange implements Exchange {
     this.query = url.searchParams;
     this.peer = peer;
     this.#request = request;
-    this.clientGone = this.#gone.signal;
     let resolve: (response: Response) => void = () => {};
     this.response = new Promise((settle) => {
       resolve = settle;
     });
     this.#resolve = resolve;
     // Deno aborts the request's signal after successful answers too. By then nobody listens to ours any more.
-    request.signal.addEventListener("abort", () => this.#gone.abort(), { once: true });
+    request.signal.addEventListener("abort", () => this.#gone(), { once: true });
+  }
+
+  onClientGone(listener: () => void): void {
+    this.#clientGone = listener;
   }
 
   header(name: string): readonly string[] {
@@ -74,13 +77,13 @@ export class FetchExchange implements Exchange {
     const passage = new TransformStream<Uint8Array, Uint8Array>();
     const writer = passage.writable.getWriter();
     // The reading side's cancellation is how a client's leaving shows on a stream.
-    writer.closed.catch(() => this.#gone.abort());
+    writer.closed.catch(() => this.#gone());
     this.#resolve(new Response(passage.readable, { status, headers }));
     return {
       write: async (chunk) => {
         if (!(await isReady(writer))) await writer.abort(new Error("nobody reads")).catch(() => {});
         // After the client has gone writes are dropped: `closed` above has told.
-        await writer.write(chunk).catch(() => {});
+        await writer.write(typeof chunk === "string" ? encoder.encode(chunk) : chunk).catch(() => {});
       },
       end: async () => {
         await writer.close().catch(() => {});
@@ -90,7 +93,15 @@ export class FetchExchange implements Exchange {
       },
     };
   }
+
+  #gone(): void {
+    if (this.isClientGone) return;
+    this.isClientGone = true;
+    this.#clientGone();
+  }
 }
+
+const encoder = new TextEncoder();
 
 /** Whether the client takes more, in time. One that has gone takes all, and it is dropped. */
 async function isReady(writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {

@@ -10,9 +10,10 @@ const DRAIN_BYTES = 64 * 1024 * 1024;
 export class NodeExchange implements Exchange {
   readonly method: string;
   readonly path: string;
-  readonly query: URLSearchParams;
   readonly peer: string;
-  readonly clientGone: AbortSignal;
+  isClientGone = false;
+  #clientGone: () => void = () => {};
+  readonly #question: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
 
@@ -21,53 +22,95 @@ export class NodeExchange implements Exchange {
     const question = target.indexOf("?");
     this.method = request.method ?? "GET";
     this.path = question === -1 ? target : target.slice(0, question);
-    this.query = new URLSearchParams(question === -1 ? "" : target.slice(question + 1));
+    this.#question = question === -1 ? "" : target.slice(question + 1);
     this.peer = request.socket.remoteAddress ?? "";
     this.#request = request;
     this.#response = response;
-    const gone = new AbortController();
-    this.clientGone = gone.signal;
     response.once("close", () => {
-      if (!response.writableFinished) gone.abort();
+      if (response.writableFinished) return;
+      this.isClientGone = true;
+      this.#clientGone();
     });
   }
 
+  onClientGone(listener: () => void): void {
+    this.#clientGone = listener;
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.#question);
+  }
+
   header(name: string): readonly string[] {
-    // Not `headers`: of several Authorization headers it keeps the first and hides the rest.
-    return this.#request.headersDistinct[name] ?? [];
+    // Not `headers`: of several Authorization headers it keeps the first and hides the rest. Nor `headersDistinct`, which makes
+    // arrays of all of them.
+    const { rawHeaders } = this.#request;
+    const values: string[] = [];
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const candidate = rawHeaders[index] ?? "";
+      if (candidate.length !== name.length || candidate.toLowerCase() !== name) continue;
+      values.push(rawHeaders[index + 1] ?? "");
+    }
+    return values;
   }
 
   async readBody(maxBytes: number): Promise<Uint8Array> {
-    const declared = Number(this.#request.headers["content-length"] ?? 0);
+    const declared = Number(this.header("content-length")[0] ?? 0);
     if (declared > maxBytes) throw await this.#tooLarge(maxBytes, declared <= DRAIN_BYTES);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of this.#request) {
+    const { chunks, bytes } = await this.#received(maxBytes);
+    if (bytes > DRAIN_BYTES) throw await this.#tooLarge(maxBytes, false);
+    if (bytes > maxBytes) throw await this.#tooLarge(maxBytes, true);
+    const [first] = chunks;
+    return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
+  }
+
+  /** What has come of the body when it has ended, or when it is too much to be read. Of a body too large the length only. */
+  #received(maxBytes: number): Promise<{ readonly chunks: readonly Buffer[]; readonly bytes: number }> {
+    const request = this.#request;
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      // By events: to iterate over a request costs several times as much as the rest of this.
+      const data = (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= maxBytes) chunks.push(chunk);
-        else if (bytes > DRAIN_BYTES) throw await this.#tooLarge(maxBytes, false);
-      }
-    } catch (error) {
-      if (error instanceof Failure) throw error;
-      throw new Failure("request_timeout", "The request's body did not arrive whole. Send it again.", {
-        cause: error,
-      });
-    }
-    if (bytes > maxBytes) throw await this.#tooLarge(maxBytes, true);
-    return Buffer.concat(chunks);
+        else if (bytes > DRAIN_BYTES) done();
+      };
+      const done = () => {
+        leave();
+        resolve({ chunks, bytes });
+      };
+      const broken = (cause?: unknown) => {
+        leave();
+        const message = "The request's body did not arrive whole. Send it again.";
+        reject(new Failure("request_timeout", message, { cause }));
+      };
+      // A stream may be open for long after its request was read.
+      const leave = () => {
+        request.off("data", data).off("end", done).off("close", broken).off("error", broken);
+        request.on("error", ignored).resume();
+      };
+      request.on("data", data).once("end", done).once("close", broken).once("error", broken);
+      // What happened before somebody listened is not told again.
+      if (request.destroyed) broken();
+    });
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    this.#response.writeHead(status, { ...headers, "content-length": bytes.length });
-    this.#response.end(this.method === "HEAD" ? undefined : bytes);
+    const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    this.#response.writeHead(status, { ...headers, "content-length": bytes });
+    // Text goes out with the head, in one piece.
+    this.#response.end(this.method === "HEAD" ? undefined : body);
   }
 
   stream(status: number, headers: ResponseHeaders): BodySink {
     const response = this.#response;
+    const { socket } = response;
+    socket?.cork();
     response.writeHead(status, headers);
     response.flushHeaders();
+    // By then what comes at once is there, and goes out in the same piece.
+    process.nextTick(() => socket?.uncork());
     return {
       write: async (chunk) => {
         if (response.destroyed || response.write(chunk)) return;
@@ -95,6 +138,9 @@ export class NodeExchange implements Exchange {
     });
   }
 }
+
+/** A request that breaks after it was read: its answer's end tells. */
+function ignored(): void {}
 
 /** Whether more may be written, in time. `close` comes instead of `drain` when the client has gone. */
 function drained(response: ServerResponse): Promise<boolean> {
