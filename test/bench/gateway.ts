@@ -1,5 +1,7 @@
 // What the gateway adds to a request: its CPU time with authentication, admission, credit, recording and metrics on; how much
-// later the first byte comes; and what an open stream that nothing happens on takes of memory. The model server is a process of its own.
+// later the first byte comes; and what an open stream that nothing happens on takes of memory. The model server is a process of
+// its own. Beside it, for comparison, the least that a proxy on node:http and undici can do: machines differ, and from minute to
+// minute, by more than is measured here, so the three are asked in turns.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -15,9 +17,9 @@ import { median, report, summary } from "./measure.ts";
 const REQUESTS = Number(process.env.REQUESTS ?? 20_000);
 const CONNECTIONS = 64;
 const RATE = 200;
-const RATE_SECONDS = 5;
+const TURNS = 8;
 const STREAMS = Number(process.env.STREAMS ?? 2_000);
-const ROUNDS = 3;
+const ROUNDS = 5;
 
 const CONTENT = "x".repeat(400);
 const chunk = (delta: object, finish: string | null = null) =>
@@ -49,11 +51,32 @@ async function serveModels(): Promise<void> {
   process.send?.((server.address() as AddressInfo).port);
 }
 
-if (process.argv[2] === "models") {
-  await serveModels();
-} else {
-  await measure();
+/** Passes requests on, and answers back, and does nothing else. */
+async function serveBareProxy(origin: string): Promise<void> {
+  const agent = new Agent({ connections: null, pipelining: 1 });
+  const server = createServer({ noDelay: true }, async (incoming, response) => {
+    let text = "";
+    for await (const part of incoming.setEncoding("utf8")) text += part;
+    const options = { origin, path: incoming.url ?? "/", method: "POST" as const, body: text };
+    agent.dispatch(
+      { ...options, headers: { "content-type": "application/json" } },
+      {
+        onRequestStart: () => {},
+        onResponseStart: (_, status, headers) => void response.writeHead(status, headers),
+        onResponseData: (_, chunk) => void response.write(chunk),
+        onResponseEnd: () => void response.end(),
+        onResponseError: (_, error) => void response.destroy(error),
+      },
+    );
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  process.send?.((server.address() as AddressInfo).port);
 }
+
+const [, , role, argument] = process.argv;
+if (role === "models") await serveModels();
+else if (role === "bare-proxy") await serveBareProxy(argument ?? "");
+else await measure();
 
 /** Of a process, in microseconds. */
 function cpuOf(pid: number): number {
@@ -65,15 +88,43 @@ function residentOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
 }
 
+/** Somebody to ask: an OpenAI-compatible address, and the process behind it. */
+interface Asked {
+  readonly baseUrl: string;
+  readonly pid: number;
+  readonly key: string;
+  /** What the model is called there. */
+  readonly model: (name: string) => string;
+}
+
+async function startHere(role: string, ...more: string[]): Promise<Asked & Disposable> {
+  const child = fork(fileURLToPath(import.meta.url), [role, ...more], { execArgv: ["--import", "tsx"] });
+  const [port] = await once(child, "message");
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const stop = () => void child.kill();
+  return { baseUrl, pid: child.pid ?? 0, key: "", model: (name) => name, [Symbol.dispose]: stop };
+}
+
+async function startGateway(catalogFile: string): Promise<Asked & AsyncDisposable> {
+  const service = await startService({ env: { OSTIARY_CATALOG: catalogFile, OSTIARY_LOG: "error" } });
+  const { key } = await signUpWithKey(service.baseUrl);
+  return {
+    baseUrl: `${service.baseUrl}/v1`,
+    pid: service.pid,
+    key,
+    model: (name) => `acme/${name}`,
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+}
+
 async function measure(): Promise<void> {
-  const models = fork(fileURLToPath(import.meta.url), ["models"], { execArgv: ["--import", "tsx"] });
-  const [port] = await once(models, "message");
-  const upstreamUrl = `http://127.0.0.1:${port}/v1`;
+  using models = await startHere("models");
+  using bareProxy = await startHere("bare-proxy", new URL(models.baseUrl).origin);
   await using catalog = await writeCatalog({
     upstreams: {
       main: {
         dialect: "openai",
-        baseUrl: upstreamUrl,
+        baseUrl: models.baseUrl,
         maxConcurrency: 10_000,
         timeouts: { idleMs: 600_000 },
       },
@@ -86,44 +137,69 @@ async function measure(): Promise<void> {
       routes: [{ upstream: "main", model }],
     })),
   });
-  await using service = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error" } });
-  const { key } = await signUpWithKey(service.baseUrl);
   const agent = new Agent({ connections: 4_000 });
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const ask = (baseUrl: string, model: string, stream: boolean) =>
+  const ask = ({ baseUrl, key, model }: Asked, name: string, stream: boolean) =>
     request(`${baseUrl}/chat/completions`, {
       method: "POST",
-      headers,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       dispatcher: agent,
-      body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], stream }),
+      body: JSON.stringify({ model: model(name), messages: [{ role: "user", content: "hi" }], stream }),
     });
-  const gateway = `${service.baseUrl}/v1`;
+  await measureSpeed();
+  await measureMemory();
+  await agent.destroy();
 
-  const many = async (count: number) => {
+  async function measureSpeed(): Promise<void> {
+    await using gateway = await startGateway(catalog.file);
+    for (const stream of [false, true]) {
+      await many(gateway, REQUESTS / 2, stream);
+      const cpu: Record<"gateway" | "bare proxy", number[]> = { gateway: [], "bare proxy": [] };
+      for (let round = 0; round < ROUNDS; round++) {
+        cpu.gateway.push(await cpuEach(gateway, REQUESTS / 2, stream));
+        cpu["bare proxy"].push(await cpuEach(bareProxy, REQUESTS / 2, stream));
+      }
+      const what = stream ? "a stream of 22 events" : "a request";
+      for (const [who, times] of Object.entries(cpu)) {
+        report(`CPU of ${what}, ${CONNECTIONS} connections: ${who}`, "ms", summary(times, 3));
+      }
+    }
+    const times = { straight: [] as number[], "bare proxy": [] as number[], gateway: [] as number[] };
+    for (let turn = 0; turn < TURNS; turn++) {
+      times.straight.push(...(await firstBytes(models)));
+      times["bare proxy"].push(...(await firstBytes(bareProxy)));
+      times.gateway.push(...(await firstBytes(gateway)));
+    }
+    for (const [who, of] of Object.entries(times)) {
+      const later = median(of) - median(times.straight);
+      const value = who === "straight" ? median(of).toFixed(2) : `${later.toFixed(2)} later`;
+      report(`first byte at ${RATE}/s, median: ${who}`, "ms", value);
+    }
+  }
+
+  async function many(asked: Asked, count: number, stream: boolean): Promise<void> {
     let left = count;
     const client = async () => {
       while (left-- > 0) {
-        const response = await ask(gateway, "acme/inner", false);
+        const response = await ask(asked, "inner", stream);
         if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`);
         await response.body.text();
       }
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, client));
-  };
-  await many(REQUESTS / 4);
-  const cpu: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const before = cpuOf(service.pid);
-    await many(REQUESTS);
-    cpu.push((cpuOf(service.pid) - before) / REQUESTS / 1_000);
   }
-  report(`CPU a request, ${CONNECTIONS} connections`, "ms", summary(cpu, 3));
 
-  const firstByte = async (baseUrl: string, model: string): Promise<number[]> => {
+  async function cpuEach(asked: Asked, count: number, stream: boolean): Promise<number> {
+    const before = cpuOf(asked.pid);
+    await many(asked, count, stream);
+    return (cpuOf(asked.pid) - before) / count / 1_000;
+  }
+
+  /** Of a second's streams, how long each took to begin. */
+  async function firstBytes(asked: Asked): Promise<readonly number[]> {
     const times: number[] = [];
     const one = async () => {
       const started = performance.now();
-      const { body } = await ask(baseUrl, model, true);
+      const { body } = await ask(asked, "inner", true);
       let isFirst = true;
       for await (const _ of body) {
         if (isFirst) times.push(performance.now() - started);
@@ -132,36 +208,30 @@ async function measure(): Promise<void> {
     };
     const all: Promise<void>[] = [];
     const begun = performance.now();
-    while (performance.now() - begun < RATE_SECONDS * 1_000) {
+    while (performance.now() - begun < 1_000) {
       const due = Math.floor(((performance.now() - begun) / 1_000) * RATE);
-      while (all.length < due) all.push(one().catch(() => {}));
+      while (all.length < due) all.push(one());
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await Promise.all(all);
     return times;
-  };
-  await firstByte(gateway, "acme/inner");
-  const direct = median(await firstByte(upstreamUrl, "inner"));
-  const through = median(await firstByte(gateway, "acme/inner"));
-  report(
-    `first byte at ${RATE}/s: straight, through the gateway`,
-    "ms",
-    `${direct.toFixed(2)}, ${through.toFixed(2)}`,
-  );
+  }
 
-  const before = residentOf(service.pid);
-  const open = await Promise.all(
-    Array.from({ length: STREAMS }, async () => {
-      const { body } = await ask(gateway, "acme/idle", true);
-      const reader = body[Symbol.asyncIterator]();
-      await reader.next();
-      return body;
-    }),
-  );
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const each = (residentOf(service.pid) - before) / STREAMS / 1_024;
-  report(`memory of an open stream, of ${STREAMS}`, "KB", each.toFixed(1));
-  for (const body of open) body.on("error", () => {}).destroy();
-  await agent.destroy();
-  models.kill();
+  /** In a service that has done little else, whose memory is not what earlier requests have left. */
+  async function measureMemory(): Promise<void> {
+    await using gateway = await startGateway(catalog.file);
+    await many(gateway, 2_000, true);
+    const before = residentOf(gateway.pid);
+    const open = await Promise.all(
+      Array.from({ length: STREAMS }, async () => {
+        const { body } = await ask(gateway, "idle", true);
+        await body[Symbol.asyncIterator]().next();
+        return body;
+      }),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const each = (residentOf(gateway.pid) - before) / STREAMS / 1_024;
+    report(`memory of an open stream, of ${STREAMS}`, "KB", each.toFixed(1));
+    for (const body of open) body.on("error", () => {}).destroy();
+  }
 }

@@ -1,3 +1,4 @@
+import { BegunStream } from "../gateway/begun-stream.ts";
 import type { BodySink } from "./exchange.ts";
 import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 
@@ -30,7 +31,7 @@ export class Streaming {
     // A client that is being waited for needs no sign.
     if (!takesHeartbeats || !this.#isSilent || monotonicMs() - this.#writtenMs < HEARTBEAT_MS) return;
     this.#writtenMs = monotonicMs();
-    void this.#sink.write(bytesOf(HEARTBEAT));
+    void this.#sink.write(HEARTBEAT);
   }
 
   /** Sends all chunks, unless nobody wants them any more. Throws what they throw. */
@@ -39,7 +40,7 @@ export class Streaming {
     try {
       for await (const chunk of chunks) {
         this.#isSilent = false;
-        await this.#sink.write(bytesOf(chunk));
+        await this.#sink.write(chunk);
         this.#writtenMs = this.#options.monotonicMs();
         this.#isSilent = true;
         if (isUnwanted()) return;
@@ -51,7 +52,7 @@ export class Streaming {
 
   /** `last`: what tells the client how it has ended; may be empty. */
   async end(last: string): Promise<void> {
-    if (last !== "") await this.#sink.write(bytesOf(last));
+    if (last !== "") await this.#sink.write(last);
     await this.#sink.end();
   }
 
@@ -71,6 +72,7 @@ export async function begunWhen(
   done: Promise<unknown> | undefined,
   chunks: AsyncIterable<Chunk>,
 ): Promise<AsyncIterable<Chunk>> {
+  if (done === undefined) return chunks;
   const iterator = chunks[Symbol.asyncIterator]();
   const first = iterator.next();
   // It is waited for below; till then its failure is nobody's.
@@ -82,22 +84,5 @@ export async function begunWhen(
     await iterator.return?.();
     throw thrown;
   }
-  return resumed(first, iterator);
-}
-
-async function* resumed(
-  first: Promise<IteratorResult<Chunk>>,
-  rest: AsyncIterator<Chunk>,
-): AsyncGenerator<Chunk> {
-  try {
-    for (let item = await first; item.done !== true; item = await rest.next()) yield item.value;
-  } finally {
-    await rest.return?.();
-  }
-}
-
-const encoder = new TextEncoder();
-
-function bytesOf(chunk: Chunk): Uint8Array {
-  return typeof chunk === "string" ? encoder.encode(chunk) : chunk;
+  return new BegunStream(iterator, first);
 }

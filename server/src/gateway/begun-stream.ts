@@ -14,13 +14,21 @@ export async function begunStream<Item>(
   return new BegunStream(iterator, first, ended);
 }
 
-/** A stream of which the first item was read already. Not a generator: one that was never read would not notice that it is left. */
-class BegunStream<Item> implements AsyncIterableIterator<Item> {
+/**
+ * A stream of which the first item was asked for already. Not a generator: one that was never read would not notice that it is
+ * left.
+ */
+export class BegunStream<Item> implements AsyncIterableIterator<Item> {
   readonly #iterator: AsyncIterator<Item>;
-  #first: IteratorResult<Item> | null;
+  #first: IteratorResult<Item> | Promise<IteratorResult<Item>> | null;
   readonly #ended: (reason: unknown) => void;
+  #isOver = false;
 
-  constructor(iterator: AsyncIterator<Item>, first: IteratorResult<Item>, ended: (reason: unknown) => void) {
+  constructor(
+    iterator: AsyncIterator<Item>,
+    first: IteratorResult<Item> | Promise<IteratorResult<Item>>,
+    ended: (reason: unknown) => void = () => {},
+  ) {
     this.#iterator = iterator;
     this.#first = first;
     this.#ended = ended;
@@ -30,22 +38,29 @@ class BegunStream<Item> implements AsyncIterableIterator<Item> {
     const first = this.#first;
     this.#first = null;
     try {
-      const result = first ?? (await this.#iterator.next());
-      if (result.done === true) this.#ended(null);
+      const result = await (first ?? this.#iterator.next());
+      if (result.done === true) this.#end(null);
       return result;
     } catch (reason) {
-      this.#ended(reason);
+      this.#end(reason);
       throw reason;
     }
   }
 
   async return(): Promise<IteratorResult<Item>> {
-    this.#ended(new TransportError("aborted", "the stream was left"));
-    await this.#iterator.return?.();
+    if (!this.#isOver) {
+      this.#end(new TransportError("aborted", "the stream was left"));
+      await this.#iterator.return?.();
+    }
     return { done: true, value: undefined };
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #end(reason: unknown): void {
+    this.#isOver = true;
+    this.#ended(reason);
   }
 }

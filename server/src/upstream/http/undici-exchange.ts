@@ -15,11 +15,9 @@ export interface ExchangeHead {
  * body is a whole Node stream.
  */
 export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
-  /** Resolves when status and headers are in. */
-  readonly head: Promise<ExchangeHead>;
   readonly #signal: AbortSignal;
   readonly #toError: (error: unknown) => Error;
-  readonly #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #bytes = 0;
   #controller: Dispatcher.DispatchController | null = null;
   #begin: (head: ExchangeHead) => void = () => {};
@@ -32,11 +30,15 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
   constructor(signal: AbortSignal, toError: (error: unknown) => Error) {
     this.#signal = signal;
     this.#toError = toError;
-    this.head = new Promise((resolve, reject) => {
+    signal.addEventListener("abort", this.#abort);
+  }
+
+  /** Resolves when status and headers are in. To be called once, before the request is dispatched. */
+  head(): Promise<ExchangeHead> {
+    return new Promise((resolve, reject) => {
       this.#begin = resolve;
       this.#fail = reject;
     });
-    signal.addEventListener("abort", this.#abort);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -46,12 +48,18 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
   }
 
   onResponseStart(
-    _: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     // What goes before an answer, such as 103, is none.
-    if (status >= 200) this.#begin({ status, headers: firstOfEach(headers), body: this });
+    if (status < 200) return;
+    // Nobody reads them; a stream would keep them for as long as it is open.
+    controller.rawHeaders = null;
+    this.#begin({ status, headers: firstOfEach(headers), body: this });
+    // Not kept for as long as the body takes.
+    this.#begin = () => {};
+    this.#fail = () => {};
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -71,12 +79,7 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
 
   async next(): Promise<IteratorResult<Uint8Array>> {
     for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) {
-        this.#bytes -= chunk.length;
-        if (this.#bytes === 0 && this.#controller?.paused === true) this.#controller.resume();
-        return { done: false, value: chunk };
-      }
+      if (this.#bytes > 0) return { done: false, value: this.#take() };
       if (this.#error !== null) throw this.#error;
       if (this.#isOver) return { done: true, value: undefined };
       await new Promise<void>((resolve) => {
@@ -84,6 +87,16 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
       });
       this.#wake = null;
     }
+  }
+
+  /** All that has come, in one piece: what came together is passed on together. */
+  #take(): Uint8Array {
+    const [first] = this.#chunks;
+    const all = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (this.#controller?.paused === true) this.#controller.resume();
+    return all;
   }
 
   /** Leaving the body drops the connection, which would have to be read to its end otherwise. */

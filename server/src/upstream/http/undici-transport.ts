@@ -7,18 +7,28 @@ import {
 } from "../transport.ts";
 import { UndiciExchange } from "./undici-exchange.ts";
 
+interface Target {
+  readonly origin: string;
+  readonly path: string;
+}
+
+const MOST_TARGETS = 1_000;
+
 /** Upstreams over HTTP on Node: undici's dispatcher, a tenth of the cost of Node's global `fetch`. */
 export class UndiciTransport implements Transport {
   /** One agent for each connect timeout, which undici sets by agent. There are as many as the catalog names. */
   readonly #agents = new Map<number, Agent>();
+  /** Addresses taken apart: a handful, by the catalog. */
+  readonly #targets = new Map<string, Target>();
 
   async send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
-    const { origin, pathname, search } = new URL(url);
+    const { origin, path } = this.#targetOf(url);
     const exchange = new UndiciExchange(signal, (error) => toTransportError(error, signal));
+    const head = exchange.head();
     this.#agentFor(timeouts.connectMs).dispatch(
       {
         origin,
-        path: pathname + search,
+        path,
         method,
         headers,
         body,
@@ -27,11 +37,22 @@ export class UndiciTransport implements Transport {
       },
       exchange,
     );
-    return exchange.head;
+    return head;
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+
+  #targetOf(url: string): Target {
+    let target = this.#targets.get(url);
+    if (target === undefined) {
+      const { origin, pathname, search } = new URL(url);
+      target = { origin, path: pathname + search };
+      if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
+      this.#targets.set(url, target);
+    }
+    return target;
   }
 
   #agentFor(connectMs: number): Agent {

@@ -1,27 +1,23 @@
 import type { Upstream } from "../../catalog/catalog.ts";
-import { Failure } from "../../errors/failure.ts";
 import {
   type ChatAnswer,
   type ChatCall,
   type Dialect,
   type UpstreamCall,
   UpstreamRefused,
-  type Usage,
   type WholeAnswer,
 } from "../../gateway/dialect.ts";
-import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
+import { isJsonObject } from "../../gateway/json.ts";
 import { JsonBody } from "../../gateway/json-body.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { TransportError } from "../transport.ts";
-import { refusalOf, refusedStatus } from "./refusal.ts";
-import { EventTooLarge, readEventData } from "./sse.ts";
+import { refusalOf, refusedStatus, unintelligible } from "./refusal.ts";
+import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
-const DONE = "[DONE]";
 
 /**
  * Upstreams that speak OpenAI's wire format. Only what must change is changed: the model's name, and usage on
@@ -36,7 +32,7 @@ export class OpenAiDialect implements Dialect {
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
     const response = await this.#send(call, "/chat/completions", upstreamBody(call));
-    return call.stream ? this.#streamed(call, response) : this.#whole(call, response, "choices");
+    return call.stream ? streamedAnswer(call, response.body) : this.#whole(call, response, "choices");
   }
 
   async embed(call: UpstreamCall): Promise<WholeAnswer> {
@@ -80,37 +76,6 @@ export class OpenAiDialect implements Dialect {
       ignored: [],
     };
   }
-
-  #streamed(call: ChatCall, response: TransportResponse): ChatAnswer {
-    let usage: Usage | null = null;
-    const produced = new TextTally();
-    const events = async function* (): AsyncGenerator<string> {
-      let finished = false;
-      for await (const data of sensible(readEventData(response.body))) {
-        if (data === DONE) return;
-        const chunk = JsonBody.parse(data);
-        if (chunk === null) throw unintelligible();
-        const { value } = chunk;
-        if (value.error !== undefined && value.error !== null) {
-          throw new UpstreamRefused(500, refusalOf(500, {}, data));
-        }
-        usage = readUsage(value.usage) ?? usage;
-        addProduced(value.choices, produced);
-        finished ||= hasFinish(value);
-        const event = eventFor(call, chunk);
-        if (event !== null) yield event;
-      }
-      // Without `[DONE]` the stream is whole only if some choice came to its end.
-      if (!finished) throw new TransportError("cut", "the upstream's stream ended without a finish");
-    };
-    return {
-      kind: "stream",
-      events: events(),
-      usage: () => usage,
-      produced: () => produced,
-      ignored: () => [],
-    };
-  }
 }
 
 const encoder = new TextEncoder();
@@ -130,21 +95,6 @@ function upstreamBody({ body, upstreamModel, stream }: ChatCall): string {
   return body.textWith({ model: upstreamModel, stream_options: { ...options, include_usage: true } });
 }
 
-/** The event that the client gets for a chunk; `null` for one that only told us the usage. */
-function eventFor({ publicModel, includeUsage }: ChatCall, chunk: JsonBody): string | null {
-  const { value } = chunk;
-  const isHidden = !includeUsage && "usage" in value;
-  if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return null;
-  const text = chunk.textWith({ model: publicModel, ...(isHidden ? { usage: undefined } : {}) });
-  // Data of several lines was one event; a line break in JSON is but a space.
-  return `data: ${text.includes("\n") ? text.replaceAll("\n", " ") : text}\n\n`;
-}
-
-function hasFinish(chunk: JsonObject): boolean {
-  const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-  return choices.some((choice) => isJsonObject(choice) && typeof choice.finish_reason === "string");
-}
-
 async function readText(response: TransportResponse, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -155,18 +105,4 @@ async function readText(response: TransportResponse, maxBytes: number): Promise<
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-async function* sensible(events: AsyncIterable<string>): AsyncGenerator<string> {
-  try {
-    yield* events;
-  } catch (error) {
-    throw error instanceof EventTooLarge ? unintelligible() : error;
-  }
-}
-
-function unintelligible(): UpstreamRefused {
-  const message =
-    "The model's server gave an answer that makes no sense. Try again, or choose another model.";
-  return new UpstreamRefused(200, new Failure("upstream_error", message));
 }

@@ -1,4 +1,5 @@
 import { Failure } from "../../errors/failure.ts";
+import { UpstreamRefused } from "../../gateway/dialect.ts";
 import { isJsonObject } from "../../gateway/json.ts";
 
 /** Anthropic's, for 503. */
@@ -86,4 +87,11 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number {
   const seconds = Number(headers["retry-after"]);
   if (!Number.isFinite(seconds) || seconds <= 0) return RETRY_AFTER_DEFAULT_MS;
   return Math.min(seconds * 1_000, RETRY_AFTER_MOST_MS);
+}
+
+/** An upstream's answer that is none. */
+export function unintelligible(): UpstreamRefused {
+  const message =
+    "The model's server gave an answer that makes no sense. Try again, or choose another model.";
+  return new UpstreamRefused(200, new Failure("upstream_error", message));
 }

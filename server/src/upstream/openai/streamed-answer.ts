@@ -1,0 +1,145 @@
+import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../../gateway/dialect.ts";
+import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
+import { JsonBody } from "../../gateway/json-body.ts";
+import { TextTally } from "../../gateway/text-tally.ts";
+import { addProduced } from "../../gateway/token-estimate.ts";
+import { TransportError } from "../transport.ts";
+import { refusalOf, unintelligible } from "./refusal.ts";
+import { EventReader, EventTooLarge } from "./sse.ts";
+import { readUsage } from "./usage.ts";
+
+const DONE = "[DONE]";
+
+/** An answer as its upstream streams it, with what has to be changed of it changed. */
+export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>): ChatAnswer {
+  const chunks = new ChunkTranslator(call);
+  return {
+    kind: "stream",
+    events: translated(chunks, body),
+    usage: () => chunks.usage,
+    produced: () => chunks.produced,
+    ignored: () => [],
+  };
+}
+
+/**
+ * What comes together goes on together: a piece from the upstream is one for the client, however many events are in it. Only the
+ * first event of all goes ahead.
+ */
+async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const events = new EventReader();
+  let isFirst = true;
+  for await (const bytes of body) {
+    chunks.read(() => events.push(bytes));
+    const first = isFirst ? chunks.translateOne() : "";
+    if (first !== "") {
+      isFirst = false;
+      yield first;
+      // Until it has gone out.
+      if (chunks.hasMore) await endOfTurn();
+    }
+    const text = chunks.translate();
+    if (text !== "") yield text;
+    if (chunks.fault !== null) throw chunks.fault;
+    if (chunks.isDone) return;
+  }
+  chunks.read(() => events.end());
+  const text = chunks.translate();
+  if (text !== "") yield text;
+  if (chunks.fault !== null) throw chunks.fault;
+  // Without `[DONE]` the stream is whole only if some choice came to its end.
+  if (!chunks.isDone && !chunks.isFinished) {
+    throw new TransportError("cut", "the upstream's stream ended without a finish");
+  }
+}
+
+/** Turns an upstream's chunks into those for the client, and keeps what they tell of the answer. */
+class ChunkTranslator {
+  readonly produced = new TextTally();
+  usage: Usage | null = null;
+  /** Some choice has come to its end. */
+  isFinished = false;
+  /** The upstream has said that there is no more. */
+  isDone = false;
+  /** Why there is no more, if that is not as it should be. What came before it is good. */
+  fault: Error | null = null;
+  readonly #call: ChatCall;
+  #data: readonly string[] = [];
+  #next = 0;
+
+  constructor(call: ChatCall) {
+    this.#call = call;
+  }
+
+  /** Takes what is to be translated. */
+  read(events: () => readonly string[]): void {
+    try {
+      this.#data = events();
+    } catch (error) {
+      this.#data = [];
+      this.fault = error instanceof EventTooLarge ? unintelligible() : toError(error);
+    }
+    this.#next = 0;
+  }
+
+  get hasMore(): boolean {
+    return this.fault === null && !this.isDone && this.#next < this.#data.length;
+  }
+
+  /** The client's events for all that was read. */
+  translate(): string {
+    let text = "";
+    while (this.hasMore) text += this.translateOne();
+    // The next may be long in coming.
+    this.#data = [];
+    return text;
+  }
+
+  /** The client's event for the next that was read; empty when there is none for it. */
+  translateOne(): string {
+    const data = this.hasMore ? this.#data[this.#next++] : undefined;
+    if (data === undefined) return "";
+    if (data === DONE) {
+      this.isDone = true;
+      return "";
+    }
+    try {
+      return this.#eventFor(data);
+    } catch (error) {
+      this.fault = toError(error);
+      return "";
+    }
+  }
+
+  /** Empty for a chunk that only told us the usage. */
+  #eventFor(data: string): string {
+    const { publicModel, includeUsage } = this.#call;
+    const chunk = JsonBody.parse(data);
+    if (chunk === null) throw unintelligible();
+    const { value } = chunk;
+    if (value.error !== undefined && value.error !== null) {
+      throw new UpstreamRefused(500, refusalOf(500, {}, data));
+    }
+    this.usage = readUsage(value.usage) ?? this.usage;
+    addProduced(value.choices, this.produced);
+    this.isFinished ||= hasFinish(value);
+    const isHidden = !includeUsage && "usage" in value;
+    if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return "";
+    const text = chunk.textWith(isHidden ? { model: publicModel, usage: undefined } : { model: publicModel });
+    // Data of several lines was one event; a line break in JSON is but a space.
+    return `data: ${text.includes("\n") ? text.replaceAll("\n", " ") : text}\n\n`;
+  }
+}
+
+function hasFinish(chunk: JsonObject): boolean {
+  const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+  return choices.some((choice) => isJsonObject(choice) && typeof choice.finish_reason === "string");
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error("not an error", { cause: thrown });
+}
