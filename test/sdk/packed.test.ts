@@ -47,6 +47,7 @@ describe("the package, packed and installed", () => {
       join(ROOT, "node_modules/.bin/deno"),
       ["run", "--node-modules-dir=manual", "--allow-net", "--allow-env", "--allow-read"],
     ],
+    ["Bun", join(ROOT, "node_modules/.bin/bun"), ["run"]],
   ])("works under %s against a service", async (_, command, args) => {
     const child = spawn(command, [...args, join(folder, "scenario.mjs")], { cwd: folder, env });
     let stdout = "";
