@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -204,8 +205,10 @@ describe("what the client logs", () => {
   });
 });
 
-async function run(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(ROOT, "sdk/dist/cli.js"), ...args], {
+async function run(args: readonly string[], env: Record<string, string> = {}, program: string | null = null) {
+  const [command, ...words] =
+    program === null ? [process.execPath, join(ROOT, "sdk/dist/cli.js"), ...args] : [program, ...args];
+  const child = spawn(command, words, {
     env: {
       PATH: process.env.PATH,
       OSTIARY_API_KEY: key,
@@ -249,6 +252,23 @@ describe("the command line", () => {
     expect(refused.stderr).toContain("revoked_api_key");
     expect(refused.stderr).not.toContain(created.stdout.trim());
   });
+
+  // `script` gives a program a terminal. It is not everywhere, nor everywhere the same.
+  it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))(
+    "shows how far an export has come where somebody sees it, and nowhere else",
+    async () => {
+      await client().models.list();
+      const file = join(folder, "seen.ndjson");
+      const words = [process.execPath, join(ROOT, "sdk/dist/cli.js"), "audit", "export", "-o", file];
+      const seen = await run(["-qec", words.join(" "), "/dev/null"], {}, "/usr/bin/script");
+      expect(seen.code, seen.stdout).toBe(0);
+      const entries = (await readFile(file, "utf8")).trimEnd().split("\n").length;
+      // A bar that grows, and in its place, in the end, what it came to.
+      expect(seen.stdout).toMatch(/\[#* *\] \d+ %/);
+      expect(seen.stdout.split("\r").at(-2)).toContain(`${entries} entries to `);
+      expect(await run(["audit", "export", "-o", file])).toMatchObject({ code: 0, stdout: "", stderr: "" });
+    },
+  );
 
   it("exports to a file, goes on where one was cut, and verifies it", async () => {
     const file = join(folder, "audit.ndjson");

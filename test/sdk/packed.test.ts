@@ -1,33 +1,27 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createContext, runInContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
 
-let folder: string;
+let project: Project;
 let service: Service;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "ostiary-packed-"));
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: join(ROOT, "sdk") });
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
-  const installed = join(folder, "node_modules/ostiary");
-  mkdirSync(installed, { recursive: true });
-  execFileSync("tar", ["-xzf", join(folder, tarball), "-C", installed, "--strip-components=1"]);
-  // As `npm install` leaves it; Deno takes packages only from where it is told of them.
-  writeFileSync(join(folder, "package.json"), '{ "dependencies": { "ostiary": "0.1.0" } }');
-  cpSync(join(ROOT, "test/sdk/scenario.mjs"), join(folder, "scenario.mjs"));
+  project = projectWithPackage();
+  copyFileSync(join(ROOT, "test/sdk/scenario.mjs"), join(project.folder, "scenario.mjs"));
   service = await startService();
   const owner = await signUp(service.baseUrl);
   const { key } = await owner.trpc.keys.create.mutate({ name: "first" });
   const { token } = await owner.trpc.tokens.create.mutate({ name: "scripts" });
   env = {
     PATH: process.env.PATH ?? "",
-    HOME: folder,
+    HOME: project.folder,
     OSTIARY_API_KEY: key,
     OSTIARY_MANAGEMENT_TOKEN: token,
     OSTIARY_BASE_URL: service.baseUrl,
@@ -36,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  project?.[Symbol.dispose]();
 });
 
 describe("the package, packed and installed", () => {
@@ -49,7 +43,7 @@ describe("the package, packed and installed", () => {
     ],
     ["Bun", join(ROOT, "node_modules/.bin/bun"), ["run"]],
   ])("works under %s against a service", async (_, command, args) => {
-    const child = spawn(command, [...args, join(folder, "scenario.mjs")], { cwd: folder, env });
+    const child = spawn(command, [...args, "scenario.mjs"], { cwd: project.folder, env });
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (text) => {
@@ -74,5 +68,43 @@ describe("the package, packed and installed", () => {
       exported: true,
       verified: true,
     });
+  });
+
+  it("works where there is nothing but web standards, as in a worker", async () => {
+    const standards = {
+      AbortController,
+      AbortSignal,
+      DOMException,
+      Event,
+      EventTarget,
+      Headers,
+      ReadableStream,
+    };
+    const more = { Request, Response, TextDecoder, TextEncoder, TransformStream, URL, URLSearchParams };
+    const timers = { setTimeout, clearTimeout, queueMicrotask, console, crypto };
+    const worker = createContext({
+      ...standards,
+      ...more,
+      ...timers,
+      fetch,
+      exports: {},
+      module: { exports: {} },
+    });
+    const bundle = readFileSync(join(project.folder, "node_modules/ostiary/dist/index.cjs"), "utf8");
+    runInContext(bundle, worker);
+    const answered = await runInContext(
+      `(async () => {
+        const { Ostiary } = module.exports;
+        const client = new Ostiary(${JSON.stringify({ apiKey: env.OSTIARY_API_KEY, baseURL: env.OSTIARY_BASE_URL })});
+        const body = { model: "sandbox/echo", messages: [{ role: "user", content: "one two" }] };
+        let streamed = "";
+        for await (const chunk of await client.chat.completions.create({ ...body, stream: true }))
+          streamed += chunk.choices[0]?.delta.content ?? "";
+        const refused = await client.models.retrieve("no/such").catch((error) => error.name);
+        return [streamed, refused].join("; ");
+      })()`,
+      worker,
+    );
+    expect(answered).toBe("one two; NotFoundError");
   });
 });
