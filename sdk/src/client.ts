@@ -25,7 +25,7 @@ export interface ClientOptions {
   readonly maxRetries?: number | undefined;
   /** Sent with every request. `Authorization` is always the client's own. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Default: the runtime's own. */
+  /** Default: the runtime's own; on Node its HTTP client, which is cheaper, unless another `fetch` or a proxy was put in place. */
   readonly fetch?: typeof fetch | undefined;
   /** Default: `console`. */
   readonly logger?: Logger | undefined;

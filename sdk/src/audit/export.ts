@@ -139,8 +139,8 @@ export class AuditExport implements AsyncIterable<string> {
   }
 }
 
-async function* piecesOf({ response, controller, release }: Answer): AsyncGenerator<string, void, undefined> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+async function* piecesOf({ wire, controller, release }: Answer): AsyncGenerator<string, void, undefined> {
+  const reader = wire.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) throw new APIConnectionError("The answer has no body.");
   let isWhole = false;
   try {

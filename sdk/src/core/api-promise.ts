@@ -34,15 +34,15 @@ export class APIPromise<Data> extends Promise<Data> {
 
   /** The answer as it came, its body unread; errors are thrown as ever. */
   async asResponse(): Promise<Response> {
-    const { response, release } = await this.#answer;
+    const { wire, release } = await this.#answer;
     release();
-    return response;
+    return wire.toResponse();
   }
 
   /** The data, and the answer that it came with. */
   async withResponse(): Promise<WithResponse<Data>> {
-    const [data, { response }] = await Promise.all([this.#parsed(), this.#answer]);
-    return { data, response, requestId: response.headers.get("x-request-id") };
+    const [data, { wire }] = await Promise.all([this.#parsed(), this.#answer]);
+    return { data, response: wire.toResponse(), requestId: wire.header("x-request-id") };
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is a promise

@@ -30,7 +30,7 @@ export class Rpc {
     const body = await this.#transport.read<{ result?: { data?: SuperJSONResult } }>(answer);
     const data = body.result?.data;
     if (data === undefined) {
-      const { status, headers } = answer.response;
+      const { status, headers } = answer.wire;
       throw new APIError("The answer is not the service's. Is the base URL right?", {
         status,
         code: null,

@@ -2,7 +2,9 @@ import type { ClientOptions } from "../client.ts";
 import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
+import { nodeHttp } from "./node-http.ts";
 import { type Plane, Transport } from "./transport.ts";
+import { type Send, sendByFetch } from "./wire.ts";
 
 const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -26,9 +28,20 @@ export function transportOf(
     timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
     maxRetries: notNegative("maxRetries", options.maxRetries ?? DEFAULT_MAX_RETRIES),
     defaultHeaders: options.defaultHeaders ?? {},
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    send: sendOf(options.fetch),
   });
   return { transport, baseURL };
+}
+
+/** By what was given; else by what the runtime does best, as it is when the request is sent. */
+function sendOf(given: typeof fetch | undefined): Send {
+  if (given !== undefined) return (request, signal) => sendByFetch(given, request, signal);
+  return (request, signal) => {
+    const send = nodeHttp();
+    // Called by itself: as a method of something, some runtimes' own `fetch` refuses.
+    const own: typeof fetch = (input, init) => fetch(input, init);
+    return send === null ? sendByFetch(own, request, signal) : send(request, signal);
+  };
 }
 
 /** What the names of the environment's variables begin with. */

@@ -2,6 +2,7 @@ import type { ChatCompletionChunk } from "../contract/chat.ts";
 import { APIUserAbortError, errorForEvent, OstiaryError, StreamInterruptedError } from "./errors.ts";
 import { eventData } from "./sse.ts";
 import type { Answer } from "./transport.ts";
+import type { WireAnswer } from "./wire.ts";
 
 const DONE = "[DONE]";
 
@@ -24,7 +25,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   #started = false;
 
   constructor(answer: Answer) {
-    this.requestId = answer.response.headers.get("x-request-id");
+    this.requestId = answer.wire.header("x-request-id");
     this.controller = answer.controller;
     this.#answer = answer;
   }
@@ -32,14 +33,15 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
     if (this.#started) throw new OstiaryError("A stream can be iterated over once.");
     this.#started = true;
-    const { response, release } = this.#answer;
+    const { wire, release } = this.#answer;
     const { signal } = this.controller;
     try {
-      if (response.body === null) throw this.#interrupted("The answer has no body.");
-      for await (const data of eventData(response.body, signal, DONE)) {
+      const { body } = wire;
+      if (body === null) throw this.#interrupted("The answer has no body.");
+      for await (const data of eventData(body, signal, DONE)) {
         if (signal.aborted) break;
         if (data === DONE) return;
-        yield readChunk(data, response.headers);
+        yield readChunk(data, wire);
       }
     } catch (error) {
       if (signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
@@ -59,11 +61,11 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   }
 }
 
-function readChunk(data: string, headers: Headers): ChatCompletionChunk {
+function readChunk(data: string, wire: WireAnswer): ChatCompletionChunk {
   const event: unknown = JSON.parse(data);
   const error = typeof event === "object" && event !== null && "error" in event ? event.error : null;
   // Some model servers put `"error": null` into every chunk.
-  if (error !== null && error !== undefined) throw errorForEvent(event, headers);
+  if (error !== null && error !== undefined) throw errorForEvent(event, wire.headers);
   // The service is trusted to keep its contract.
   return event as ChatCompletionChunk;
 }

@@ -5,10 +5,12 @@ import {
   APIError,
   APIUserAbortError,
   errorFor,
+  OstiaryError,
   retryAfterMsOf,
 } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { pause } from "./pause.ts";
+import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
 /** What every request needs to know of the client. */
 export interface TransportSettings {
@@ -20,7 +22,7 @@ export interface TransportSettings {
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly defaultHeaders: Readonly<Record<string, string>>;
-  readonly fetch: typeof fetch;
+  readonly send: Send;
 }
 
 /** Set for one request. */
@@ -50,7 +52,7 @@ export interface RequestTarget {
 
 /** An answer that has begun. */
 export interface Answer {
-  readonly response: Response;
+  readonly wire: WireAnswer;
   /** Ends the request. Follows the caller's signal. */
   readonly controller: AbortController;
   /** Lets go of the caller's signal, which may outlive many requests. To be called when the body has been read. */
@@ -72,9 +74,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Sends requests, and sends them again where that can help. */
 export class Transport {
   readonly #settings: TransportSettings;
+  readonly #defaultHeaders: Readonly<Record<string, string>>;
 
   constructor(settings: TransportSettings) {
     this.#settings = settings;
+    this.#defaultHeaders = checked(settings.defaultHeaders);
   }
 
   /**
@@ -101,12 +105,12 @@ export class Transport {
         ...outcomeOf(outcome),
       };
       log.debug("answer", told);
-      if (!(outcome instanceof APIConnectionError) && outcome.response.ok) return outcome;
+      if (!(outcome instanceof APIConnectionError) && outcome.wire.ok) return outcome;
       const waitMs = attempt < maxRetries ? waitBefore(outcome, attempt) : null;
       if (waitMs === null) throw outcome instanceof APIConnectionError ? outcome : await errorOf(outcome);
       if (!(outcome instanceof APIConnectionError)) {
-        // Frees the connection. Not awaited: what clones answers may hold the body open.
-        outcome.response.body?.cancel().catch(() => {});
+        // Frees the connection.
+        outcome.wire.discard();
         outcome.release();
       }
       log.info("trying again", { ...told, waitMs: Math.round(waitMs) });
@@ -131,7 +135,7 @@ export class Transport {
 
   /** The JSON of an answer that has begun. */
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
-    const { status, headers } = answer.response;
+    const { wire } = answer;
     const text = await textOf(answer);
     let body: unknown;
     try {
@@ -139,15 +143,15 @@ export class Transport {
     } catch {
       body = null;
     }
-    const requestId = headers.get("x-request-id");
+    const requestId = wire.header("x-request-id");
     if (typeof body !== "object" || body === null) {
       throw new APIError("The answer is not the service's. Is the base URL right?", {
-        status,
+        status: wire.status,
         code: null,
         type: null,
         param: null,
         requestId,
-        headers,
+        headers: wire.headers,
       });
     }
     // Printed by nobody, found by who looks for it. For the rest, the service is trusted to keep its contract.
@@ -157,7 +161,7 @@ export class Transport {
     }) as Identified<Body>;
   }
 
-  async #attempt(request: PreparedRequest, options: RequestOptions): Promise<Answer | APIConnectionError> {
+  async #attempt(request: WireRequest, options: RequestOptions): Promise<Answer | APIConnectionError> {
     const { signal } = options;
     if (signal?.aborted) throw aborted();
     const controller = new AbortController();
@@ -172,10 +176,7 @@ export class Transport {
       Math.min(timeoutMs, LONGEST_TIMER_MS),
     );
     try {
-      // Called by itself: as a method of something, some runtimes' own `fetch` refuses.
-      const { fetch } = this.#settings;
-      const { url, ...init } = request;
-      return { response: await fetch(url, { ...init, signal: controller.signal }), controller, release };
+      return { wire: await this.#settings.send(request, controller.signal), controller, release };
     } catch (cause) {
       release();
       if (signal?.aborted) throw aborted(cause);
@@ -188,50 +189,53 @@ export class Transport {
     }
   }
 
-  #request(target: RequestTarget, options: RequestOptions): PreparedRequest {
+  #request(target: RequestTarget, options: RequestOptions): WireRequest {
     const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
     const { baseURL } = this.#settings;
-    const url = new URL((plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path);
-    for (const [name, value] of Object.entries(target.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
-    }
-    const headers = new Headers({ accept: "application/json" });
-    if (target.body !== undefined) headers.set("content-type", "application/json");
-    for (const given of [this.#settings.defaultHeaders, options.headers ?? {}]) {
-      for (const [name, value] of Object.entries(given)) headers.set(name, value);
-    }
-    headers.set("authorization", this.#settings.authorization(plane));
+    const address = (plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
     return {
-      url: url.href,
+      url: target.query === undefined ? address : withQuery(address, target.query),
       method: target.method,
-      headers,
+      headers: {
+        accept: "application/json",
+        ...(target.body === undefined ? {} : { "content-type": "application/json" }),
+        ...this.#defaultHeaders,
+        ...(options.headers === undefined ? {} : checked(options.headers)),
+        authorization: this.#settings.authorization(plane),
+      },
       body: target.body === undefined ? null : JSON.stringify(target.body),
-      // Followed, it could take prompts to somebody else, or a POST become a GET. "error" is unknown to some workers.
-      redirect: "manual",
     };
   }
 }
 
-/** A request as `fetch` takes it, the same for every attempt. */
-interface PreparedRequest {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: string | null;
-  readonly redirect: "manual";
+/** Names in lower case. @throws {OstiaryError} where a name or value can't be sent: which, it does not say, as it may be a secret. */
+function checked(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  try {
+    return Object.fromEntries(new Headers(headers));
+  } catch {
+    throw new OstiaryError("A header's name or value holds what can't be sent in one.");
+  }
+}
+
+function withQuery(address: string, query: NonNullable<RequestTarget["query"]>): string {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url.href;
 }
 
 function outcomeOf(outcome: Answer | APIConnectionError): object {
   if (outcome instanceof APIConnectionError) return { error: outcome.name };
-  const { status, headers } = outcome.response;
-  return { status, requestId: headers.get("x-request-id") };
+  const { wire } = outcome;
+  return { status: wire.status, requestId: wire.header("x-request-id") };
 }
 
 /** Milliseconds to wait before the next attempt, or `null` when none can help. */
 function waitBefore(outcome: Answer | APIConnectionError, attempt: number): number | null {
   const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
   if (outcome instanceof APIConnectionError) return backoffMs;
-  const { status, headers } = outcome.response;
+  const { status, headers } = outcome.wire;
   const advice = headers.get("x-should-retry");
   const retriable = status === 408 || status === 409 || status === 429 || status >= 500;
   if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
@@ -240,9 +244,9 @@ function waitBefore(outcome: Answer | APIConnectionError, attempt: number): numb
   return askedMs <= LONGEST_WAIT_MS ? askedMs : null;
 }
 
-async function textOf({ response, controller, release }: Answer): Promise<string> {
+async function textOf({ wire, controller, release }: Answer): Promise<string> {
   try {
-    return await response.text();
+    return await wire.text();
   } catch (cause) {
     if (controller.signal.aborted) throw aborted(cause);
     throw new APIConnectionError("The answer broke off.", { cause });
@@ -252,7 +256,7 @@ async function textOf({ response, controller, release }: Answer): Promise<string
 }
 
 async function errorOf(answer: Answer): Promise<Error> {
-  const { status, headers } = answer.response;
+  const { status, headers } = answer.wire;
   let stalled = false;
   const timer = setTimeout(() => {
     stalled = true;

@@ -1,0 +1,227 @@
+import type { Send, WireAnswer, WireRequest } from "./wire.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Of `node:http`, what is used here: the package knows no runtime's types. */
+interface Incoming {
+  readonly statusCode?: number;
+  readonly statusMessage?: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly rawHeaders: readonly string[];
+  on(event: "data", listener: (chunk: Bytes) => void): this;
+  on(event: "end" | "close", listener: () => void): this;
+  on(event: "error", listener: (error: Error) => void): this;
+  pause(): this;
+  resume(): this;
+  destroy(error?: Error): this;
+}
+
+interface Outgoing {
+  on(event: "response", listener: (incoming: Incoming) => void): this;
+  on(event: "error", listener: (error: Error) => void): this;
+  end(body?: string): this;
+  destroy(error?: Error): this;
+}
+
+interface HttpModule {
+  request(
+    url: string,
+    options: { readonly method: string; readonly headers: Readonly<Record<string, string>> },
+  ): Outgoing;
+}
+
+interface NodeProcess {
+  readonly versions?: { readonly node?: string };
+  getBuiltinModule?(name: string): unknown;
+}
+
+const surroundings = globalThis as unknown as {
+  readonly process?: NodeProcess;
+  readonly Deno?: unknown;
+  readonly Bun?: unknown;
+};
+
+/** How much of a body is read before somebody wants it. */
+const READ_AHEAD_BYTES = 64 * 1024;
+/** Answers that have no body, whatever else they are (https://fetch.spec.whatwg.org/#null-body-status). */
+const BODILESS = new Set([204, 205, 304]);
+
+const fetchAtLoad = globalThis.fetch;
+
+/**
+ * Node's own HTTP, where it can stand in for its `fetch` unnoticed; `null` elsewhere. It costs a fifth, and knows no limits of
+ * its own: `fetch` gives up on an answer that has not begun after five minutes, or that is silent for so long, whatever
+ * `timeout` says.
+ */
+export function nodeHttp(): Send | null {
+  const { process, Deno, Bun } = surroundings;
+  if (process?.versions?.node === undefined || Deno !== undefined || Bun !== undefined) return null;
+  // Who has put something in the place of `fetch`, or a proxy behind it, wants requests to go there.
+  if (globalThis.fetch !== fetchAtLoad || fetchAtLoad?.name !== "fetch" || hasOwnDispatcher()) return null;
+  const http = process.getBuiltinModule?.("node:http") as HttpModule | undefined;
+  const https = process.getBuiltinModule?.("node:https") as HttpModule | undefined;
+  if (http === undefined || https === undefined) return null;
+  return (request, signal) => send(request.url.startsWith("https:") ? https : http, request, signal);
+}
+
+/** Whether `setGlobalDispatcher` of undici was called with anything else than what it is by itself. */
+function hasOwnDispatcher(): boolean {
+  const known = globalThis as unknown as Readonly<Record<symbol, object | undefined>>;
+  return [1, 2].some((version) => {
+    const dispatcher = known[Symbol.for(`undici.globalDispatcher.${version}`)];
+    return dispatcher !== undefined && dispatcher.constructor.name !== "Agent";
+  });
+}
+
+function send(
+  http: HttpModule,
+  { url, method, headers, body }: WireRequest,
+  signal: AbortSignal,
+): Promise<WireAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = http.request(url, { method, headers });
+    const abort = () => outgoing.destroy(new Error("the request was aborted"));
+    const release = () => signal.removeEventListener("abort", abort);
+    signal.addEventListener("abort", abort, { once: true });
+    outgoing.on("response", (incoming) => {
+      incoming.on("close", release);
+      resolve(new NodeAnswer(url, incoming));
+    });
+    outgoing.on("error", (error) => {
+      release();
+      reject(error);
+    });
+    outgoing.end(body ?? undefined);
+  });
+}
+
+class NodeAnswer implements WireAnswer {
+  readonly status: number;
+  readonly #url: string;
+  readonly #incoming: Incoming;
+  #headers: Headers | null = null;
+  #body: Response["body"] = null;
+  #text: string | null = null;
+  /** Why the body ended before its end. */
+  #error: Error | null = null;
+
+  constructor(url: string, incoming: Incoming) {
+    this.status = incoming.statusCode ?? 0;
+    this.#url = url;
+    this.#incoming = incoming;
+    // Told to who reads; an error that nobody listens to would end the process.
+    incoming.on("error", (error) => {
+      this.#error = error;
+    });
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  header(name: string): string | null {
+    const value = this.#incoming.headers[name];
+    return typeof value === "string" ? value : (value?.join(", ") ?? null);
+  }
+
+  get headers(): Headers {
+    this.#headers ??= headersOf(this.#incoming.rawHeaders);
+    return this.#headers;
+  }
+
+  get body(): Response["body"] {
+    if (BODILESS.has(this.status)) {
+      this.discard();
+      return null;
+    }
+    this.#body ??= this.#streamed();
+    return this.#body;
+  }
+
+  async text(): Promise<string> {
+    const chunks: Bytes[] = [];
+    await this.#received((chunk) => chunks.push(chunk));
+    const [first] = chunks;
+    this.#text = decoder.decode(first !== undefined && chunks.length === 1 ? first : joined(chunks));
+    return this.#text;
+  }
+
+  discard(): void {
+    this.#incoming.destroy();
+  }
+
+  toResponse(): Response {
+    const body = BODILESS.has(this.status) ? null : (this.#text ?? this.body);
+    const { status, headers } = this;
+    const response = new Response(body, { status, statusText: this.#incoming.statusMessage ?? "", headers });
+    return Object.defineProperty(response, "url", { value: this.#url });
+  }
+
+  #streamed(): ReadableStream<Bytes> {
+    const incoming = this.#incoming;
+    let isOver = false;
+    return new ReadableStream<Bytes>(
+      {
+        start: (controller) => {
+          const over = (end: () => void) => {
+            if (isOver) return;
+            isOver = true;
+            end();
+          };
+          this.#received((chunk) => {
+            if (isOver) return;
+            controller.enqueue(chunk);
+            if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
+          }).then(
+            () => over(() => controller.close()),
+            (error: unknown) => over(() => controller.error(error)),
+          );
+        },
+        pull: () => {
+          incoming.resume();
+        },
+        cancel: () => {
+          isOver = true;
+          incoming.destroy();
+        },
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: READ_AHEAD_BYTES }),
+    );
+  }
+
+  /** Resolves at the body's end; rejects when it breaks off before. */
+  #received(each: (chunk: Bytes) => void): Promise<void> {
+    const incoming = this.#incoming;
+    return new Promise((resolve, reject) => {
+      if (this.#error !== null) reject(this.#error);
+      let isWhole = false;
+      incoming.on("data", each);
+      incoming.on("end", () => {
+        isWhole = true;
+        resolve();
+      });
+      incoming.on("error", reject);
+      incoming.on("close", () => {
+        if (!isWhole) reject(new Error("the connection broke"));
+      });
+    });
+  }
+}
+
+const decoder = new TextDecoder();
+
+function joined(chunks: readonly Bytes[]): Bytes {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function headersOf(raw: readonly string[]): Headers {
+  const headers = new Headers();
+  for (let index = 0; index < raw.length; index += 2) headers.append(raw[index] ?? "", raw[index + 1] ?? "");
+  return headers;
+}

@@ -1,0 +1,137 @@
+import { createServer } from "node:http";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
+import { afterEach, describe, expect, it } from "vitest";
+import { Ostiary } from "../../sdk/src/client.ts";
+import { APIConnectionError, APIUserAbortError, OstiaryError } from "../../sdk/src/core/errors.ts";
+import { loopback } from "./loopback.ts";
+
+const MODEL = JSON.stringify({ id: "m", object: "model" });
+const ownFetch = globalThis.fetch;
+
+afterEach(() => {
+  globalThis.fetch = ownFetch;
+});
+
+/** What `node:http` sends and `fetch` does not is the difference: `fetch` says who it is. */
+async function seenBy(ask: (baseURL: string) => Promise<unknown>): Promise<"fetch" | "http"> {
+  let agent: string | undefined;
+  await using server = await loopback((request, response) => {
+    agent = request.headers["user-agent"];
+    response.setHeader("content-type", "application/json").end(MODEL);
+  });
+  await ask(server.url);
+  return agent === undefined ? "http" : "fetch";
+}
+
+const retrieve = (baseURL: string, options: { fetch?: typeof fetch } = {}) =>
+  new Ostiary({ apiKey: "sk-x", baseURL, ...options }).models.retrieve("m");
+
+describe("requests on Node", () => {
+  it("go by its HTTP client", async () => {
+    expect(await seenBy(retrieve)).toBe("http");
+  });
+
+  it("go by the `fetch` that was given, or put in the place of Node's own", async () => {
+    expect(await seenBy((url) => retrieve(url, { fetch: ownFetch }))).toBe("fetch");
+    let calls = 0;
+    globalThis.fetch = (...given) => {
+      calls++;
+      return ownFetch(...given);
+    };
+    expect(await seenBy(retrieve)).toBe("fetch");
+    expect(calls).toBe(1);
+  });
+
+  it("go by the dispatcher that was set for all of `fetch`, such as a proxy", async () => {
+    class OwnAgent extends Agent {}
+    const before = getGlobalDispatcher();
+    const own = new OwnAgent();
+    setGlobalDispatcher(own);
+    try {
+      expect(await seenBy(retrieve)).toBe("fetch");
+    } finally {
+      setGlobalDispatcher(before);
+      await own.close();
+    }
+  });
+
+  it("keep their connection", async () => {
+    await using server = await loopback((_, response) => {
+      response.setHeader("content-type", "application/json").end(MODEL);
+    });
+    for (let count = 0; count < 5; count++) await retrieve(server.url);
+    expect(server.connections()).toBe(1);
+  });
+
+  it("give the whole of an answer that comes in pieces, within characters too", async () => {
+    const owner = "ä€😀".repeat(50_000);
+    const bytes = Buffer.from(JSON.stringify({ id: "m", owned_by: owner }));
+    await using server = await loopback((_, response) => {
+      response.setHeader("content-type", "application/json");
+      for (let at = 0; at < bytes.length; at += 9_973) response.write(bytes.subarray(at, at + 9_973));
+      response.end();
+    });
+    expect((await retrieve(server.url)).owned_by).toBe(owner);
+  });
+
+  it("give a standard response to who asks for one", async () => {
+    await using server = await loopback((_, response) => {
+      response.writeHead(200, [
+        ["content-type", "application/json"],
+        ["x-request-id", "req_1"],
+        ["set-cookie", "a=1"],
+        ["set-cookie", "b=2"],
+      ]);
+      response.end(MODEL);
+    });
+    const { data, response, requestId } = await retrieve(server.url).withResponse();
+    expect([data.id, requestId, response.status]).toEqual(["m", "req_1", 200]);
+    const raw = await retrieve(server.url).asResponse();
+    expect(raw).toBeInstanceOf(Response);
+    expect(raw.url).toBe(`${server.url}/v1/models/m`);
+    expect(raw.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    const copy = raw.clone();
+    expect(await raw.json()).toEqual(await copy.json());
+  });
+
+  it("end at once when they are aborted", async () => {
+    const leaving = new AbortController();
+    let close: () => void = () => {};
+    const closed = new Promise<void>((resolve) => {
+      close = resolve;
+    });
+    await using server = await loopback((request) => {
+      request.socket.once("close", close);
+      leaving.abort();
+    });
+    const client = new Ostiary({ apiKey: "sk-x", baseURL: server.url });
+    const asked = client.models.retrieve("never", { signal: leaving.signal });
+    await expect(asked).rejects.toBeInstanceOf(APIUserAbortError);
+    await closed;
+  });
+
+  it("that were reset, or whose answer was, say so", async () => {
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith("/cut")) {
+        response.writeHead(200, { "content-length": "100" });
+        response.write("{", () => request.socket.destroy());
+      } else request.socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const client = new Ostiary({ apiKey: "sk-x", baseURL: `http://127.0.0.1:${port}`, maxRetries: 0 });
+    await expect(client.models.retrieve("reset")).rejects.toBeInstanceOf(APIConnectionError);
+    await expect(client.models.retrieve("cut")).rejects.toThrow("broke off");
+    await new Promise((resolve) => server.close(resolve));
+    await expect(client.models.retrieve("gone")).rejects.toBeInstanceOf(APIConnectionError);
+  });
+
+  it("are not sent with a header that can't be, and what it held is told nobody", async () => {
+    const headers = { "x-secret": "line\nbreak" };
+    const make = () => new Ostiary({ apiKey: "sk-x", defaultHeaders: headers });
+    expect(make).toThrow(OstiaryError);
+    expect(make).not.toThrow("break");
+    await expect(new Ostiary({ apiKey: "sk-x" }).models.retrieve("m", { headers })).rejects.toThrow("header");
+  });
+});
