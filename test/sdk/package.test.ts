@@ -34,6 +34,21 @@ describe("the package, built and installed elsewhere", () => {
     }
   });
 
+  it("explains everything that it exports", () => {
+    const files = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" });
+    const declarations = files.filter((name) => name.endsWith(".d.ts"));
+    expect(declarations.length).toBeGreaterThan(10);
+    for (const name of declarations) {
+      const lines = readFileSync(join(installed, "dist", name), "utf8").split("\n");
+      const bare = lines.filter(
+        (line, index) =>
+          /^export (declare |abstract )*(class|function|interface|type|const) (?!.* from )/.test(line) &&
+          !lines[index - 1]?.trimEnd().endsWith("*/"),
+      );
+      expect(bare, name).toEqual([]);
+    }
+  });
+
   it("is small: at most 15 KB, minified and gzipped", () => {
     const { code } = transformSync(readFileSync(join(installed, "dist/index.js"), "utf8"), { minify: true });
     expect(gzipSync(code, { level: 9 }).length).toBeLessThan(15 * 1024);

@@ -24,6 +24,7 @@ export interface ExportProgress {
   readonly cursor: string | null;
 }
 
+/** How an export is made. */
 export interface ExportOptions extends RequestOptions {
   /** Called after every some thousand lines, and at the end. */
   readonly onProgress?: ((progress: ExportProgress) => void) | undefined;

@@ -24,6 +24,7 @@ export interface ExportProblem {
   readonly line: number | null;
 }
 
+/** What {@link verifyAuditExport} has found. */
 export interface ExportVerification {
   /** Whether the export is what was recorded, whole from the first batch to the last. */
   readonly ok: boolean;
@@ -36,6 +37,7 @@ export interface ExportVerification {
   readonly problems: readonly ExportProblem[];
 }
 
+/** What is known of an export beside what is in it. */
 export interface VerifyExportOptions {
   /** A point that was noted down earlier. Without one, a chain that was computed anew looks like the one it replaced. */
   readonly expected?: ChainPoint | undefined;

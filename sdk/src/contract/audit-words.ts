@@ -8,8 +8,10 @@ export const END_REASONS = [
   "refused",
   "node_lost",
 ] as const;
+/** How a request ended. */
 export type EndReason = (typeof END_REASONS)[number];
 
 /** Where an entry's token counts come from. */
 export const USAGE_SOURCES = ["upstream", "estimated", "none"] as const;
+/** Where an entry's token counts come from: told by the model's server, counted here, or there are none. */
 export type UsageSource = (typeof USAGE_SOURCES)[number];

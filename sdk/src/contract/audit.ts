@@ -62,6 +62,7 @@ export interface AuditFilter {
   readonly source?: string | undefined;
 }
 
+/** What `audit.export` takes. */
 export interface AuditExportParams extends AuditFilter {
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
@@ -69,6 +70,7 @@ export interface AuditExportParams extends AuditFilter {
   readonly cursor?: string | undefined;
 }
 
+/** What `audit.list` takes. */
 export interface AuditListParams extends AuditFilter {
   /** Entries a page, 1 to 1000. Default 100. */
   readonly limit?: number | undefined;

@@ -3,6 +3,7 @@ interface Open {
   readonly [field: string]: unknown;
 }
 
+/** A part of a message: text, an image, a recording or a file. */
 export type ChatCompletionContentPart =
   | { readonly type: "text"; readonly text: string }
   | {
@@ -18,6 +19,7 @@ export type ChatCompletionContentPart =
       readonly file: { readonly file_data?: string; readonly file_id?: string; readonly filename?: string };
     };
 
+/** A function that the model wants called. */
 export interface ChatCompletionToolCall {
   readonly id: string;
   readonly type: "function";
@@ -27,6 +29,7 @@ export interface ChatCompletionToolCall {
   readonly extra_content?: unknown;
 }
 
+/** A message of the conversation, as it is sent. */
 export type ChatCompletionMessageParam =
   | {
       readonly role: "system" | "developer";
@@ -51,6 +54,7 @@ export type ChatCompletionMessageParam =
       readonly tool_call_id: string;
     };
 
+/** A function that the model may call. */
 export interface ChatCompletionTool {
   readonly type: "function";
   readonly function: {
@@ -62,12 +66,14 @@ export interface ChatCompletionTool {
   };
 }
 
+/** Whether the model may, or must, call a function. */
 export type ChatCompletionToolChoice =
   | "none"
   | "auto"
   | "required"
   | { readonly type: "function"; readonly function: { readonly name: string } };
 
+/** The form that the answer is to have. */
 export type ChatCompletionResponseFormat =
   | { readonly type: "text" }
   | { readonly type: "json_object" }
@@ -113,14 +119,17 @@ export interface ChatCompletionCreateParams extends Open {
   readonly user?: string;
 }
 
+/** The same, for an answer that comes in chunks. */
 export interface ChatCompletionCreateParamsStreaming extends ChatCompletionCreateParams {
   readonly stream: true;
 }
 
+/** The same, for an answer in one piece. */
 export interface ChatCompletionCreateParamsNonStreaming extends ChatCompletionCreateParams {
   readonly stream?: false | null;
 }
 
+/** Why a choice came to its end. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
 /** A token, and how likely it was. */
@@ -145,6 +154,7 @@ export interface CompletionUsage {
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number };
 }
 
+/** What the model has said. */
 export interface ChatCompletionMessage {
   readonly role: "assistant";
   readonly content: string | null;

@@ -11,6 +11,7 @@ export interface EmbeddingCreateParams {
   readonly [field: string]: unknown;
 }
 
+/** The vector of one input. */
 export interface Embedding {
   readonly object: "embedding";
   readonly index: number;
@@ -18,6 +19,7 @@ export interface Embedding {
   readonly embedding: readonly number[];
 }
 
+/** What `embeddings.create` answers: a vector for each input, in order. */
 export interface CreateEmbeddingResponse {
   readonly object: "list";
   readonly data: readonly Embedding[];

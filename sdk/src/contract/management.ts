@@ -31,6 +31,7 @@ export interface Rotation {
   readonly isQuiet: boolean;
 }
 
+/** A key with who uses it, and what has come of its rotation. */
 export interface ListedKey extends Key {
   readonly usage: KeyUsage;
   /** `null`: the key has no successor. */
@@ -51,6 +52,7 @@ export interface CreatedKey {
   readonly replaces: string | null;
 }
 
+/** What `keys.create` takes. */
 export interface KeyCreateParams {
   /** 1 to 64 characters, unique among the account's active keys. */
   readonly name: string;
@@ -58,6 +60,7 @@ export interface KeyCreateParams {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** What `keys.rotate` takes. */
 export interface KeyRotateParams {
   /** Of the successor. Default: made from the old one's. */
   readonly name?: string | undefined;
@@ -73,6 +76,7 @@ export interface Limits {
   readonly concurrentRequests: number | null;
 }
 
+/** The account, as its owner sees it. */
 export interface Account {
   readonly id: string;
   readonly name: string;
@@ -94,6 +98,7 @@ export interface Account {
   readonly createdAt: Date;
 }
 
+/** The account's credit. */
 export interface Balance {
   /** Nano-USD. */
   readonly balanceNanoUsd: bigint;
@@ -101,6 +106,7 @@ export interface Balance {
   readonly reservedNanoUsd: bigint;
 }
 
+/** A change of the account's credit. */
 export interface LedgerEntry {
   readonly id: string;
   readonly at: Date;
@@ -111,6 +117,7 @@ export interface LedgerEntry {
   readonly reason: string;
 }
 
+/** What `usage.summary` takes. */
 export interface UsageSummaryParams {
   /** Whole intervals of UTC: rounded down to the beginning of one. */
   readonly from: Date;
@@ -120,6 +127,7 @@ export interface UsageSummaryParams {
   readonly groupBy?: "none" | "model" | "key" | undefined;
 }
 
+/** What a number of requests came to. */
 export interface UsageTotals {
   readonly requests: number;
   /** Of them, those answered with a status of 400 or more. */
@@ -130,6 +138,7 @@ export interface UsageTotals {
   readonly costNanoUsd: bigint;
 }
 
+/** The same for one interval, and one model or key where it was grouped by that. */
 export interface UsageRow extends UsageTotals {
   readonly start: Date;
   /** `null` unless grouped by it. */
@@ -138,6 +147,7 @@ export interface UsageRow extends UsageTotals {
   readonly key: { readonly id: string; readonly keyId: string; readonly name: string } | null;
 }
 
+/** What `usage.summary` answers. */
 export interface UsageSummary {
   /** In order of time; intervals without a request are left out. */
   readonly rows: readonly UsageRow[];
@@ -170,6 +180,7 @@ export interface AuditVerification {
   readonly next: number | null;
 }
 
+/** What `audit.verify` takes: where to go on, and a point that was noted down earlier. */
 export interface AuditVerifyParams {
   readonly after?: number | undefined;
   readonly expected?: ChainPoint | undefined;

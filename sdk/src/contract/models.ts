@@ -28,6 +28,7 @@ export interface ModelPricing {
   readonly image_usd: string;
 }
 
+/** What `models.list` answers. */
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly Model[];

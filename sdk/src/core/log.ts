@@ -8,6 +8,7 @@ export interface Logger {
   error(message: string, ...details: unknown[]): void;
 }
 
+/** How much a client tells: each level tells what those before it do. */
 export type LogLevel = "off" | "error" | "warn" | "info" | "debug";
 const LEVELS: readonly LogLevel[] = ["off", "error", "warn", "info", "debug"];
 

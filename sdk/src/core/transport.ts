@@ -40,6 +40,7 @@ export interface RequestOptions {
 /** Requests for models need an API key, the management of keys a management token; the rest takes either. */
 export type Plane = "models" | "audit" | "management";
 
+/** What a request is for, before it is known by which service. */
 export interface RequestTarget {
   readonly method: "GET" | "POST";
   /** Below the base URL, with a leading slash. */
