@@ -1,24 +1,22 @@
 import type { ClientOptions } from "./client.ts";
+import type {
+  AccountChange,
+  AccountDetails,
+  Action,
+  BooksReport,
+  CatalogInForce,
+  IpRules,
+  LimitOverrides,
+  ListedAccount,
+  UpstreamHealth,
+} from "./contract/operator.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { given } from "./core/given.ts";
 import { Rpc } from "./core/rpc.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
 
-/** An account as operators see it. */
-export interface OperatedAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: "free" | "pro" | "enterprise";
-  readonly state: "active" | "suspended";
-  readonly createdAt: Date;
-  readonly [field: string]: unknown;
-}
-
-/** A change of an account, and what comes with it. */
-export interface AccountChange {
-  readonly [field: string]: unknown;
-}
+export type * from "./contract/operator.ts";
 
 type Reasoned = { readonly reason?: string | undefined };
 
@@ -36,6 +34,7 @@ type Reasoned = { readonly reason?: string | undefined };
  */
 export class OstiaryOperator {
   readonly accounts: OperatedAccounts;
+  readonly users: OperatedUsers;
   readonly #rpc: Rpc;
 
   /** @throws {OstiaryError} there is no management token, an option is not valid, or this is a web page. */
@@ -50,20 +49,24 @@ export class OstiaryOperator {
     }
     this.#rpc = new Rpc(transportOf(options, prefix, () => token).transport);
     this.accounts = new OperatedAccounts(this.#rpc);
+    this.users = new OperatedUsers(this.#rpc);
   }
 
   /** How each upstream has answered the node that is asked. */
-  upstreams(
-    options?: RequestOptions,
-  ): Promise<{ readonly upstreams: readonly Readonly<Record<string, unknown>>[] }> {
+  upstreams(options?: RequestOptions): Promise<{ readonly upstreams: readonly UpstreamHealth[] }> {
     return this.#rpc.query("operator.upstreams", undefined, options);
+  }
+
+  /** The catalog that is in force: with its routes, without credentials. */
+  catalog(options?: RequestOptions): Promise<CatalogInForce> {
+    return this.#rpc.query("operator.catalog", undefined, options);
   }
 
   /** Whether balances and usage are the sums that they should be. */
   checkBooks(
     params: { readonly hours?: number | undefined } = {},
     options?: RequestOptions,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  ): Promise<BooksReport> {
     return this.#rpc.query("operator.checkBooks", { hours: 24, ...given(params) }, options);
   }
 
@@ -76,7 +79,7 @@ export class OstiaryOperator {
     } = {},
     options?: RequestOptions,
   ): Promise<{
-    readonly actions: readonly Readonly<Record<string, unknown>>[];
+    readonly actions: readonly Action[];
     readonly nextCursor: string | null;
   }> {
     return this.#rpc.query("operator.audit", { limit: 50, ...given(params) }, options);
@@ -99,12 +102,24 @@ export class OperatedAccounts {
       readonly cursor?: string | undefined;
     } = {},
     options?: RequestOptions,
-  ): Promise<{ readonly accounts: readonly OperatedAccount[]; readonly nextCursor: string | null }> {
+  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
     return this.#rpc.query("operator.accounts.list", { search: "", limit: 50, ...given(params) }, options);
   }
 
-  get(id: string, options?: RequestOptions): Promise<OperatedAccount> {
+  get(id: string, options?: RequestOptions): Promise<AccountDetails> {
     return this.#rpc.query("operator.accounts.get", { id }, options);
+  }
+
+  /** Also where signing up is closed. `password` is the first user's, and told this once. */
+  create(
+    params: {
+      readonly email: string;
+      readonly accountName: string;
+      readonly plan?: "free" | "pro" | "enterprise" | undefined;
+    },
+    options?: RequestOptions,
+  ): Promise<{ readonly account: AccountDetails; readonly password: string }> {
+    return this.#rpc.mutate("operator.accounts.create", given(params), options);
   }
 
   /** When this has resolved, every request with a key or management token of the account is refused. */
@@ -127,21 +142,29 @@ export class OperatedAccounts {
   setIpRules(
     id: string,
     params: Reasoned & {
-      readonly rules: { readonly mode?: "enforce" | "report"; readonly networks: readonly string[] };
+      readonly rules: Partial<IpRules> & Pick<IpRules, "networks">;
     },
     options?: RequestOptions,
   ): Promise<AccountChange> {
     return this.#rpc.mutate("operator.accounts.setIpRules", { id, ...given(params) }, options);
   }
 
+  /** Would an address pass? By the account's rules, or by others before they are set. */
+  tryIpRules(
+    id: string,
+    params: {
+      readonly address: string;
+      readonly rules?: (Partial<IpRules> & Pick<IpRules, "networks">) | undefined;
+    },
+    options?: RequestOptions,
+  ): Promise<{ readonly verdict: "passes" | "reported" | "blocked" }> {
+    return this.#rpc.query("operator.accounts.tryIpRules", { id, ...given(params) }, options);
+  }
+
   setLimits(
     id: string,
     params: Reasoned & {
-      readonly limits: {
-        readonly requestsPerMinute: number | null;
-        readonly tokensPerMinute: number | null;
-        readonly concurrentRequests: number | null;
-      };
+      readonly limits: LimitOverrides;
     },
     options?: RequestOptions,
   ): Promise<AccountChange> {
@@ -155,5 +178,22 @@ export class OperatedAccounts {
     options?: RequestOptions,
   ): Promise<{ readonly balanceNanoUsd: bigint }> {
     return this.#rpc.mutate("operator.accounts.grantCredits", { id, ...params }, options);
+  }
+}
+
+/** Users, for operators. */
+export class OperatedUsers {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  /** For a user who lost their password. The answer holds the new one, this once. */
+  resetPassword(
+    params: { readonly email: string },
+    options?: RequestOptions,
+  ): Promise<{ readonly password: string }> {
+    return this.#rpc.mutate("operator.users.resetPassword", params, options);
   }
 }

@@ -15,6 +15,17 @@ import type {
   UsageSummaryParams,
 } from "../../sdk/src/contract/management.ts";
 
+import type {
+  AccountChange,
+  AccountDetails,
+  Action,
+  BooksReport,
+  CatalogInForce,
+  ListedAccount,
+  UpstreamHealth,
+} from "../../sdk/src/contract/operator.ts";
+import type { OstiaryOperator } from "../../sdk/src/operator.ts";
+
 type Outputs = inferRouterOutputs<AppRouter>;
 type Inputs = inferRouterInputs<AppRouter>;
 
@@ -41,6 +52,22 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<keyof ListedKey>().toExtend<keyof Outputs["keys"]["list"]["keys"][number]>();
     expectTypeOf<keyof Account>().toExtend<keyof Outputs["account"]["get"]>();
     expectTypeOf<keyof AuditVerification>().toExtend<keyof Outputs["audit"]["verify"]>();
+  });
+
+  it("is what the router answers operators", () => {
+    type Operator = Outputs["operator"];
+    expectTypeOf<Plain<Operator["accounts"]["list"]["accounts"][number]>>().toExtend<ListedAccount>();
+    expectTypeOf<Plain<Operator["accounts"]["get"]>>().toExtend<AccountDetails>();
+    expectTypeOf<Plain<Operator["accounts"]["create"]["account"]>>().toExtend<AccountDetails>();
+    expectTypeOf<Plain<Operator["accounts"]["setPlan"]>>().toExtend<AccountChange>();
+    expectTypeOf<Plain<Operator["upstreams"]["upstreams"][number]>>().toEqualTypeOf<UpstreamHealth>();
+    expectTypeOf<Plain<Operator["checkBooks"]>>().toExtend<BooksReport>();
+    expectTypeOf<keyof BooksReport>().toEqualTypeOf<keyof Operator["checkBooks"]>();
+    expectTypeOf<Plain<Operator["audit"]["actions"][number]>>().toExtend<Action>();
+    expectTypeOf<keyof Action>().toEqualTypeOf<keyof Operator["audit"]["actions"][number]>();
+    expectTypeOf<Plain<Operator["catalog"]>>().toExtend<CatalogInForce>();
+    type Verdict = Awaited<ReturnType<OstiaryOperator["accounts"]["tryIpRules"]>>;
+    expectTypeOf<Plain<Operator["accounts"]["tryIpRules"]>>().toEqualTypeOf<Verdict>();
   });
 
   it("is what the router takes", () => {

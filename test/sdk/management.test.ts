@@ -109,6 +109,34 @@ describe("the operator's client", () => {
     expect((await client().models.list()).data.length).toBeGreaterThan(0);
     expect((await operator.accounts.list({ search: id })).accounts).toHaveLength(1);
     expect((await operator.upstreams()).upstreams.length).toBeGreaterThan(0);
+    expect((await operator.catalog()).models.map((model) => model.id)).toContain("sandbox/echo");
+    expect((await operator.checkBooks()).mismatches).toEqual([]);
+    const { actions } = await operator.audit({ accountId: id, limit: 2 });
+    expect(actions.map(({ action }) => action)).toEqual(["account.reinstate", "account.suspend"]);
+    expect(actions[1]).toMatchObject({ reason: "test", byOperator: true });
+  });
+
+  it("makes accounts, and tries rules before they are set", async () => {
+    const { trpc } = await signInOperator(service.baseUrl);
+    const own = await trpc.tokens.create.mutate({ name: "another" });
+    const operator = new OstiaryOperator({ managementToken: own.token, baseURL: service.baseUrl });
+    const email = "made@example.com";
+    const { account, password } = await operator.accounts.create({ email, accountName: "Made" });
+    expect(account).toMatchObject({
+      name: "Made",
+      plan: "free",
+      users: [{ email }],
+      balanceNanoUsd: expect.anything(),
+    });
+    const rules = { networks: ["10.0.0.0/8"] };
+    const from = (address: string) => operator.accounts.tryIpRules(account.id, { address, rules });
+    expect([await from("10.1.2.3"), await from("192.0.2.1")]).toEqual([
+      { verdict: "passes" },
+      { verdict: "blocked" },
+    ]);
+    const { notices } = await operator.accounts.setPlan(account.id, { plan: "enterprise" });
+    expect(notices).toEqual(expect.any(Array));
+    expect((await operator.users.resetPassword({ email })).password).not.toBe(password);
   });
 });
 

@@ -1,0 +1,119 @@
+import type { Account, Balance, Limits } from "./management.ts";
+
+/** An account as operators see it. */
+export interface OperatedAccount
+  extends Pick<
+    Account,
+    "id" | "name" | "plan" | "state" | "suspension" | "ipRules" | "limits" | "createdAt"
+  > {}
+
+/** The same with who signs in to it. */
+export interface ListedAccount extends OperatedAccount {
+  readonly users: readonly { readonly id: string; readonly email: string }[];
+  readonly activeKeys: number;
+}
+
+/** The same with its credit. */
+export interface AccountDetails extends ListedAccount {
+  /** Nano-USD. */
+  readonly balanceNanoUsd: bigint;
+}
+
+/** A change of an account, which holds on every node. */
+export interface AccountChange {
+  /** After it. */
+  readonly account: OperatedAccount;
+  /** What else comes with it, a sentence each. */
+  readonly notices: readonly string[];
+}
+
+/** From where an account's keys may be used; `report`: requests from elsewhere pass, and their entries say so. */
+export interface IpRules {
+  readonly mode: "enforce" | "report";
+  /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+  readonly networks: readonly string[];
+}
+
+/** Limits of an account that differ from its plan's; `null`: as the plan says. */
+export type LimitOverrides = Limits;
+
+/** How an upstream has answered the node that was asked. */
+export interface UpstreamHealth {
+  readonly name: string;
+  /** `closed`: requests pass. `open`: none does, for a time. `half-open`: one at a time does, to see. */
+  readonly breaker: "closed" | "open" | "half-open";
+  readonly inFlight: number;
+  /** Requests that wait for a place at it. */
+  readonly waiting: number;
+  /** Since the node was started. */
+  readonly successes: number;
+  readonly failures: number;
+  readonly lastFailure: { readonly at: Date; readonly reason: string } | null;
+  /** When it last refused the service's credential: somebody has to see to it. */
+  readonly credentialRefusedAt: Date | null;
+}
+
+/** Whether all sums are right. Of mismatches there should be none. */
+export interface BooksReport {
+  /** Accounts whose balance is not the sum of their ledger, or less than what is set aside of it. */
+  readonly mismatches: readonly (Balance & { readonly accountId: string; readonly ledgerNanoUsd: bigint })[];
+  /** Sums of usage that are not those of the entries (`hour`) or of the hours (`day`). */
+  readonly usageMismatches: readonly {
+    readonly accountId: string;
+    readonly interval: "hour" | "day";
+    readonly start: Date;
+    readonly key: string;
+    readonly model: string;
+  }[];
+  /** From when on usage was compared. */
+  readonly since: Date;
+  /** Set aside by all nodes. */
+  readonly reserved: { readonly reservations: number; readonly nanoUsd: bigint };
+  /** By the node that was asked: held for requests that are being answered. */
+  readonly held: { readonly holds: number; readonly nanoUsd: bigint };
+  readonly checkedAt: Date;
+}
+
+/** Something that somebody changed. */
+export interface Action {
+  readonly id: string;
+  readonly at: Date;
+  /** `null`: the service itself. */
+  readonly by: {
+    readonly userId: string;
+    /** `null` for the person themselves. */
+    readonly managementToken: string | null;
+    readonly sourceIp: string | null;
+  } | null;
+  readonly userEmail: string | null;
+  readonly byOperator: boolean;
+  readonly accountId: string | null;
+  readonly accountName: string | null;
+  /** Such as `account.suspend` or `key.revoke`. */
+  readonly action: string;
+  readonly reason: string | null;
+  /** The parts that differ: plain JSON, money as decimal strings. */
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+}
+
+/** The catalog that is in force. */
+export interface CatalogInForce {
+  readonly models: readonly {
+    readonly id: string;
+    readonly aliases: readonly string[];
+    readonly ownedBy: string;
+    readonly sandbox: boolean;
+    readonly routes: readonly {
+      readonly upstream: string;
+      readonly model: string;
+      readonly weight: number;
+    }[];
+  }[];
+  readonly upstreams: readonly {
+    readonly name: string;
+    readonly dialect: string;
+    readonly baseUrl: string;
+    readonly hasCredential: boolean;
+  }[];
+}
