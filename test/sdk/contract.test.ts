@@ -1,7 +1,7 @@
 import type { AppRouter } from "@ostiary/server/router";
 import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import type OpenAI from "openai";
-import { describe, expectTypeOf, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ChatCompletionCreateParams } from "../../sdk/src/contract/chat.ts";
 import type {
   Account,
@@ -24,6 +24,21 @@ import type {
   ListedAccount,
   UpstreamHealth,
 } from "../../sdk/src/contract/operator.ts";
+import {
+  APIConnectionTimeoutError,
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  ContentTooLargeError,
+  errorFor,
+  InternalServerError,
+  NotFoundError,
+  PaymentRequiredError,
+  PermissionDeniedError,
+  RateLimitError,
+  StreamInterruptedError,
+} from "../../sdk/src/core/errors.ts";
 import type { OstiaryOperator } from "../../sdk/src/operator.ts";
 
 type Outputs = inferRouterOutputs<AppRouter>;
@@ -109,5 +124,59 @@ describe("what openai's types accept for a chat", () => {
     expectTypeOf<OpenAI.ChatCompletionFunctionTool>().toExtend<
       NonNullable<ChatCompletionCreateParams["tools"]>[number]
     >();
+  });
+});
+
+describe("a caught error", () => {
+  const told = (error: unknown) => {
+    if (error instanceof RateLimitError) {
+      expectTypeOf(error).toEqualTypeOf<RateLimitError>();
+      expectTypeOf(error.retryAfterMs).toEqualTypeOf<number | null>();
+      expectTypeOf(error.limit).toEqualTypeOf<number | null>();
+      return "limited";
+    }
+    if (error instanceof PermissionDeniedError) {
+      expectTypeOf(error.reason).toEqualTypeOf<
+        "account_suspended" | "ip_blocked" | "permission_denied" | null
+      >();
+      return "denied";
+    }
+    if (error instanceof StreamInterruptedError || error instanceof APIConnectionTimeoutError) {
+      expectTypeOf(error).toEqualTypeOf<StreamInterruptedError | APIConnectionTimeoutError>();
+      return "broken off";
+    }
+    if (!(error instanceof APIError)) return "other";
+    expectTypeOf(error.status).toEqualTypeOf<number>();
+    expectTypeOf(error.headers).toEqualTypeOf<Headers>();
+    // Classes that say nothing more than their parent are still told apart, one after the other.
+    if (error instanceof BadRequestError) return error.name satisfies "BadRequestError";
+    if (error instanceof AuthenticationError) return error.name satisfies "AuthenticationError";
+    if (error instanceof PaymentRequiredError) return error.name satisfies "PaymentRequiredError";
+    if (error instanceof NotFoundError) return error.name satisfies "NotFoundError";
+    if (error instanceof ConflictError) return error.name satisfies "ConflictError";
+    if (error instanceof ContentTooLargeError) return error.name satisfies "ContentTooLargeError";
+    if (error instanceof InternalServerError) return error.name satisfies "InternalServerError";
+    expectTypeOf(error).toEqualTypeOf<APIError>();
+    return "another status";
+  };
+
+  it("narrows to its class, and to what that class tells", () => {
+    const answers = [400, 401, 402, 403, 404, 409, 413, 418, 429, 500].map((status) =>
+      told(errorFor(status, null, new Headers())),
+    );
+    expect(answers).toEqual([
+      "BadRequestError",
+      "AuthenticationError",
+      "PaymentRequiredError",
+      "denied",
+      "NotFoundError",
+      "ConflictError",
+      "ContentTooLargeError",
+      "another status",
+      "limited",
+      "InternalServerError",
+    ]);
+    expect(told(new StreamInterruptedError("", null))).toBe("broken off");
+    expect(told("nothing of ours")).toBe("other");
   });
 });

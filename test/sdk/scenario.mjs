@@ -31,7 +31,35 @@ seen.stranger = await new Ostiary({ apiKey: "sk-wrong" }).models
 
 const created = await client.keys.create({ name: "by the package" });
 seen.createdAt = created.createdAt instanceof Date;
+const successor = await client.keys.rotate(created.id, { quietAfterS: 60 });
+const listed = await client.keys.list();
+seen.rotated = listed.find(({ id }) => id === created.id)?.rotation?.successorId === successor.id;
 await client.keys.revoke(created.id);
+seen.revoked = await new Ostiary({ apiKey: created.key }).models
+  .list()
+  .catch((error) => error instanceof AuthenticationError && error.code);
+seen.plan = (await client.account.get()).plan;
+const summary = await client.usage.summary({
+  from: new Date(Date.now() - 86_400_000),
+  to: new Date(),
+  interval: "hour",
+});
+seen.usage = typeof summary.total.costNanoUsd;
+const leaving = new AbortController();
+const options = { signal: leaving.signal };
+const stream = await client.chat.completions.create(
+  { model: "sandbox/lorem", messages, stream: true },
+  options,
+);
+leaving.abort();
+seen.aborted = await stream[Symbol.asyncIterator]()
+  .next()
+  .catch((error) => error.name);
+const { response, requestId } = await client.models.retrieve("sandbox/echo").withResponse();
+seen.response = response instanceof Response && requestId === response.headers.get("x-request-id");
+let entries = 0;
+for await (const entry of client.audit.list({ limit: 2 })) if (entry.key_id.length === 4) entries++;
+seen.audit = entries > 5;
 seen.balance = typeof (await client.credits.balance()).balanceNanoUsd;
 seen.operator = await new OstiaryOperator().upstreams().catch((error) => error.code);
 
