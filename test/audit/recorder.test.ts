@@ -144,6 +144,49 @@ describe("a recorded entry", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it("is waited for by who reads, and not those that come after it", async () => {
+    const { journal } = await Journal.open({ folder, sync: false });
+    const committed = new Set<EntryId>();
+    let isOver = false;
+    const recorder: Recorder = new Recorder({
+      journal,
+      durability: "journal",
+      log,
+      sink: {
+        insertEntries: async (entries) => {
+          for (const { id } of entries) committed.add(id);
+          // There is always one more.
+          if (!isOver) await recorder.record(entry());
+        },
+      },
+    });
+    const read = entry();
+    await recorder.record(entry());
+    await recorder.record(read);
+    await recorder.flushed();
+    expect(committed).toContain(read.id);
+    isOver = true;
+    await recorder.stop();
+  });
+
+  it("is told of at once to who reads while the database is failing", async () => {
+    const { journal } = await Journal.open({ folder, sync: false });
+    let isAway = true;
+    const committed = new Set<EntryId>();
+    const insertEntries = async (entries: readonly AuditEntry[]) => {
+      if (isAway) throw new Error("away");
+      for (const { id } of entries) committed.add(id);
+    };
+    const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
+    const kept = entry();
+    await recorder.record(kept);
+    await recorder.flushed();
+    expect(committed).not.toContain(kept.id);
+    isAway = false;
+    await expect.poll(() => committed.has(kept.id)).toBe(true);
+    await recorder.stop();
+  });
+
   it("that there is no more room for is refused before anything is done, until the database is back", async () => {
     let isAway = true;
     const sink = {
