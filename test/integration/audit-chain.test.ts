@@ -45,6 +45,8 @@ async function ownerWithEntries(): Promise<RecordedOwner> {
         await response.arrayBuffer();
       }),
     );
+    // What was recorded so far is written for who reads: a batch for each round at least, and all of them at the end.
+    await owner.trpc.audit.list.query({ limit: 1 });
   }
   return { ...owner, accountId: id, headers: { authorization: `Bearer ${token}` } };
 }
