@@ -57,19 +57,23 @@ export function nodeHttp(): Send | null {
   const { process, Deno, Bun } = surroundings;
   if (process?.versions?.node === undefined || Deno !== undefined || Bun !== undefined) return null;
   // Who has put something in the place of `fetch`, or a proxy behind it, wants requests to go there.
-  if (globalThis.fetch !== fetchAtLoad || fetchAtLoad?.name !== "fetch" || hasOwnDispatcher()) return null;
+  if (globalThis.fetch !== fetchAtLoad || fetchAtLoad?.name !== "fetch" || hasForeignDispatcher())
+    return null;
   const http = process.getBuiltinModule?.("node:http") as HttpModule | undefined;
   const https = process.getBuiltinModule?.("node:https") as HttpModule | undefined;
   if (http === undefined || https === undefined) return null;
   return (request, signal) => send(request.url.startsWith("https:") ? https : http, request, signal);
 }
 
-/** Whether `setGlobalDispatcher` of undici was called with anything else than what it is by itself. */
-function hasOwnDispatcher(): boolean {
+/** What stands behind `fetch` by itself: an `Agent`, for older versions of undici through a wrapper. */
+const OWN_DISPATCHERS = new Set(["Agent", "Dispatcher1Wrapper"]);
+
+/** Whether `setGlobalDispatcher` of undici was called with anything else. */
+function hasForeignDispatcher(): boolean {
   const known = globalThis as unknown as Readonly<Record<symbol, object | undefined>>;
   return [1, 2].some((version) => {
     const dispatcher = known[Symbol.for(`undici.globalDispatcher.${version}`)];
-    return dispatcher !== undefined && dispatcher.constructor.name !== "Agent";
+    return dispatcher !== undefined && !OWN_DISPATCHERS.has(dispatcher.constructor.name);
   });
 }
 
