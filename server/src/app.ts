@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { v7 as uuidv7 } from "uuid";
 import { type EntryId, requestIdOf } from "./audit/entry.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 
@@ -7,6 +6,7 @@ export interface AppParts {
   readonly rpc: (request: Request, peer: string) => Promise<Response>;
   readonly metrics: (request: Request, peer: string) => Promise<Response>;
   readonly dashboard: Dashboard;
+  readonly newId: () => EntryId;
   /** What keeps the node from doing its work; `null` when nothing does. */
   readonly notReady: () => Promise<string | null>;
 }
@@ -17,7 +17,7 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
   app.use(async (context, next) => {
     await next();
     if (!context.res.headers.has("x-request-id")) {
-      context.res.headers.set("x-request-id", requestIdOf(uuidv7() as EntryId));
+      context.res.headers.set("x-request-id", requestIdOf(parts.newId()));
     }
   });
   app.get("/healthz", (context) => context.json({ status: "ok" }));

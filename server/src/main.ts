@@ -43,7 +43,7 @@ import { accountOfToken } from "./rpc/caller.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
 import { createAppRouter } from "./rpc/router.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
-import type { Served } from "./serve/listener.ts";
+import { hostForUrl, type Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
@@ -54,7 +54,8 @@ import { openCatalog } from "./start/open-catalog.ts";
 import { measure, openMetrics } from "./start/open-metrics.ts";
 import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
-import { after, failureOf, hostForUrl, listen, openTracing, openTransport } from "./start/runtime.ts";
+import { whatDoesNotAnswer } from "./start/readiness.ts";
+import { listen, openTracing, openTransport } from "./start/runtime.ts";
 import { explainStartup } from "./start/startup-failure.ts";
 import { Teardown } from "./start/teardown.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
@@ -201,6 +202,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   teardown.add(() => tracing.close());
   let publicUrl: string | null = config.publicUrl;
   const ids = new EntryIds(Date.now);
+  const newId = () => ids.next();
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const requestPlane = new RequestPlane({
     endpoints: [
@@ -221,7 +223,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     recorder,
     trustedProxies,
     log,
-    newId: () => ids.next(),
+    newId,
     monotonicMs: () => performance.now(),
   });
   const books = new Books(new PostgresBooks(database), credits, now);
@@ -278,6 +280,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       router,
       ...callerParts,
       recorder,
+      newId,
       now,
       clientAddress: addressOf,
       log,
@@ -285,11 +288,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     }),
     metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
     dashboard,
+    newId,
     notReady: async () => {
       if (stopping) return "stopping";
-      return (
-        (await failureOf(database`select 1`, "database")) ?? failureOf(admission.ping(), "admission store")
-      );
+      return whatDoesNotAnswer({
+        database: () => database`select 1`,
+        "admission store": () => admission.ping(),
+      });
     },
   });
 
@@ -335,6 +340,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       demo,
     }),
   );
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 function readEnvironmentFile(): void {

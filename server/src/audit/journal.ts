@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { type AuditEntry, decodeEntry, encodeEntry } from "./entry.ts";
 
 /** A line of the journal: a request that has ended, or one that has only begun, as it stands if its process dies. */
@@ -62,7 +63,7 @@ export class Journal {
       this.#waiting.push({ line, resolve, reject });
       if (this.#waiting.length > 1) return;
       // All that comes in one turn of the event loop is one write.
-      this.#writing = this.#writing.then(endOfTurn).then(() => this.#writeWaiting());
+      this.#writing = this.#writing.then(() => setImmediate()).then(() => this.#writeWaiting());
     });
   }
 
@@ -148,10 +149,6 @@ export class Journal {
   #path(segment: Segment): string {
     return join(this.#folder, `${String(segment).padStart(12, "0")}.ndjson`);
   }
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function encodeLine({ kind, entry }: JournalLine): string {

@@ -58,7 +58,6 @@ interface Pending {
   readonly entry: AuditEntry;
   /** Of its line, and of the one that told of its beginning. */
   readonly segments: readonly Segment[];
-  readonly committed: () => void;
   readonly sinceMs: number;
 }
 
@@ -185,13 +184,12 @@ export class Recorder {
     // One that could not be written down is nowhere to be released.
     const beginning = await begun?.segment.catch(() => null);
     const segments = beginning == null ? [segment] : [segment, beginning];
-    const inDatabase = new Promise<void>((resolve) => {
-      this.#pending.push({ entry, segments, committed: resolve, sinceMs: Date.now() });
-    });
-    this.#recorded++;
+    this.#pending.push({ entry, segments, sinceMs: Date.now() });
+    const taken = ++this.#recorded;
     this.#drain();
+    if (this.#durability !== "database") return;
     // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
-    if (this.#durability === "database") await inDatabase;
+    while (this.#committed < taken) await this.#nextOutcome();
   }
 
   async #append(line: JournalLine): Promise<Segment> {
@@ -217,11 +215,7 @@ export class Recorder {
     const wanted = this.#recorded;
     this.#wanted = wanted;
     this.#endPause();
-    while (this.#committed < wanted && this.#retryTimer === null && !this.#stopped) {
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
+    while (this.#committed < wanted && this.#retryTimer === null && !this.#stopped) await this.#nextOutcome();
   }
 
   /** Writes what is left, as far as the database lets it; the journal keeps the rest for the next start. */
@@ -263,7 +257,6 @@ export class Recorder {
         this.#pending = this.#pending.slice(batch.length);
         this.#committed += batch.length;
         this.#onCommitted(batch.map(({ entry }) => entry));
-        for (const { committed } of batch) committed();
         this.#tellWaiting();
         await this.#release(batch);
       }
@@ -287,6 +280,13 @@ export class Recorder {
       });
     }
     this.#batchBegunMs = performance.now();
+  }
+
+  /** Resolves when a batch was tried, however it went. */
+  #nextOutcome(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
   }
 
   #tellWaiting(): void {

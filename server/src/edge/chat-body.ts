@@ -110,8 +110,7 @@ export function requirePlainFields(body: JsonBody): void {
     });
   }
   for (const name of Object.keys(body.value)) {
-    if (PLAIN_NAME.test(name) && !ROUTING_FIELDS.has(name)) continue;
-    const folded = name.normalize("NFKC").toLowerCase();
+    const folded = PLAIN_NAME.test(name) ? name : name.normalize("NFKC").toLowerCase();
     // Servers that read names without regard to case would take it for the one that is checked and charged by.
     if (folded !== name && (RELIED_ON.has(folded) || ROUTING_FIELDS.has(folded))) {
       throw new Failure("invalid_request", `Fields are written in lower case: ${folded}.`, { param: folded });

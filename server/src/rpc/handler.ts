@@ -1,6 +1,5 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
-import { v7 as uuidv7 } from "uuid";
 import { RefusedCaller } from "../access/access.ts";
 import type { Visit } from "../accounts/user.ts";
 import { type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
@@ -23,6 +22,7 @@ const MAX_USER_AGENT_LENGTH = 256;
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
   readonly recorder: Recorder;
+  readonly newId: () => EntryId;
   readonly now: () => Date;
   /** The client's address, from the socket's and what proxies say. */
   readonly clientAddress: (request: Request, peer: string) => string | null;
@@ -35,7 +35,7 @@ export interface RpcParts extends CallerParts {
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = new SessionCookie(parts.publicOrigin?.startsWith("https:") ?? false);
   return async (request, peer) => {
-    const id = uuidv7() as EntryId;
+    const id = parts.newId();
     const requestId = requestIdOf(id);
     const visit = visitOf(request, parts.clientAddress(request, peer));
     const use = { id, at: timeOfEntry(id), request, sourceIp: visit.sourceIp };

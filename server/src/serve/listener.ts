@@ -25,3 +25,9 @@ export interface Listener {
 export function isRequestPlane(path: string): boolean {
   return path.startsWith("/v1/") || path === "/v1";
 }
+
+/** Listening on every address is reached by the loopback one; IPv6 addresses stand in brackets. */
+export function hostForUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -8,10 +8,6 @@ import { listenFailure } from "./startup-failure.ts";
 
 const isDeno = "Deno" in globalThis;
 
-export function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
 /** The packages are loaded only where there is somewhere to send traces to. */
 export async function openTracing(
   { traces, serviceName }: Config,
@@ -34,19 +30,4 @@ export async function listen(served: Served, { host, port }: ListenerOptions): P
   } catch (error) {
     throw listenFailure(error, host, port);
   }
-}
-
-export async function failureOf(check: PromiseLike<unknown>, part: string): Promise<string | null> {
-  try {
-    await check;
-    return null;
-  } catch {
-    return `the ${part} does not answer`;
-  }
-}
-
-/** Listening on every address is reached by the loopback one; IPv6 addresses stand in brackets. */
-export function hostForUrl(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

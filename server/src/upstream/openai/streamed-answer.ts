@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
 import { JsonBody } from "../../gateway/json-body.ts";
@@ -36,7 +37,7 @@ async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Arr
       isFirst = false;
       yield first;
       // Until it has gone out.
-      if (chunks.hasMore) await endOfTurn();
+      if (chunks.hasMore) await setImmediate();
     }
     const text = chunks.translate();
     if (text !== "") yield text;
@@ -134,10 +135,6 @@ class ChunkTranslator {
 function hasFinish(chunk: JsonObject): boolean {
   const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
   return choices.some((choice) => isJsonObject(choice) && typeof choice.finish_reason === "string");
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function toError(thrown: unknown): Error {
