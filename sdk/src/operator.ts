@@ -8,6 +8,7 @@ import type {
   IpRules,
   LimitOverrides,
   ListedAccount,
+  OperatedAccount,
   UpstreamHealth,
 } from "./contract/operator.ts";
 import { OstiaryError } from "./core/errors.ts";
@@ -18,7 +19,11 @@ import type { RequestOptions } from "./core/transport.ts";
 
 export type * from "./contract/operator.ts";
 
+type Plan = OperatedAccount["plan"];
 type Reasoned = { readonly reason?: string | undefined };
+/** A part of a list: where it begins, and how long it is at most. */
+type Paging = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+type NewIpRules = Partial<IpRules> & Pick<IpRules, "networks">;
 
 /**
  * The service for its operators: `new OstiaryOperator()` reads an operator's management token from
@@ -67,22 +72,15 @@ export class OstiaryOperator {
     params: { readonly hours?: number | undefined } = {},
     options?: RequestOptions,
   ): Promise<BooksReport> {
-    return this.#rpc.query("operator.checkBooks", { hours: 24, ...given(params) }, options);
+    return this.#rpc.query("operator.checkBooks", given(params), options);
   }
 
   /** Who changed what, newest first. */
   audit(
-    params: {
-      readonly accountId?: string | undefined;
-      readonly limit?: number | undefined;
-      readonly cursor?: string | undefined;
-    } = {},
+    params: Paging & { readonly accountId?: string | undefined } = {},
     options?: RequestOptions,
-  ): Promise<{
-    readonly actions: readonly Action[];
-    readonly nextCursor: string | null;
-  }> {
-    return this.#rpc.query("operator.audit", { limit: 50, ...given(params) }, options);
+  ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
+    return this.#rpc.query("operator.audit", given(params), options);
   }
 }
 
@@ -96,14 +94,10 @@ export class OperatedAccounts {
 
   /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
   list(
-    params: {
-      readonly search?: string | undefined;
-      readonly limit?: number | undefined;
-      readonly cursor?: string | undefined;
-    } = {},
+    params: Paging & { readonly search?: string | undefined } = {},
     options?: RequestOptions,
   ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
-    return this.#rpc.query("operator.accounts.list", { search: "", limit: 50, ...given(params) }, options);
+    return this.#rpc.query("operator.accounts.list", { search: "", ...given(params) }, options);
   }
 
   get(id: string, options?: RequestOptions): Promise<AccountDetails> {
@@ -115,7 +109,7 @@ export class OperatedAccounts {
     params: {
       readonly email: string;
       readonly accountName: string;
-      readonly plan?: "free" | "pro" | "enterprise" | undefined;
+      readonly plan?: Plan | undefined;
     },
     options?: RequestOptions,
   ): Promise<{ readonly account: AccountDetails; readonly password: string }> {
@@ -133,7 +127,7 @@ export class OperatedAccounts {
 
   setPlan(
     id: string,
-    params: Reasoned & { readonly plan: "free" | "pro" | "enterprise" },
+    params: Reasoned & { readonly plan: Plan },
     options?: RequestOptions,
   ): Promise<AccountChange> {
     return this.#rpc.mutate("operator.accounts.setPlan", { id, ...given(params) }, options);
@@ -142,7 +136,7 @@ export class OperatedAccounts {
   setIpRules(
     id: string,
     params: Reasoned & {
-      readonly rules: Partial<IpRules> & Pick<IpRules, "networks">;
+      readonly rules: NewIpRules;
     },
     options?: RequestOptions,
   ): Promise<AccountChange> {
@@ -154,7 +148,7 @@ export class OperatedAccounts {
     id: string,
     params: {
       readonly address: string;
-      readonly rules?: (Partial<IpRules> & Pick<IpRules, "networks">) | undefined;
+      readonly rules?: NewIpRules | undefined;
     },
     options?: RequestOptions,
   ): Promise<{ readonly verdict: "passes" | "reported" | "blocked" }> {

@@ -2,7 +2,7 @@ import type { ClientOptions } from "../client.ts";
 import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
-import { nodeHttp } from "./node-http.ts";
+import { isFetchReplaced, nodeHttp } from "./node-http.ts";
 import { type Plane, Transport } from "./transport.ts";
 import { type Send, sendByFetch } from "./wire.ts";
 
@@ -36,12 +36,11 @@ export function transportOf(
 /** By what was given; else by what the runtime does best, as it is when the request is sent. */
 function sendOf(given: typeof fetch | undefined): Send {
   if (given !== undefined) return (request, signal) => sendByFetch(given, request, signal);
-  return (request, signal) => {
-    const send = nodeHttp();
-    // Called by itself: as a method of something, some runtimes' own `fetch` refuses.
-    const own: typeof fetch = (input, init) => fetch(input, init);
-    return send === null ? sendByFetch(own, request, signal) : send(request, signal);
-  };
+  const byHttp = nodeHttp();
+  // Called by itself: as a method of something, some runtimes' own `fetch` refuses.
+  const own: typeof fetch = (input, init) => fetch(input, init);
+  return (request, signal) =>
+    byHttp === null || isFetchReplaced() ? sendByFetch(own, request, signal) : byHttp(request, signal);
 }
 
 /** What the names of the environment's variables begin with. */
