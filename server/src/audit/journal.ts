@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -112,7 +113,7 @@ export class Journal {
         this.#openedMs = performance.now();
       }
       const bytes = Buffer.from(batch.map(({ line }) => encodeLine(line)).join(""));
-      await this.#file.writeFile(bytes);
+      writeWhole(this.#file, bytes);
       if (this.#sync) await this.#file.datasync();
       this.#bytes += bytes.length;
       this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + batch.length);
@@ -149,6 +150,15 @@ export class Journal {
   #path(segment: Segment): string {
     return join(this.#folder, `${String(segment).padStart(12, "0")}.ndjson`);
   }
+}
+
+/**
+ * At once: to hand some hundred bytes to the operating system takes less than to ask another thread to, who would take a core
+ * from whoever answers the request meanwhile. What has to reach the disk is waited for elsewhere.
+ */
+function writeWhole(file: FileHandle, bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.length) written += writeSync(file.fd, bytes, written);
 }
 
 function encodeLine({ kind, entry }: JournalLine): string {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
 import { isJsonObject, type JsonObject } from "../gateway/json.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
+import { BodySchema } from "./body-schema.ts";
 
 /** What the gateway needs to know of a chat request. */
 export interface AskedChat {
@@ -40,7 +41,7 @@ const tool = z.looseObject({
  * What the gateway itself relies on, within the bounds that OpenAI documents (API reference, "Create chat completion");
  * everything else is the upstream's to judge.
  */
-export const chatBody = z.looseObject({
+export const chatBody = new BodySchema({
   model: modelName,
   messages: z
     .array(z.looseObject({ role: z.string() }), { error: "must be an array of messages" })
@@ -83,14 +84,12 @@ const ROUTING_FIELDS = new Set([
 
 /** In lower case, however a server folds it. */
 const PLAIN_NAME = /^[a-z0-9_]*$/;
-const RELIED_ON = new Set([...Object.keys(chatBody.shape), "input", "dimensions", "encoding_format"]);
+const RELIED_ON = new Set([...chatBody.names, "input", "dimensions", "encoding_format"]);
 
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readChat(body: JsonBody): AskedChat {
   requirePlainFields(body);
-  const parsed = chatBody.safeParse(body.value);
-  if (!parsed.success) throw invalid(parsed.error);
-  const { data } = parsed;
+  const data = chatBody.read(body.value);
   return {
     model: data.model,
     stream: data.stream === true,
@@ -122,12 +121,6 @@ export function requirePlainFields(body: JsonBody): void {
       { param: name },
     );
   }
-}
-
-export function invalid(error: z.ZodError): Failure {
-  const [issue] = error.issues;
-  const param = issue?.path.join(".") ?? "body";
-  return new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
 }
 
 /** Servers differ in which of the two they heed. */

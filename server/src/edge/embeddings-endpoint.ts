@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
-import { invalid, modelName, requirePlainFields } from "./chat-body.ts";
+import { BodySchema } from "./body-schema.ts";
+import { modelName, requirePlainFields } from "./chat-body.ts";
 import { type Endpoint, type EndpointRequest, JSON_HEADERS, type Reply } from "./endpoint.ts";
 import { readJsonBody } from "./json-body.ts";
 import { chargeOf, type ModelCalls } from "./model-calls.ts";
@@ -12,7 +13,7 @@ const MOST_INPUTS = 2_048;
 const text = z.string().min(1, "must not be empty");
 const tokens = z.array(z.number().int().min(0)).min(1, "must not be empty");
 
-export const embeddingsBody = z.looseObject({
+export const embeddingsBody = new BodySchema({
   model: modelName,
   input: z.union(
     [text, tokens, z.array(text).min(1).max(MOST_INPUTS), z.array(tokens).min(1).max(MOST_INPUTS)],
@@ -47,10 +48,9 @@ export class EmbeddingsEndpoint implements Endpoint {
     const { modelCalls, gateway, estimator, maxBodyBytes } = this.#parts;
     const { body, bytes } = await readJsonBody(request.exchange, maxBodyBytes);
     requirePlainFields(body);
-    const parsed = embeddingsBody.safeParse(body.value);
-    if (!parsed.success) throw invalid(parsed.error);
+    const { model } = embeddingsBody.read(body.value);
     // What is embedded is prompt; there is no answer that would cost.
-    const asked = { model: parsed.data.model, maxTokens: 0, choices: 1, images: 0, files: 0 };
+    const asked = { model, maxTokens: 0, choices: 1, images: 0, files: 0 };
     return modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
       const answer = await gateway.embed({ model: call.model, body, signal: request.signal });
       const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));

@@ -59,7 +59,7 @@ export function openApiDocument(service: {
           operationId: "createChatCompletion",
           summary: "A chat completion; with `stream` as server-sent events that end with `data: [DONE]`",
           parameters: [IDEMPOTENCY_KEY],
-          requestBody: body(schemaOf(chatBody)),
+          requestBody: body(schemaOf(chatBody.schema)),
           responses: {
             200: {
               description: "As OpenAI's chat completions; `model` is the catalog's id",
@@ -78,7 +78,7 @@ export function openApiDocument(service: {
           operationId: "createEmbeddings",
           summary: "Embeds texts",
           parameters: [IDEMPOTENCY_KEY],
-          requestBody: body(schemaOf(embeddingsBody)),
+          requestBody: body(schemaOf(embeddingsBody.schema)),
           responses: {
             200: {
               description: "As OpenAI's embeddings",
