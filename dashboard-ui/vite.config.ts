@@ -1,7 +1,8 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-const SERVICE = "http://127.0.0.1:8080";
+/** The service that the pages speak to during development. */
+const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react()],
@@ -11,5 +12,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     emptyOutDir: true,
   },
-  server: { proxy: { "/trpc": SERVICE, "/v1": SERVICE } },
+  server: { proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE } },
 });

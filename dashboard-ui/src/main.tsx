@@ -1,8 +1,10 @@
+import { CSPProvider } from "@base-ui/react/csp-provider";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient, whenSignedOut } from "./api/client.ts";
+import { applyTheme, readTheme } from "./api/theme.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
 
@@ -13,12 +15,17 @@ whenSignedOut(() => {
   void router.navigate({ to: "/sign-in", search: { to: location.href } });
 });
 
+applyTheme(readTheme());
+
 const place = document.getElementById("root");
 if (place === null) throw new Error("the page has no root element");
 createRoot(place).render(
   <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
+    {/* The content security policy allows no styles but those of files. */}
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </CSPProvider>
   </StrictMode>,
 );

@@ -4,6 +4,7 @@ import {
   createRouter,
   type ErrorComponentProps,
   Link,
+  lazyRouteComponent,
   Outlet,
   redirect,
   useRouter,
@@ -12,20 +13,20 @@ import { api, queryClient } from "./api/client.ts";
 import { LoadError, Loading } from "./components/Notice.tsx";
 import { Shell } from "./components/Shell.tsx";
 import { Welcome } from "./components/Welcome.tsx";
-import { Audit } from "./pages/Audit.tsx";
-import { Account } from "./pages/account/Account.tsx";
-import { OperatorHome } from "./pages/account/OperatorHome.tsx";
-import { Keys } from "./pages/keys/Keys.tsx";
+import { readAuditSearch } from "./pages/audit/search.ts";
+import { readModelsSearch } from "./pages/models/search.ts";
+import { readAccountsSearch, readSecuritySearch } from "./pages/operator/search.ts";
+import { readUsageSearch } from "./pages/overview/search.ts";
+import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { SignIn } from "./pages/SignIn.tsx";
 import { SignUp } from "./pages/SignUp.tsx";
-import { Tokens } from "./pages/tokens/Tokens.tsx";
 
 const root = createRootRoute({
   component: Outlet,
   notFoundComponent: () => (
     <Welcome title="There is no such page">
       <p>
-        <Link to="/settings/keys">Go to the API keys</Link>
+        <Link to="/">Go to the overview</Link>
       </p>
     </Welcome>
   ),
@@ -74,41 +75,140 @@ const shell = createRoute({
       queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
       throw redirect({ to: "/sign-in", search: { to: location.href } });
     }
+    return { role: me.user.role };
   },
 });
-const home = createRoute({
-  getParentRoute: () => root,
-  path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/settings/keys" });
-  },
+const tokens = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/tokens",
+  component: lazyRouteComponent(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
 });
+
 /** Pages of an account, which operators have none of. */
 const account = createRoute({
   getParentRoute: () => shell,
   id: "account",
   component: Outlet,
-  beforeLoad: async () => {
-    const me = await queryClient.ensureQueryData(api.auth.me.queryOptions());
-    if (me?.user.role === "operator") throw redirect({ to: "/operator" });
+  beforeLoad: ({ context }) => {
+    if (context.role === "operator") throw redirect({ to: "/operator" });
   },
 });
-const keys = createRoute({ getParentRoute: () => account, path: "/settings/keys", component: Keys });
+const overview = createRoute({
+  getParentRoute: () => account,
+  path: "/",
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import("./pages/overview/Overview.tsx"), "Overview"),
+});
+const playground = createRoute({
+  getParentRoute: () => account,
+  path: "/playground",
+  validateSearch: readPlaygroundSearch,
+  component: lazyRouteComponent(() => import("./pages/playground/Playground.tsx"), "Playground"),
+});
+const models = createRoute({
+  getParentRoute: () => account,
+  path: "/models",
+  validateSearch: readModelsSearch,
+  component: lazyRouteComponent(() => import("./pages/models/Models.tsx"), "Models"),
+});
+const audit = createRoute({
+  getParentRoute: () => account,
+  path: "/audit",
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(() => import("./pages/audit/Audit.tsx"), "Audit"),
+});
+const keys = createRoute({
+  getParentRoute: () => account,
+  path: "/settings/keys",
+  component: lazyRouteComponent(() => import("./pages/keys/Keys.tsx"), "Keys"),
+});
+const rotation = createRoute({
+  getParentRoute: () => account,
+  path: "/settings/keys/$keyId/rotation",
+  component: lazyRouteComponent(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
+});
+const credits = createRoute({
+  getParentRoute: () => account,
+  path: "/settings/credits",
+  component: lazyRouteComponent(() => import("./pages/credits/Credits.tsx"), "Credits"),
+});
 const settings = createRoute({
   getParentRoute: () => account,
   path: "/settings/account",
-  component: Account,
+  component: lazyRouteComponent(() => import("./pages/account/Account.tsx"), "Account"),
 });
-const tokens = createRoute({ getParentRoute: () => shell, path: "/settings/tokens", component: Tokens });
-const audit = createRoute({ getParentRoute: () => account, path: "/audit", component: Audit });
-const operator = createRoute({ getParentRoute: () => shell, path: "/operator", component: OperatorHome });
+
+/** The operator console: nobody else's browser loads its pages. */
+const operator = createRoute({
+  getParentRoute: () => shell,
+  id: "operator",
+  component: Outlet,
+  beforeLoad: ({ context }) => {
+    if (context.role !== "operator") throw redirect({ to: "/" });
+  },
+});
+const operatorAccounts = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator",
+  validateSearch: readAccountsSearch,
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Accounts"),
+});
+const operatorAccount = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/accounts/$accountId",
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "AccountPage"),
+});
+const operatorUsage = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/usage",
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "ServiceUsage"),
+});
+const operatorUpstreams = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/upstreams",
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Upstreams"),
+});
+const operatorCatalog = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/catalog",
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "CatalogPage"),
+});
+const operatorSecurity = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/security",
+  validateSearch: readSecuritySearch,
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Security"),
+});
+const operatorTrail = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/trail",
+  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Trail"),
+});
+const signingIn = createRoute({
+  getParentRoute: () => operator,
+  path: "/settings/sign-in",
+  component: lazyRouteComponent(() => import("./pages/account/SigningIn.tsx"), "SigningIn"),
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([
-    home,
     signIn,
     signUp,
-    shell.addChildren([account.addChildren([keys, audit, settings]), tokens, operator]),
+    shell.addChildren([
+      tokens,
+      account.addChildren([overview, playground, models, audit, keys, rotation, credits, settings]),
+      operator.addChildren([
+        operatorAccounts,
+        operatorAccount,
+        operatorUsage,
+        operatorUpstreams,
+        operatorCatalog,
+        operatorSecurity,
+        operatorTrail,
+        signingIn,
+      ]),
+    ]),
   ]),
   defaultPreload: "intent",
   defaultPendingMs: 400,

@@ -1,8 +1,9 @@
 import type { AppRouter } from "@ostiary/server/router";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { createTRPCClient, httpBatchLink } from "@trpc/client";
+import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from "@trpc/client";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import superjson from "superjson";
+import { watchedFetch, whenHealed } from "./connection.ts";
 import { errorCodeOf } from "./errors.ts";
 
 /** Told when the service says that nobody is signed in any more. */
@@ -34,8 +35,22 @@ export const queryClient = new QueryClient({
 
 /** The procedures themselves, for answers that must not be kept in a cache. */
 export const client = createTRPCClient<AppRouter>({
-  links: [httpBatchLink({ url: "/trpc", transformer: superjson, maxItems: 10 })],
+  links: [
+    splitLink({
+      condition: ({ type }) => type === "subscription",
+      true: httpSubscriptionLink({ url: "/trpc", transformer: superjson }),
+      false: httpBatchLink({
+        url: "/trpc",
+        transformer: superjson,
+        maxItems: 10,
+        fetch: (url, options) => watchedFetch(url, { ...options, signal: options?.signal ?? null }),
+      }),
+    }),
+  ],
 });
 
 /** The procedures, as options for TanStack Query. */
 export const api = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
+
+// What failed meanwhile is asked for again, and shows by itself.
+whenHealed(() => void queryClient.invalidateQueries());

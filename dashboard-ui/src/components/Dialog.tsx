@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { type ReactNode, useRef } from "react";
 
 interface DialogProps {
   readonly title: string;
@@ -7,45 +8,26 @@ interface DialogProps {
   readonly onDismiss?: (() => void) | undefined;
 }
 
-/** A modal dialog: the browser's own, which keeps focus inside and gives it back without a script's help. */
+/** A modal dialog, open for as long as it is there. */
 export function Dialog({ title, children, onDismiss }: DialogProps) {
-  const titleId = useId();
-  const element = useRef<HTMLDialogElement>(null);
-
-  useEffect(() => {
-    const dialog = element.current;
-    const opener = document.activeElement;
-    dialog?.showModal();
-    return () => {
-      dialog?.close();
-      const next = opener?.isConnected === true ? opener : document.getElementById("main");
-      if (next instanceof HTMLElement) next.focus();
-    };
-  }, []);
-
+  const opener = useRef(document.activeElement);
   return (
-    <dialog
-      ref={element}
-      className="dialog"
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onDismiss?.();
-      }}
-      // Browsers let one close request in a row be refused, not two: what may not be dismissed comes back.
-      onClose={() => {
-        if (element.current === null || element.current.open) return;
-        if (onDismiss === undefined) element.current.showModal();
-        else onDismiss();
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.preventDefault();
-        onDismiss?.();
-      }}
-    >
-      <h2 id={titleId}>{title}</h2>
-      {children}
-    </dialog>
+    // A click beside it is more often a slip than a wish, and what was typed would be gone.
+    <Base.Root open disablePointerDismissal onOpenChange={(open) => (open ? undefined : onDismiss?.())}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup className="dialog" finalFocus={() => focusAfter(opener.current)}>
+          <Base.Title>{title}</Base.Title>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
   );
+}
+
+/** What opened the dialog may be gone, with the row that it was in. */
+function focusAfter(opener: Element | null): HTMLElement | null {
+  return opener instanceof HTMLElement && opener.isConnected && opener !== document.body
+    ? opener
+    : document.getElementById("main");
 }

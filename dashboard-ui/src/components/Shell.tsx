@@ -1,16 +1,23 @@
+import { Dialog as Base } from "@base-ui/react/dialog";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
 import { Button } from "./Button.tsx";
+import { ConnectionLost } from "./ConnectionLost.tsx";
 import { Mark } from "./Mark.tsx";
+import { Navigation } from "./Navigation.tsx";
 import { Notice } from "./Notice.tsx";
+import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
+import { Shortcuts } from "./Shortcuts.tsx";
+import { ThemeChoice } from "./ThemeChoice.tsx";
 
 /** What surrounds every page of someone who is signed in. */
 export function Shell() {
+  const [isMenuOpen, setMenuOpen] = useState(false);
   const navigate = useNavigate();
   const me = useQuery(api.auth.me.queryOptions());
-  const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
   const signOut = useMutation(
     api.auth.signOut.mutationOptions({
       onSuccess: async () => {
@@ -20,66 +27,87 @@ export function Shell() {
     }),
   );
   const account = me.data?.account;
-  const isOperator = me.data?.user.role === "operator";
+  const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
+  const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
+
+  const rest = (
+    <div className="side-foot">
+      <ThemeChoice />
+      <div className="who">
+        <span className="pair">
+          <span className="cut" title={account?.name}>
+            {account?.name ?? "Operator"}
+          </span>
+          <span className="small cut" title={me.data?.user.email}>
+            {me.data?.user.email}
+          </span>
+        </span>
+        {account == null ? null : <span className="badge">{account.plan}</span>}
+      </div>
+      <Button busy={signOut.isPending} onClick={() => signOut.mutate()}>
+        Sign out
+      </Button>
+    </div>
+  );
 
   return (
     <div className="shell">
       <a className="skip-link" href="#main">
         Skip to content
       </a>
-      <header className="topbar">
-        <Link to="/settings/keys" className="brand">
-          <Mark />
-          <span>{info.data?.serviceName ?? ""}</span>
-        </Link>
-        <nav aria-label="Main" className="navigation">
-          {isOperator ? (
-            <Link to="/operator" activeProps={{ "aria-current": "page" }}>
-              Operator
-            </Link>
-          ) : (
-            <>
-              <Link to="/settings/keys" activeProps={{ "aria-current": "page" }}>
-                API keys
-              </Link>
-              <Link to="/audit" activeProps={{ "aria-current": "page" }}>
-                Audit log
-              </Link>
-            </>
-          )}
-          <Link to="/settings/tokens" activeProps={{ "aria-current": "page" }}>
-            Management tokens
-          </Link>
-          {isOperator ? null : (
-            <Link to="/settings/account" activeProps={{ "aria-current": "page" }}>
-              Account
-            </Link>
-          )}
-        </nav>
-        <div className="account">
-          <span className="account-name">{account?.name}</span>
-          {account == null ? null : <span className="badge">{account.plan}</span>}
-          <Button busy={signOut.isPending} onClick={() => signOut.mutate()}>
-            Sign out
-          </Button>
+      <header className="side">
+        <div className="side-head">
+          <Brand isOperator={account == null} />
+          <Base.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
+            <Base.Trigger className="button menu-button">Menu</Base.Trigger>
+            <Base.Portal>
+              <Base.Backdrop className="backdrop" />
+              <Base.Popup className="drawer">
+                <div className="side-head">
+                  <Base.Title>Menu</Base.Title>
+                  <Base.Close className="button">Close</Base.Close>
+                </div>
+                <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
+                {rest}
+              </Base.Popup>
+            </Base.Portal>
+          </Base.Root>
+        </div>
+        <div className="side-body">
+          <Navigation groups={groups} />
+          {rest}
         </div>
       </header>
-      {signOut.error === null ? null : (
-        <Notice tone="error">
-          <p>You are still signed in. {errorTextOf(signOut.error)}</p>
-        </Notice>
-      )}
-      {account?.state === "suspended" ? (
-        <Notice tone="warning">
-          <p>
-            This account is suspended: requests with its keys are refused. Ask the operator of the service
-            why.
-          </p>
-        </Notice>
-      ) : null}
-      <main id="main" tabIndex={-1}>
-        <Outlet />
-      </main>
+      <div className="page">
+        <ConnectionLost />
+        {signOut.error === null ? null : (
+          <Notice tone="error">
+            <p>You are still signed in. {errorTextOf(signOut.error)}</p>
+          </Notice>
+        )}
+        {account?.state === "suspended" ? (
+          <Notice tone="warning">
+            <p>
+              This account is suspended: requests with its keys are refused. Ask the operator of the service
+              why.
+            </p>
+          </Notice>
+        ) : null}
+        <main id="main" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+      <Shortcuts pages={pages} />
     </div>
+  );
+}
+
+function Brand({ isOperator }: { readonly isOperator: boolean }) {
+  const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
+  return (
+    <Link to={isOperator ? "/operator" : "/"} className="brand">
+      <Mark />
+      <span>{info.data?.serviceName ?? ""}</span>
+    </Link>
   );
 }

@@ -18,7 +18,7 @@ export function SignIn() {
     api.auth.signIn.mutationOptions({
       onSuccess: async (me) => {
         queryClient.setQueryData(api.auth.me.queryKey(), me);
-        await navigate({ to: to ?? "/settings/keys" });
+        await navigate({ to: to ?? "/" });
       },
     }),
   );

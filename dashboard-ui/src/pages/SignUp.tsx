@@ -18,7 +18,7 @@ export function SignUp() {
     api.auth.signUp.mutationOptions({
       onSuccess: async (me) => {
         queryClient.setQueryData(api.auth.me.queryKey(), me);
-        await navigate({ to: "/settings/keys" });
+        await navigate({ to: "/" });
       },
     }),
   );

@@ -1,12 +1,12 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api } from "../api/client.ts";
-import { formatCount, formatDuration, formatExactTime, formatUsd } from "../api/format.ts";
-import type { AuditEntry } from "../api/types.ts";
-import { Button } from "../components/Button.tsx";
-import { Dialog } from "../components/Dialog.tsx";
-import { Empty, LoadError, Loading } from "../components/Notice.tsx";
-import { Title } from "../components/Title.tsx";
+import { api } from "../../api/client.ts";
+import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../api/format.ts";
+import type { AuditEntry } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { Empty, LoadError, Loading } from "../../components/Notice.tsx";
+import { Title } from "../../components/Title.tsx";
 
 const PAGE = 50;
 

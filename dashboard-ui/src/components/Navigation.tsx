@@ -1,0 +1,40 @@
+import { Link } from "@tanstack/react-router";
+import { useId } from "react";
+import type { PageGroup } from "./pages.ts";
+
+interface NavigationProps {
+  readonly groups: readonly PageGroup[];
+  readonly onFollow?: () => void;
+}
+
+/** The pages, in their groups. */
+export function Navigation({ groups, onFollow }: NavigationProps) {
+  const id = useId();
+  return (
+    <nav aria-label="Main" className="navigation">
+      {groups.map(({ title, pages }, index) => (
+        <div key={title} className="navigation-group">
+          {title === null ? null : (
+            <p id={`${id}-${index}`} className="navigation-title">
+              {title}
+            </p>
+          )}
+          <ul aria-labelledby={title === null ? undefined : `${id}-${index}`}>
+            {pages.map(({ to, label }) => (
+              <li key={to}>
+                <Link
+                  to={to}
+                  activeOptions={{ exact: to === "/" || to === "/operator", includeSearch: false }}
+                  activeProps={{ "aria-current": "page" }}
+                  onClick={onFollow}
+                >
+                  {label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,32 @@
+import { Toggle } from "@base-ui/react/toggle";
+import { ToggleGroup } from "@base-ui/react/toggle-group";
+
+interface SegmentedProps<Value extends string> {
+  /** What is chosen, for those who can't see the options side by side. */
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly { readonly value: Value; readonly label: string }[];
+  readonly onChange: (value: Value) => void;
+}
+
+/** One of a few, side by side. */
+export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
+  return (
+    <ToggleGroup
+      aria-label={label}
+      className="segmented"
+      value={[value]}
+      onValueChange={([next]) => {
+        const chosen = options.find((option) => option.value === next);
+        // One of them is always chosen: pressing it again changes nothing.
+        if (chosen !== undefined) onChange(chosen.value);
+      }}
+    >
+      {options.map((option) => (
+        <Toggle key={option.value} value={option.value} className="segment">
+          {option.label}
+        </Toggle>
+      ))}
+    </ToggleGroup>
+  );
+}

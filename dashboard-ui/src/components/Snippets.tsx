@@ -1,0 +1,29 @@
+import { useState } from "react";
+import { SNIPPET_KINDS, type SnippetRequest, type SnippetService, snippetFor } from "../api/snippets.ts";
+import { CopyButton } from "./CopyButton.tsx";
+import { Segmented } from "./Segmented.tsx";
+
+interface SnippetsProps {
+  readonly service: SnippetService;
+  readonly request: SnippetRequest;
+}
+
+/** A request as code, in the reader's choice of clients. */
+export function Snippets({ service, request }: SnippetsProps) {
+  const [kind, setKind] = useState(SNIPPET_KINDS[0]?.value ?? "curl");
+  const code = snippetFor(kind, service, request);
+  return (
+    <div className="snippets">
+      <div className="panel-head">
+        <Segmented label="Client" value={kind} options={SNIPPET_KINDS} onChange={setKind} />
+        <CopyButton text={code} what="code" />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1) */}
+      <section className="code" tabIndex={0} aria-label="Code">
+        <pre>
+          <code>{code}</code>
+        </pre>
+      </section>
+    </div>
+  );
+}

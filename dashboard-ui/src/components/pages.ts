@@ -1,0 +1,68 @@
+/** A page, as the navigation and the keyboard lead to it. */
+export interface PageLink {
+  readonly to:
+    | "/"
+    | "/playground"
+    | "/models"
+    | "/audit"
+    | "/settings/keys"
+    | "/settings/tokens"
+    | "/settings/credits"
+    | "/settings/account"
+    | "/settings/sign-in"
+    | "/operator"
+    | "/operator/usage"
+    | "/operator/upstreams"
+    | "/operator/catalog"
+    | "/operator/security"
+    | "/operator/trail";
+  readonly label: string;
+  /** After `g`. */
+  readonly shortcut: string;
+}
+
+export interface PageGroup {
+  readonly title: string | null;
+  readonly pages: readonly PageLink[];
+}
+
+const TOKENS: PageLink = { to: "/settings/tokens", label: "Management tokens", shortcut: "t" };
+
+export const ACCOUNT_PAGES: readonly PageGroup[] = [
+  {
+    title: null,
+    pages: [
+      { to: "/", label: "Overview", shortcut: "o" },
+      { to: "/playground", label: "Playground", shortcut: "p" },
+      { to: "/models", label: "Models", shortcut: "m" },
+      { to: "/audit", label: "Audit log", shortcut: "l" },
+    ],
+  },
+  {
+    title: "Settings",
+    pages: [
+      { to: "/settings/keys", label: "API keys", shortcut: "k" },
+      TOKENS,
+      { to: "/settings/credits", label: "Credits", shortcut: "c" },
+      { to: "/settings/account", label: "Account", shortcut: "a" },
+    ],
+  },
+];
+
+export const OPERATOR_PAGES: readonly PageGroup[] = [
+  {
+    title: "Operator",
+    pages: [
+      { to: "/operator", label: "Accounts", shortcut: "a" },
+      { to: "/operator/usage", label: "Usage", shortcut: "u" },
+      { to: "/operator/upstreams", label: "Upstreams", shortcut: "h" },
+      { to: "/operator/catalog", label: "Catalog", shortcut: "c" },
+      { to: "/operator/security", label: "Security", shortcut: "s" },
+      { to: "/operator/trail", label: "Audit trail", shortcut: "l" },
+    ],
+  },
+  {
+    title: "Settings",
+    pages: [TOKENS, { to: "/settings/sign-in", label: "Signing in", shortcut: "i" }],
+  },
+];
