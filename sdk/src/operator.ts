@@ -1,7 +1,6 @@
 import type { ClientOptions } from "./client.ts";
 import type {
   AccountChange,
-  AccountDetails,
   Action,
   BooksReport,
   CatalogInForce,
@@ -9,6 +8,10 @@ import type {
   LimitOverrides,
   ListedAccount,
   OperatedAccount,
+  SecurityEvent,
+  SecurityParams,
+  ServiceUsage,
+  ServiceUsageParams,
   UpstreamHealth,
 } from "./contract/operator.ts";
 import { OstiaryError } from "./core/errors.ts";
@@ -20,6 +23,7 @@ import type { RequestOptions } from "./core/transport.ts";
 export type * from "./contract/operator.ts";
 
 type Plan = OperatedAccount["plan"];
+type State = OperatedAccount["state"];
 type Reasoned = { readonly reason?: string | undefined };
 /** A part of a list: where it begins, and how long it is at most. */
 type Paging = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
@@ -55,6 +59,19 @@ export class OstiaryOperator {
     this.#rpc = new Rpc(transportOf(options, prefix, () => token).transport);
     this.accounts = new OperatedAccounts(this.#rpc);
     this.users = new OperatedUsers(this.#rpc);
+  }
+
+  /** What all accounts use: the 50 that cost most by name, or 200 models, where it is grouped by that. */
+  usage(params: ServiceUsageParams, options?: RequestOptions): Promise<ServiceUsage> {
+    return this.#rpc.query("operator.usage", given(params), options);
+  }
+
+  /** What somebody did at the service's doors, last seen first. */
+  security(
+    params: SecurityParams = {},
+    options?: RequestOptions,
+  ): Promise<{ readonly events: readonly SecurityEvent[]; readonly nextCursor: string | null }> {
+    return this.#rpc.query("operator.security", given(params), options);
   }
 
   /** How each upstream has answered the node that is asked. */
@@ -94,13 +111,17 @@ export class OperatedAccounts {
 
   /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
   list(
-    params: Paging & { readonly search?: string | undefined } = {},
+    params: Paging & {
+      readonly search?: string | undefined;
+      readonly state?: State | undefined;
+      readonly plan?: Plan | undefined;
+    } = {},
     options?: RequestOptions,
   ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
     return this.#rpc.query("operator.accounts.list", { search: "", ...given(params) }, options);
   }
 
-  get(id: string, options?: RequestOptions): Promise<AccountDetails> {
+  get(id: string, options?: RequestOptions): Promise<ListedAccount> {
     return this.#rpc.query("operator.accounts.get", { id }, options);
   }
 
@@ -112,7 +133,7 @@ export class OperatedAccounts {
       readonly plan?: Plan | undefined;
     },
     options?: RequestOptions,
-  ): Promise<{ readonly account: AccountDetails; readonly password: string }> {
+  ): Promise<{ readonly account: ListedAccount; readonly password: string }> {
     return this.#rpc.mutate("operator.accounts.create", given(params), options);
   }
 

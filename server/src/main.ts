@@ -21,6 +21,7 @@ import { type Config, readConfig } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
 import { Credits, chargesOf } from "./credits/credits.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
+import { atDashboard } from "./edge/at-dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
 import { AuditExportEndpoint } from "./edge/audit-export-endpoint.ts";
 import { ChatEndpoint } from "./edge/chat-endpoint.ts";
@@ -40,9 +41,11 @@ import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
 import { accountOfToken } from "./rpc/caller.ts";
+import { DashboardSessions } from "./rpc/dashboard-sessions.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
 import { createAppRouter } from "./rpc/router.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
+import { SecurityLog } from "./security/security-log.ts";
 import { hostForUrl, type Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
@@ -73,6 +76,7 @@ import { PostgresKeys } from "./store/keys-store.ts";
 import { PostgresLedger } from "./store/ledger-store.ts";
 import { migrate } from "./store/migrate.ts";
 import { PostgresNodes } from "./store/nodes-store.ts";
+import { dropOldSecurityEvents, PostgresSecurity } from "./store/security-store.ts";
 import { PostgresManagementTokens } from "./store/tokens-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
@@ -150,6 +154,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const idempotency = new Idempotency(idempotencyStore, log);
   teardown.add(() => idempotency.stop());
   teardown.add(() => recorder.stop());
+  const securityLog = new SecurityLog(new PostgresSecurity(database), now);
+  teardown.add(() => securityLog.flush());
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
   const ipRules = new IpRuleBook();
@@ -169,12 +175,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     passwords: new Passwords(),
     attempts: new AttemptLimits(attemptCounters.counter),
     plans,
+    security: securityLog,
     now,
   });
-  const managementTokens = new ManagementTokens(new PostgresManagementTokens(database), now);
+  const managementTokens = new ManagementTokens(new PostgresManagementTokens(database), securityLog, now);
   const actions = new PostgresActions(database);
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
-  const callerParts = { access, ipRules, managementTokens, signIn };
+  const callerParts = { access, ipRules, managementTokens, signIn, security: securityLog };
   const aiSdk = new AiSdkDialect({ transport, now });
   const gateway = new Gateway({
     catalog,
@@ -188,8 +195,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     random: Math.random,
     now,
     monotonicMs: () => performance.now(),
-    onCredentialRefused: (upstream) =>
-      log.error({ upstream }, "an upstream refuses our credential: its requests fail until that is mended"),
+    onCredentialRefused: (upstream) => {
+      securityLog.note({ kind: "upstream_credential_refused", upstream });
+      log.error({ upstream }, "an upstream refuses our credential: its requests fail until that is mended");
+    },
   });
   const modelParts = {
     modelCalls: new ModelCalls({ catalog, credits, idempotency }),
@@ -204,9 +213,11 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const ids = new EntryIds(Date.now);
   const newId = () => ids.next();
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
+  const chat = new ChatEndpoint(modelParts);
+  const auditExport = new AuditExportEndpoint(auditLog, CSV_FIELDS);
   const requestPlane = new RequestPlane({
     endpoints: [
-      new ChatEndpoint(modelParts),
+      chat,
       new EmbeddingsEndpoint(modelParts),
       new ModelsEndpoint(catalog),
       new ModelEndpoint(catalog),
@@ -214,12 +225,16 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       new OpenApiEndpoint(() =>
         openApiDocument({ name: config.serviceName, version, url: publicUrl ?? "/" }),
       ),
-      new AuditExportEndpoint(auditLog, CSV_FIELDS),
+      auditExport,
+      atDashboard(chat, "/dashboard/chat/completions", "session-as-key"),
+      atDashboard(auditExport, "/dashboard/audit/export", "session"),
     ],
     access,
     overload,
+    security: securityLog,
     traced: (entry, traceparent) => tracing.ended(entry, traceparent),
     accountOfToken: (token, visit) => accountOfToken(callerParts, token, visit),
+    sessions: new DashboardSessions(signIn, config.publicUrl),
     recorder,
     trustedProxies,
     log,
@@ -255,6 +270,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     accountAdmin,
     ipRules,
     plans,
+    admission,
     keys,
     managementTokens,
     auditLog,
@@ -265,6 +281,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     gateway,
     charged: flushed,
     usage,
+    securityLog,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
   });
@@ -307,6 +324,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
       { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
       { name: "drop old answers", everyMs: HOUR_MS, run: () => dropOldAnswers(database) },
+      { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
+      {
+        name: "drop old security events",
+        everyMs: HOUR_MS,
+        run: () => dropOldSecurityEvents(database, now()),
+      },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },

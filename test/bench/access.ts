@@ -41,6 +41,7 @@ const lookup = {
     lookups++;
     return byDigest.get(Buffer.from(digest).toString("base64")) ?? null;
   },
+  findDigest: async () => null,
 };
 const admission = new MemoryAdmissionStore();
 const access = new Access({

@@ -30,6 +30,7 @@ async function refusedMs(email: string): Promise<number> {
       passwords,
       attempts,
       plans: BUILT_IN_PLANS,
+      security: { note: () => {} },
       now: () => new Date(),
     });
     const started = performance.now();

@@ -165,6 +165,51 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     });
   });
 
+  it("tell how much is used of them, and take nothing by telling", async () => {
+    const limits = { requestsPerMinute: 5, tokensPerMinute: 1_000, concurrentRequests: 2 };
+    expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
+    const first = await admit(limits, 30, "a");
+    await admit(limits, 40, "b");
+    if (first.kind !== "admitted") throw new Error(first.kind);
+    for (let turn = 0; turn < 20; turn++) {
+      expect(await store.useOf(account)).toEqual({ requests: 2, tokens: 70, concurrent: 2 });
+    }
+    // What was refused has taken nothing.
+    expect((await admit(limits, 40)).kind).toBe("limited");
+    expect(await store.useOf(account)).toEqual({ requests: 2, tokens: 70, concurrent: 2 });
+    await store.release(account, { place: "a" as Place, atS: first.atS, tokensMore: -25 });
+    expect(await store.useOf(account)).toEqual({ requests: 2, tokens: 45, concurrent: 1 });
+    expect(await admit(limits, 5)).toMatchObject({
+      kind: "admitted",
+      rates: { requests: { remaining: 2 }, tokens: { remaining: 950 } },
+    });
+    const stranger = crypto.randomUUID() as AccountId;
+    expect(await store.useOf(stranger)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
+  });
+
+  it("tell that they are free when the next request would find them so", async () => {
+    const limits = { requestsPerMinute: 3, tokensPerMinute: 100 };
+    nowMs -= nowMs % 1_000;
+    await admit(limits, 10, "a");
+    nowMs += 30_000;
+    await admit(limits, 20, "b");
+    nowMs += 30_999;
+    expect(await store.useOf(account)).toMatchObject({ requests: 2, tokens: 30 });
+    nowMs += 1;
+    expect(await store.useOf(account)).toMatchObject({ requests: 1, tokens: 20 });
+    nowMs += 30_000;
+    expect(await store.useOf(account)).toMatchObject({ requests: 0, tokens: 0 });
+  });
+
+  it("that there are not have nothing used of them, but for places", async () => {
+    await admit({}, 1_000, "a");
+    expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 1 });
+    await admit({ tokensPerMinute: 500 }, 100, "b");
+    expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 100, concurrent: 2 });
+    await store.release(account, { place: "a" as Place, atS: Math.floor(nowMs / 1_000), tokensMore: 0 });
+    expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 100, concurrent: 1 });
+  });
+
   it("of one account are no other's", async () => {
     expect(await admitted(5, { requestsPerMinute: 1 })).toBe(1);
     account = crypto.randomUUID() as AccountId;
@@ -188,7 +233,13 @@ describe.skipIf(REDIS_URL === undefined)("a place in Redis", () => {
     expect((await store.admit(account, 1n, demand("dead"))).kind).toBe("admitted");
     nowMs += 59_000;
     expect((await store.admit(account, 1n, demand("next"))).kind).toBe("limited");
-    nowMs += 2_000;
+    expect(await store.useOf(account)).toMatchObject({ concurrent: 1 });
+    nowMs += 1_000;
+    expect(await store.useOf(account)).toMatchObject({ concurrent: 0 });
+    // Asking has removed nothing: it is there for who asks what was.
+    nowMs -= 1;
+    expect(await store.useOf(account)).toMatchObject({ concurrent: 1 });
+    nowMs += 1_001;
     expect((await store.admit(account, 1n, demand("next"))).kind).toBe("admitted");
     // Renewed by Redis's own clock, which is behind the tests' here: what was given back is not taken again.
     await store.renew([{ accountId: account, place: "dead" as Place }]);

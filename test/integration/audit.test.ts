@@ -174,6 +174,73 @@ describe("the audit log", () => {
   });
 });
 
+describe("the entry of one request", () => {
+  const sent = (key: string) =>
+    fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+    });
+  const requestIdOf = (response: Response) => response.headers.get("x-request-id") ?? "";
+
+  it("is found by the id that its answer carried, as soon as that has ended, as the list shows it", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    for (let number = 0; number < 5; number++) {
+      const response = await sent(key);
+      await response.arrayBuffer();
+      const requestId = requestIdOf(response);
+      const entry = await owner.trpc.audit.get.query({ requestId });
+      expect(entry).toMatchObject({ requestId, keyName: "busy", status: 200, sourceIp: "127.0.0.1" });
+      const { entries } = await owner.trpc.audit.list.query();
+      expect(entries[0]).toEqual(entry);
+    }
+    await owner.trpc.keys.revoke.mutate({ id });
+    const refused = requestIdOf(await sent(key));
+    expect(await owner.trpc.audit.get.query({ requestId: refused })).toMatchObject({
+      status: 401,
+      errorCode: "revoked_api_key",
+    });
+  });
+
+  it("is nobody else's to read, and told apart from none by nothing", async () => {
+    const owner = await signUp(service.baseUrl);
+    const stranger = await signUp(service.baseUrl);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    const requestId = requestIdOf(await sent(key));
+    const failureOf = (id: string) =>
+      stranger.trpc.audit.get.query({ requestId: id }).catch(({ message, data }) => ({
+        message,
+        status: data.httpStatus,
+        code: data.ostiary.code,
+        param: data.ostiary.param,
+      }));
+    const unknown = await failureOf("req_019a0000000070008000000000000000");
+    expect(unknown).toMatchObject({ status: 404, code: "not_found", param: "requestId" });
+    expect(await failureOf(requestId)).toEqual(unknown);
+    expect(await owner.trpc.audit.get.query({ requestId })).toMatchObject({ requestId });
+  });
+
+  it("is not asked for by what is no request id", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const wrong = [
+      "",
+      "req_",
+      "019a0000-0000-7000-8000-000000000000",
+      "req_019a0000000070008000000000000000 ",
+      "req_019a000000007000800000000000000g",
+      "req_019a0000000040008000000000000000",
+      `req_${"0".repeat(5_000)}`,
+    ];
+    for (const requestId of wrong) {
+      const refusal = await refusalOf(trpc.audit.get.query({ requestId }));
+      expect(refusal, requestId.slice(0, 50)).toEqual({ status: 400, code: "invalid_request" });
+    }
+    const more = { requestId: "req_019a0000000070008000000000000000", accountId: "x" };
+    expect((await refusalOf(trpc.audit.get.query(more))).code).toBe("invalid_request");
+  });
+});
+
 describe("an export", () => {
   it("holds what the pages hold, oldest first, as lines of JSON", async () => {
     const owner = await signUp(service.baseUrl);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
 import { runToExit, type Service } from "../fixtures/service.ts";
-import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
+import { signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
 let service: Service;
 let operator: Visitor;
@@ -169,6 +169,58 @@ describe("a limit on requests at once", () => {
       expect(response.status).toBe(200);
       await response.text();
     }
+  });
+});
+
+describe("how close an account is to its limits", () => {
+  it("is told with the limits in force, as requests come and end", async () => {
+    const { key, accountId, trpc } = await ownerOn("free");
+    const limits = { requestsPerMinute: 3, tokensPerMinute: 1_000, concurrentRequests: 2 };
+    await operator.trpc.operator.accounts.setLimits.mutate({ id: accountId, limits });
+    expect(await trpc.account.limits.query()).toEqual({
+      limits,
+      used: { requests: 0, tokens: 0, concurrent: 0 },
+    });
+    const first = await (await chat(key, "hi", { max_tokens: 500 })).json();
+    const second = await (await chat(key, "hello again")).json();
+    const tokens = first.usage.total_tokens + second.usage.total_tokens;
+    expect(await trpc.account.limits.query()).toEqual({
+      limits,
+      used: { requests: 2, tokens, concurrent: 0 },
+    });
+
+    const abort = new AbortController();
+    const slow = chat(key, "sandbox:delay 20000", {
+      signal: abort.signal,
+      stream: true,
+      max_tokens: 100,
+    }).catch(() => null);
+    await expect
+      .poll(async () => (await trpc.account.limits.query()).used, { interval: 20 })
+      .toMatchObject({ requests: 3, concurrent: 1 });
+    expect((await trpc.account.limits.query()).used.tokens).toBeGreaterThanOrEqual(tokens + 100);
+    // The minute's are used up: what is refused takes nothing.
+    expect(await statuses(5, key)).toEqual({ 429: 5 });
+    const byKey = visit(service.baseUrl, { authorization: `Bearer ${key}` });
+    expect((await byKey.trpc.account.limits.query()).used).toMatchObject({ requests: 3, concurrent: 1 });
+    abort.abort();
+    await slow;
+    await expect
+      .poll(async () => (await trpc.account.limits.query()).used)
+      .toMatchObject({ requests: 3, concurrent: 0 });
+  });
+
+  it("is that nothing is used, where there is no limit or nobody has used any", async () => {
+    const { key, trpc } = await ownerOn("pro");
+    await statuses(3, key);
+    const { limits, used } = await trpc.account.limits.query();
+    expect(limits).toEqual({ requestsPerMinute: null, tokensPerMinute: 1_000, concurrentRequests: null });
+    expect(used).toMatchObject({ requests: 0, concurrent: 0 });
+    expect(used.tokens).toBeGreaterThan(0);
+    const other = await ownerOn("pro");
+    expect((await other.trpc.account.limits.query()).used).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
+    const nobody = visit(service.baseUrl);
+    expect((await refusalOf(nobody.trpc.account.limits.query())).code).toBe("not_signed_in");
   });
 });
 

@@ -211,6 +211,42 @@ describe("an operator", () => {
     expect((await list.query({ search: "%" })).accounts).toEqual([]);
   });
 
+  it("finds accounts by state and plan, alone and together with a search, and sees what each has", async () => {
+    const name = `Filter ${crypto.randomUUID()}`;
+    const { accounts } = operator.trpc.operator;
+    const made = new Map<string, string>();
+    for (const [part, plan] of [
+      ["free", "free"],
+      ["pro", "pro"],
+      ["held", "pro"],
+    ] as const) {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { account } = await accounts.create.mutate({ email, accountName: `${name} ${part}`, plan });
+      made.set(account.id, part);
+      if (part === "held") await accounts.suspend.mutate({ id: account.id, reason: "unpaid" });
+      if (part === "pro")
+        await accounts.grantCredits.mutate({ id: account.id, amountNanoUsd: 7n, reason: "x" });
+    }
+    const find = async (filter: Parameters<typeof accounts.list.query>[0]) =>
+      (await accounts.list.query({ limit: 200, ...filter })).accounts;
+    const parts = async (filter: Parameters<typeof accounts.list.query>[0]) =>
+      (await find(filter)).flatMap(({ id }) => made.get(id) ?? []);
+    expect(await parts({ search: name })).toEqual(["held", "pro", "free"]);
+    expect(await parts({ search: name, plan: "pro" })).toEqual(["held", "pro"]);
+    expect(await parts({ search: name, plan: "pro", state: "active" })).toEqual(["pro"]);
+    expect(await parts({ search: name, state: "suspended" })).toEqual(["held"]);
+    expect(await parts({ search: name, plan: "enterprise" })).toEqual([]);
+    expect(await parts({ state: "suspended" })).toEqual(["held"]);
+    for (const account of await find({ state: "suspended" })) expect(account.state).toBe("suspended");
+    const [first, second] = await find({ search: name });
+    expect(first).toMatchObject({ plan: "pro", state: "suspended", suspension: { reason: "unpaid" } });
+    expect(second).toMatchObject({ activeKeys: 0, balanceNanoUsd: STARTING_CREDITS + 7n });
+    const page = await accounts.list.query({ search: name, plan: "pro", limit: 1 });
+    expect(page.nextCursor).toBe(first?.id);
+    expect(await parts({ search: name, plan: "pro", cursor: page.nextCursor ?? "" })).toEqual(["pro"]);
+    expect((await refusalOf(accounts.list.query({ plan: "gold" as "pro" }))).code).toBe("invalid_request");
+  });
+
   it("leaves a record of all that they change: who, what, before, after, when", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();

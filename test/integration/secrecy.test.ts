@@ -66,6 +66,15 @@ async function useEverything(service: Service): Promise<Map<string, string>> {
     ...OPERATOR_ENV,
   });
   secrets.set("the command's token", command.stdout.trim());
+
+  // Asked for, what happened at the doors is in the database too.
+  const { events } = await operator.trpc.operator.security.query({ limit: 200 });
+  const kinds = new Set(events.map(({ kind }) => kind));
+  for (const kind of ["sign_in_failed", "unknown_key", "revoked_key", "management_token_refused"] as const) {
+    expect(kinds).toContain(kind);
+  }
+  const told = JSON.stringify(events);
+  for (const [what, secret] of secrets) expect(told.includes(secret.slice(-12)), what).toBe(false);
   return secrets;
 }
 

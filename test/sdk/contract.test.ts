@@ -17,11 +17,14 @@ import type {
 
 import type {
   AccountChange,
-  AccountDetails,
   Action,
   BooksReport,
   CatalogInForce,
   ListedAccount,
+  SecurityEvent,
+  SecurityParams,
+  ServiceUsage,
+  ServiceUsageParams,
   UpstreamHealth,
 } from "../../sdk/src/contract/operator.ts";
 import {
@@ -72,8 +75,8 @@ describe("the hand-written contract of procedures", () => {
   it("is what the router answers operators", () => {
     type Operator = Outputs["operator"];
     expectTypeOf<Plain<Operator["accounts"]["list"]["accounts"][number]>>().toExtend<ListedAccount>();
-    expectTypeOf<Plain<Operator["accounts"]["get"]>>().toExtend<AccountDetails>();
-    expectTypeOf<Plain<Operator["accounts"]["create"]["account"]>>().toExtend<AccountDetails>();
+    expectTypeOf<Plain<Operator["accounts"]["get"]>>().toExtend<ListedAccount>();
+    expectTypeOf<Plain<Operator["accounts"]["create"]["account"]>>().toExtend<ListedAccount>();
     expectTypeOf<Plain<Operator["accounts"]["setPlan"]>>().toExtend<AccountChange>();
     expectTypeOf<Plain<Operator["upstreams"]["upstreams"][number]>>().toEqualTypeOf<UpstreamHealth>();
     expectTypeOf<Plain<Operator["checkBooks"]>>().toExtend<BooksReport>();
@@ -81,6 +84,8 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Plain<Operator["audit"]["actions"][number]>>().toExtend<Action>();
     expectTypeOf<keyof Action>().toEqualTypeOf<keyof Operator["audit"]["actions"][number]>();
     expectTypeOf<Plain<Operator["catalog"]>>().toExtend<CatalogInForce>();
+    expectTypeOf<Plain<Operator["usage"]>>().toEqualTypeOf<ServiceUsage>();
+    expectTypeOf<Plain<Operator["security"]["events"][number]>>().toEqualTypeOf<SecurityEvent>();
     type Verdict = Awaited<ReturnType<OstiaryOperator["accounts"]["tryIpRules"]>>;
     expectTypeOf<Plain<Operator["accounts"]["tryIpRules"]>>().toEqualTypeOf<Verdict>();
   });
@@ -89,6 +94,18 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Required<KeyCreateParams>["name"]>().toExtend<Inputs["keys"]["create"]["name"]>();
     expectTypeOf<keyof KeyCreateParams>().toEqualTypeOf<keyof Inputs["keys"]["create"]>();
     expectTypeOf<keyof UsageSummaryParams>().toEqualTypeOf<keyof Inputs["usage"]["summary"]>();
+    type Operator = Inputs["operator"];
+    expectTypeOf<keyof ServiceUsageParams>().toEqualTypeOf<keyof Operator["usage"]>();
+    expectTypeOf<ServiceUsageParams["groupBy"]>().toEqualTypeOf<Operator["usage"]["groupBy"]>();
+    type Security = Exclude<Operator["security"], void>;
+    // What tRPC's own queries send along is none of the SDK's.
+    expectTypeOf<keyof SecurityParams>().toEqualTypeOf<Exclude<keyof Security, "direction">>();
+    expectTypeOf<SecurityParams["kind"]>().toEqualTypeOf<Security["kind"]>();
+    type Listing = Exclude<Operator["accounts"]["list"], void>;
+    type ListParams = NonNullable<Parameters<OstiaryOperator["accounts"]["list"]>[0]>;
+    expectTypeOf<keyof ListParams>().toEqualTypeOf<Exclude<keyof Listing, "direction">>();
+    expectTypeOf<ListParams["state"]>().toEqualTypeOf<Listing["state"]>();
+    expectTypeOf<ListParams["plan"]>().toEqualTypeOf<Listing["plan"]>();
   });
 });
 

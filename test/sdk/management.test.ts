@@ -111,6 +111,18 @@ describe("the operator's client", () => {
     expect((await operator.upstreams()).upstreams.length).toBeGreaterThan(0);
     expect((await operator.catalog()).models.map((model) => model.id)).toContain("sandbox/echo");
     expect((await operator.checkBooks()).mismatches).toEqual([]);
+    const listed = await operator.accounts.list({ search: id, state: "active", plan: "free" });
+    expect(listed.accounts).toMatchObject([{ id, balanceNanoUsd: expect.any(BigInt) }]);
+    expect((await operator.accounts.list({ search: id, state: "suspended" })).accounts).toEqual([]);
+    const day = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() + 86_400_000) };
+    const usage = await operator.usage({ ...day, interval: "day", groupBy: "account" });
+    expect(usage.rows.find(({ account }) => account?.id === id)?.start).toBeInstanceOf(Date);
+    expect(usage.total.costNanoUsd).toBeTypeOf("bigint");
+    const { events, nextCursor } = await operator.security({ accountId: id, kind: "account_suspended" });
+    expect(events).toMatchObject([{ kind: "account_suspended", account: { id }, keyId: key.slice(-4) }]);
+    expect(events[0]?.lastAt).toBeInstanceOf(Date);
+    expect(nextCursor).toBeNull();
+    expect((await operator.security({ limit: 1 })).nextCursor).toBeTypeOf("string");
     const { actions } = await operator.audit({ accountId: id, limit: 2 });
     expect(actions.map(({ action }) => action)).toEqual(["account.reinstate", "account.suspend"]);
     expect(actions[1]).toMatchObject({ reason: "test", byOperator: true });

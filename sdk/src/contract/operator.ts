@@ -1,4 +1,7 @@
-import type { Account, Balance, Limits } from "./management.ts";
+import type { Account, Balance, Limits, UsageSummaryParams, UsageTotals } from "./management.ts";
+import type { SecurityEventKind } from "./security-words.ts";
+
+export type { SecurityEventKind };
 
 /** An account as operators see it. */
 export interface OperatedAccount
@@ -7,14 +10,10 @@ export interface OperatedAccount
     "id" | "name" | "plan" | "state" | "suspension" | "ipRules" | "limits" | "createdAt"
   > {}
 
-/** The same with who signs in to it. */
+/** The same with who signs in to it, and its credit. */
 export interface ListedAccount extends OperatedAccount {
   readonly users: readonly { readonly id: string; readonly email: string }[];
   readonly activeKeys: number;
-}
-
-/** The same with its credit. */
-export interface AccountDetails extends ListedAccount {
   /** Nano-USD. */
   readonly balanceNanoUsd: bigint;
 }
@@ -57,13 +56,16 @@ export interface UpstreamHealth {
 export interface BooksReport {
   /** Accounts whose balance is not the sum of their ledger, or less than what is set aside of it. */
   readonly mismatches: readonly (Balance & { readonly accountId: string; readonly ledgerNanoUsd: bigint })[];
-  /** Sums of usage that are not those of the entries (`hour`) or of the hours (`day`). */
+  /** Sums of usage that are not those of the entries (`hour`), of the hours (`day`) or of the days (`month`). */
   readonly usageMismatches: readonly {
-    readonly accountId: string;
-    readonly interval: "hour" | "day";
+    /** `null`: the whole service's. */
+    readonly accountId: string | null;
+    readonly interval: "hour" | "day" | "month";
     readonly start: Date;
-    readonly key: string;
-    readonly model: string;
+    /** `null`: that of all keys. */
+    readonly key: string | null;
+    /** `null`: that of all models. */
+    readonly model: string | null;
   }[];
   /** From when on usage was compared. */
   readonly since: Date;
@@ -72,6 +74,56 @@ export interface BooksReport {
   /** By the node that was asked: held for requests that are being answered. */
   readonly held: { readonly holds: number; readonly nanoUsd: bigint };
   readonly checkedAt: Date;
+}
+
+/** What `operator.usage` takes. */
+export interface ServiceUsageParams extends Pick<UsageSummaryParams, "from" | "to" | "interval"> {
+  readonly groupBy?: "none" | "model" | "account" | undefined;
+}
+
+/** What all accounts have used in one interval, or of it what one model or account has where it was grouped by that. */
+export interface ServiceUsageRow extends UsageTotals {
+  readonly start: Date;
+  /** `null` unless grouped by it; empty for requests that named none. */
+  readonly model: string | null;
+  /** `null` unless grouped by it. */
+  readonly account: { readonly id: string; readonly name: string } | null;
+  /** All models or accounts but those that cost most over the time, together: neither is named. */
+  readonly isRest: boolean;
+}
+
+/** What `operator.usage` answers. */
+export interface ServiceUsage {
+  /** In order of time; intervals without a request are left out. */
+  readonly rows: readonly ServiceUsageRow[];
+  readonly total: UsageTotals;
+}
+
+/** What `operator.security` takes. */
+export interface SecurityParams {
+  readonly kind?: SecurityEventKind | undefined;
+  readonly accountId?: string | undefined;
+  /** An address or CIDR block. */
+  readonly source?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** What somebody did at the service's doors: events of one hour that have everything in common, counted. */
+export interface SecurityEvent {
+  readonly id: string;
+  readonly kind: SecurityEventKind;
+  readonly count: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+  /** That of the key, of the management token or of the user. */
+  readonly account: { readonly id: string; readonly name: string } | null;
+  /** Last 4 characters of a key that is or was somebody's. */
+  readonly keyId: string | null;
+  /** Of who signed in, or tried; `null` when there is no such user. */
+  readonly userEmail: string | null;
+  readonly sourceIp: string | null;
+  readonly upstream: string | null;
 }
 
 /** Something that somebody changed. */

@@ -1,11 +1,12 @@
 import { LRUCache } from "lru-cache";
+import type { AccountId } from "../accounts/account.ts";
 import type { AdmissionStore } from "../admission/admission-store.ts";
 import type { AdmissionOutcome, Admissions, AdmittedRequest } from "../admission/admissions.ts";
 import type { Limits } from "../admission/limits.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { within } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
-import type { KeySnapshot } from "../keys/key.ts";
+import type { KeySnapshot, KeyUuid } from "../keys/key.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import { readBearer } from "./bearer.ts";
 import type { IpRuleBook } from "./ip-rules.ts";
@@ -15,6 +16,8 @@ import { SnapshotCache } from "./snapshot-cache.ts";
 export interface KeyLookup {
   /** @returns `null` when there is no such key, active or revoked. */
   findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null>;
+  /** @returns `null` when the account has no such key, active or revoked. */
+  findDigest(accountId: AccountId, id: KeyUuid): Promise<Uint8Array | null>;
 }
 
 /** Tells key strings that were minted here from those that somebody made up. */
@@ -103,11 +106,23 @@ export class Access {
   async identify(authorization: readonly string[]): Promise<Caller> {
     const keyString = readBearer(authorization);
     const digest = digestTextOf(keyString);
-    const snapshot = this.#known.get(digest);
-    // The cache is emptied at every doubt: what is in it was read since.
-    if (snapshot !== undefined) return { digest, snapshot, doubts: this.#doubts };
+    const known = this.#knownCaller(digest);
+    if (known !== null) return known;
     if (!this.#recogniser.recognises(keyString) || this.#unknown.has(digest)) throw unknownKey();
     return this.#read(digest);
+  }
+
+  /**
+   * Finds the caller of a request that is made as a key of the account, by whoever may name the key instead of showing it.
+   *
+   * @returns `null` when the account has no such key.
+   * @throws {Failure} `server_is_overloaded` when nobody can tell.
+   */
+  async identifyAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
+    const found = await vouched(() => within(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)));
+    if (found === null) return null;
+    const digest = Buffer.from(found).toString("base64");
+    return this.#knownCaller(digest) ?? this.#read(digest);
   }
 
   /**
@@ -150,6 +165,12 @@ export class Access {
   /** Drops what was not used for a while. To be called now and then. */
   dropIdle(): void {
     this.#known.dropIdle();
+  }
+
+  #knownCaller(digest: string): Caller | null {
+    const snapshot = this.#known.get(digest);
+    // The cache is emptied at every doubt: what is in it was read since.
+    return snapshot === undefined ? null : { digest, snapshot, doubts: this.#doubts };
   }
 
   #decide(snapshot: KeySnapshot, address: string | null): Decision {

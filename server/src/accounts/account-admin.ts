@@ -5,7 +5,14 @@ import type { Publisher } from "../admission/publisher.ts";
 import type { LedgerEntryId } from "../credits/ledger.ts";
 import { Failure } from "../errors/failure.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
-import { ACTIVE_KEY_LIMITS, type Account, type AccountId, type IpRules, type Plan } from "./account.ts";
+import {
+  ACTIVE_KEY_LIMITS,
+  type Account,
+  type AccountId,
+  type AccountState,
+  type IpRules,
+  type Plan,
+} from "./account.ts";
 import { type AccountChange, noticesOf } from "./account-change.ts";
 import type { Action, ActionId, ActionReader, Actor } from "./action.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
@@ -25,17 +32,26 @@ export interface CreditGrant {
 export interface ListedAccount extends Account {
   readonly users: readonly User[];
   readonly activeKeys: number;
+  readonly balanceNanoUsd: bigint;
 }
 
-export interface AccountDetails extends ListedAccount {
-  readonly balanceNanoUsd: bigint;
+/** Which accounts; `null`: whatever they are in this respect. */
+export interface AccountFilter {
+  /** The beginning of a name or of a user's address, in any case, or an id; empty: all. */
+  readonly search: string;
+  readonly state: AccountState | null;
+  readonly plan: Plan | null;
 }
 
 /** What administering accounts needs of the store. */
 export interface AccountAdminStore {
-  /** By name or user's address, from their beginning, in any case; or by id. In order of id, newest first. */
-  searchAccounts(search: string, before: AccountId | null, limit: number): Promise<readonly ListedAccount[]>;
-  findAccountDetails(id: AccountId): Promise<AccountDetails | null>;
+  /** In order of id, newest first. */
+  searchAccounts(
+    filter: AccountFilter,
+    before: AccountId | null,
+    limit: number,
+  ): Promise<readonly ListedAccount[]>;
+  findListedAccount(id: AccountId): Promise<ListedAccount | null>;
   /** @returns `null` when the e-mail address is taken. */
   createAccount(account: NewAccount, by: Actor): Promise<AccountId | null>;
   /**
@@ -77,18 +93,22 @@ export class AccountAdmin {
 
   /** A page of accounts, newest first. */
   async list(
-    search: string,
+    filter: AccountFilter,
     cursor: AccountId | null,
     limit: number,
   ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: AccountId | null }> {
-    const found = await this.#parts.store.searchAccounts(search.trim(), cursor, limit + 1);
+    const found = await this.#parts.store.searchAccounts(
+      { ...filter, search: filter.search.trim() },
+      cursor,
+      limit + 1,
+    );
     const accounts = found.slice(0, limit);
     return { accounts, nextCursor: found.length > limit ? (accounts.at(-1)?.id ?? null) : null };
   }
 
   /** @throws {Failure} `not_found` */
-  async get(id: AccountId): Promise<AccountDetails> {
-    return (await this.#parts.store.findAccountDetails(id)) ?? noSuchAccount();
+  async get(id: AccountId): Promise<ListedAccount> {
+    return (await this.#parts.store.findListedAccount(id)) ?? noSuchAccount();
   }
 
   /**
@@ -99,7 +119,7 @@ export class AccountAdmin {
   async create(
     by: Actor,
     request: { readonly email: string; readonly accountName: string; readonly plan: Plan },
-  ): Promise<{ readonly account: AccountDetails; readonly password: string }> {
+  ): Promise<{ readonly account: ListedAccount; readonly password: string }> {
     const password = randomBase62(20);
     const fresh = await this.#parts.signIn.newAccount({ ...request, password }, request.plan);
     const id = await this.#parts.store.createAccount(fresh, by);

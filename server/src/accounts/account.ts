@@ -6,7 +6,8 @@ export type UserId = string & { readonly __id: "user" };
 
 export const PLANS = ["free", "pro", "enterprise"] as const;
 export type Plan = (typeof PLANS)[number];
-export type AccountState = "active" | "suspended";
+export const ACCOUNT_STATES = ["active", "suspended"] as const;
+export type AccountState = (typeof ACCOUNT_STATES)[number];
 
 export interface Account {
   readonly id: AccountId;

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
+import type { SecurityEvents } from "../security/security-event.ts";
 import type { UserId } from "./account.ts";
 import type { Actor } from "./action.ts";
 import type { SignedIn, Visit } from "./user.ts";
@@ -62,10 +63,12 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Creating, listing, revoking and checking management tokens. */
 export class ManagementTokens {
   readonly #store: ManagementTokenStore;
+  readonly #security: SecurityEvents;
   readonly #now: () => Date;
 
-  constructor(store: ManagementTokenStore, now: () => Date) {
+  constructor(store: ManagementTokenStore, security: SecurityEvents, now: () => Date) {
     this.#store = store;
+    this.#security = security;
     this.#now = now;
   }
 
@@ -121,6 +124,7 @@ export class ManagementTokens {
       ? await this.#store.useToken(digestOf(token), visit, this.#now())
       : null;
     if (found !== null) return found;
+    this.#security.note({ kind: "management_token_refused", sourceIp: visit.sourceIp });
     throw new Failure(
       "invalid_management_token",
       "The management token is mistyped, revoked or expired. Create another one in the dashboard.",

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { randomBase62, TimeSpan } from "../secrets/oslo.ts";
+import type { SecurityEvents } from "../security/security-event.ts";
 import type { AccountId, Plan, UserId } from "./account.ts";
 import type { Actor } from "./action.ts";
 import type { AttemptLimits } from "./attempts.ts";
@@ -87,6 +88,7 @@ export interface SignInParts {
   readonly passwords: Passwords;
   readonly attempts: AttemptLimits;
   readonly plans: Plans;
+  readonly security: SecurityEvents;
   readonly now: () => Date;
 }
 
@@ -96,10 +98,12 @@ export class SignIn {
   readonly #passwords: Passwords;
   readonly #attempts: AttemptLimits;
   readonly #plans: Plans;
+  readonly #security: SecurityEvents;
   readonly #now: () => Date;
 
-  constructor({ store, passwords, attempts, plans, now }: SignInParts) {
+  constructor({ store, passwords, attempts, plans, security, now }: SignInParts) {
     this.#plans = plans;
+    this.#security = security;
     this.#store = store;
     this.#passwords = passwords;
     this.#attempts = attempts;
@@ -145,12 +149,15 @@ export class SignIn {
    */
   async signIn(email: string, password: string, visit: Visit): Promise<Session> {
     const name = normaliseEmail(email);
-    await this.#attempts.countSignIn(name, visit.sourceIp);
-    const found = await this.#store.findUser(name);
-    const matches = await this.#passwords.verify(found?.passwordHash ?? null, password);
-    if (found === null || !matches) throw wrongCredentials();
-    const session = await this.#beginSession(found.signedIn, found.passwordHash, visit);
-    await this.#attempts.forgive(name, visit.sourceIp);
+    const session = await this.#attempt(name, visit, async () => {
+      const found = await this.#store.findUser(name);
+      const matches = await this.#passwords.verify(found?.passwordHash ?? null, password);
+      if (found === null || !matches) throw wrongCredentials();
+      return this.#beginSession(found.signedIn, found.passwordHash, visit);
+    });
+    if (session.signedIn.role === "operator") {
+      this.#security.note({ kind: "operator_signed_in", email: name, sourceIp: visit.sourceIp });
+    }
     return session;
   }
 
@@ -191,16 +198,18 @@ export class SignIn {
   ): Promise<Session> {
     const { user } = signedIn;
     // Whoever finds a browser unlocked must not be able to try passwords without end.
-    await this.#attempts.countSignIn(user.email, visit.sourceIp);
-    const verified = await this.#store.findPasswordHash(user.id);
-    if (verified === null || !(await this.#passwords.verify(verified, change.current))) throw wrongCurrent();
-    const next = await this.#passwords.hash(change.next);
-    const { session, stored } = this.#newSession(signedIn, visit);
-    const record = { by, at: this.#now(), action: "user.changePassword" } as const;
-    const isChanged = await this.#store.changePassword(user.id, { verified, next }, stored, record);
-    if (!isChanged) throw wrongCurrent();
-    await this.#attempts.forgive(user.email, visit.sourceIp);
-    return session;
+    return this.#attempt(user.email, visit, async () => {
+      const verified = await this.#store.findPasswordHash(user.id);
+      if (verified === null || !(await this.#passwords.verify(verified, change.current))) {
+        throw wrongCurrent();
+      }
+      const next = await this.#passwords.hash(change.next);
+      const { session, stored } = this.#newSession(signedIn, visit);
+      const record = { by, at: this.#now(), action: "user.changePassword" } as const;
+      const isChanged = await this.#store.changePassword(user.id, { verified, next }, stored, record);
+      if (!isChanged) throw wrongCurrent();
+      return session;
+    });
   }
 
   /**
@@ -229,6 +238,24 @@ export class SignIn {
       if (await this.#store.changePassword(id, { verified, next }, null, record)) return { password };
       // The user was quicker: what they have just chosen goes too.
       verified = (await this.#store.findPasswordHash(id)) ?? verified;
+    }
+  }
+
+  /** Makes an attempt at a password, unless there were too many; one that fails is noted, one that succeeds not counted. */
+  async #attempt<Outcome>(
+    email: string,
+    { sourceIp }: Visit,
+    attempt: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    try {
+      await this.#attempts.countSignIn(email, sourceIp);
+      const outcome = await attempt();
+      await this.#attempts.forgive(email, sourceIp);
+      return outcome;
+    } catch (thrown) {
+      const kind = kindOfFailure(thrown);
+      if (kind !== null) this.#security.note({ kind, email, sourceIp });
+      throw thrown;
     }
   }
 
@@ -267,6 +294,13 @@ export function addressTaken(): Failure {
   return new Failure("conflict", "There is a user with this e-mail address. Sign in instead.", {
     param: "email",
   });
+}
+
+/** `null`: it says nothing about the password. */
+function kindOfFailure(thrown: unknown): "sign_in_failed" | "sign_in_limited" | null {
+  if (!(thrown instanceof Failure)) return null;
+  if (thrown.code === "wrong_credentials") return "sign_in_failed";
+  return thrown.code === "rate_limit_exceeded" ? "sign_in_limited" : null;
 }
 
 function wrongCredentials(): Failure {

@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { Unavailable } from "../errors/failure.ts";
-import type { Admission, Demand, Place, Release } from "./limits.ts";
+import type { Admission, Demand, LimitUse, Place, Release } from "./limits.ts";
 
 /**
  * What all nodes agree on about an account without asking the database: its version, and what its requests use of its
@@ -25,6 +25,8 @@ export interface AdmissionStore {
   release(accountId: AccountId, release: Release): Promise<void>;
   /** Keeps places from being taken for those of a dead node. To be called well within their lease. */
   renew(places: readonly { readonly accountId: AccountId; readonly place: Place }[]): Promise<void>;
+  /** For who wants to see how close to its limits an account is. Changes nothing. */
+  useOf(accountId: AccountId): Promise<LimitUse>;
   /**
    * To be called after a change was committed and before it is answered. Never lowers the version. Of an account that
    * it does not know the store learns no version by this, for the word may be an old one that comes late; only that

@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
-import type { Admission, Demand, Release } from "./limits.ts";
+import type { Admission, Demand, LimitUse, Release } from "./limits.ts";
 
 /** An admission store that a node can be kept from, when other nodes may no longer hear of each other through it. */
 export class FencedAdmissionStore implements AdmissionStore {
@@ -38,6 +38,11 @@ export class FencedAdmissionStore implements AdmissionStore {
 
   renew(places: Parameters<AdmissionStore["renew"]>[0]): Promise<void> {
     return this.#store.renew(places);
+  }
+
+  async useOf(accountId: AccountId): Promise<LimitUse> {
+    this.#requireOpen();
+    return this.#store.useOf(accountId);
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {

@@ -33,6 +33,16 @@ export interface Rates {
   readonly tokens: Rate | null;
 }
 
+/** What an account's requests take of its limits at a moment. Where a minute has no limit nothing is counted: 0. */
+export interface LimitUse {
+  /** In the last minute. */
+  readonly requests: number;
+  /** In the last minute; estimated, of requests that have not ended. */
+  readonly tokens: number;
+  /** Being answered. */
+  readonly concurrent: number;
+}
+
 export type LimitName = "requests" | "tokens" | "concurrency";
 
 /**

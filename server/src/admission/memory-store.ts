@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { AccountId } from "../accounts/account.ts";
 import type { AdmissionStore, Epoch } from "./admission-store.ts";
-import type { Admission, Demand, Release } from "./limits.ts";
+import type { Admission, Demand, LimitUse, Release } from "./limits.ts";
 import { MemoryUsage } from "./memory-usage.ts";
 
 const ACCOUNTS_REMEMBERED = 100_000;
@@ -51,6 +51,10 @@ export class MemoryAdmissionStore implements AdmissionStore {
 
   async renew(): Promise<void> {
     // Places that are lost with this process are places in its memory.
+  }
+
+  async useOf(accountId: AccountId): Promise<LimitUse> {
+    return this.#usage.useOf(accountId);
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {

@@ -4,11 +4,12 @@ import {
   CONCURRENCY_RETRY_MS,
   type Demand,
   type LimitName,
+  type LimitUse,
   type Place,
   type Rates,
   type Release,
 } from "./limits.ts";
-import { SlidingMinute } from "./sliding-minute.ts";
+import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 
 interface Usage {
   readonly requests: SlidingMinute;
@@ -56,15 +57,27 @@ export class MemoryUsage {
     });
     if (retryAfterMs > 0) return { kind: "limited", by, retryAfterMs, rates: rates() };
     this.#accounts.set(accountId, usage);
-    usage.tokens.add(wanted, now);
+    if (limits.requestsPerMinute !== null) usage.requests.add(1, now);
+    if (limits.tokensPerMinute !== null) usage.tokens.add(wanted, now);
     usage.places.add(place);
-    return { kind: "admitted", atS: usage.requests.add(1, now), rates: rates() };
+    return { kind: "admitted", atS: secondOf(now), rates: rates() };
   }
 
   release(accountId: AccountId, { place, atS, tokensMore }: Release): void {
     const usage = this.#accounts.get(accountId);
     usage?.places.delete(place);
     usage?.tokens.correct(atS, tokensMore);
+  }
+
+  useOf(accountId: AccountId): LimitUse {
+    const usage = this.#accounts.get(accountId);
+    if (usage === undefined) return { requests: 0, tokens: 0, concurrent: 0 };
+    const now = this.#nowMs();
+    return {
+      requests: usage.requests.used(now),
+      tokens: usage.tokens.used(now),
+      concurrent: usage.places.size,
+    };
   }
 
   /** Once a minute: whoever came once is not remembered for ever. */

@@ -95,6 +95,25 @@ redis.call('ZADD', KEYS[4], now + lease, place)
 redis.call('PEXPIRE', KEYS[4], 2 * lease)
 return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full }`;
 
+// Unlike ADMIT it leaves behind what has run out: asking how much is used must not write.
+const USE = `${SCRIPT}
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function used(key)
+  local flat = redis.call('HGETALL', key)
+  local sum = 0
+  for index = 1, #flat, 2 do
+    if (tonumber(flat[index]) + ${1 + WINDOW_S}) * 1000 > now then sum = sum + tonumber(flat[index + 1]) end
+  end
+  return sum
+end
+
+return { used(KEYS[1]), used(KEYS[2]), redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf') }`;
+
 const RELEASE = `${SCRIPT}
 redis.call('ZREM', KEYS[1], ARGV[1])
 local amount = redis.call('HGET', KEYS[2], ARGV[2])
@@ -142,6 +161,9 @@ return 1`;
 /** Code, milliseconds to wait, second of admission; used and milliseconds to the reset of requests, and of tokens. */
 export type AdmitReply = readonly [number, number, number, number, number, number, number];
 
+/** Requests and tokens of the minute, and requests being answered. */
+export type UseReply = readonly [number, number, number];
+
 /** The scripts as ioredis makes them methods: first the keys, then the arguments. */
 export interface Scripts {
   ostiaryCheck(key: string, version: string): Promise<number>;
@@ -159,6 +181,7 @@ export interface Scripts {
     leaseMs: string,
     nowMs: string,
   ): Promise<AdmitReply>;
+  ostiaryUse(requests: string, tokens: string, places: string, nowMs: string): Promise<UseReply>;
   ostiaryRelease(places: string, tokens: string, place: string, atS: string, more: string): Promise<number>;
   ostiaryRenew(places: string, place: string, leaseMs: string): Promise<number>;
   ostiaryPublish(key: string, version: string, freshEpoch: string): Promise<number>;
@@ -169,6 +192,7 @@ export interface Scripts {
 export const SCRIPTS = {
   ostiaryCheck: { lua: CHECK, numberOfKeys: 1 },
   ostiaryAdmit: { lua: ADMIT, numberOfKeys: 4 },
+  ostiaryUse: { lua: USE, numberOfKeys: 3 },
   ostiaryRelease: { lua: RELEASE, numberOfKeys: 2 },
   ostiaryRenew: { lua: RENEW, numberOfKeys: 1 },
   ostiaryPublish: { lua: PUBLISH, numberOfKeys: 1 },

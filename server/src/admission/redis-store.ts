@@ -5,6 +5,7 @@ import {
   type Admission,
   type Demand,
   type LimitName,
+  type LimitUse,
   PLACE_LEASE_MS,
   type Place,
   type Rate,
@@ -108,6 +109,18 @@ export class RedisAdmissionStore implements AdmissionStore {
         ),
       ),
     );
+  }
+
+  async useOf(accountId: AccountId): Promise<LimitUse> {
+    const [requests, tokens, concurrent] = await this.#ask(() =>
+      this.#redis.ostiaryUse(
+        this.#keyOf(accountId, "requests"),
+        this.#keyOf(accountId, "tokens"),
+        this.#keyOf(accountId, "places"),
+        this.#testClock(),
+      ),
+    );
+    return { requests, tokens, concurrent };
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {

@@ -12,10 +12,9 @@ export class SlidingMinute {
     return sum;
   }
 
-  add(amount: number, nowMs: number): number {
-    const second = Math.floor(nowMs / 1_000);
+  add(amount: number, nowMs: number): void {
+    const second = secondOf(nowMs);
     this.#seconds.set(second, (this.#seconds.get(second) ?? 0) + amount);
-    return second;
   }
 
   /** Corrects what was added in a second, unless that is over a minute ago. */
@@ -53,6 +52,10 @@ export class SlidingMinute {
       this.#seconds.delete(second);
     }
   }
+}
+
+export function secondOf(nowMs: number): number {
+  return Math.floor(nowMs / 1_000);
 }
 
 /** A second leaves the window when its last moment is a minute ago. */

@@ -1,4 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
+import { Failure } from "../errors/failure.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryId, ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
@@ -10,6 +11,8 @@ export type ExportFormat = "ndjson" | "csv";
 export interface EntryReader {
   /** This moment: whatever is recorded of the account by now. */
   asOf(accountId: AccountId): Promise<AsOf>;
+  /** @returns `null` when the account has no such entry. */
+  findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null>;
   /** The account's entries before one, newest first. */
   listEntries(
     accountId: AccountId,
@@ -73,6 +76,22 @@ export class AuditLog {
     const page = entries.slice(0, limit);
     const last = entries.length > limit ? page.at(-1) : undefined;
     return { entries: page, nextCursor: last === undefined ? null : cursorText({ asOf, entry: last.id }) };
+  }
+
+  /**
+   * The entry of one request. One that this node has answered is there.
+   *
+   * @throws {Failure} `not_found`
+   */
+  async get(accountId: AccountId, id: EntryId): Promise<ListedEntry> {
+    await this.#recorder.flushed();
+    const entry = await this.#reader.findEntry(accountId, id);
+    if (entry !== null) return entry;
+    throw new Failure(
+      "not_found",
+      "The account has no entry of this request. It may have been made with another account's key, or be older than entries are kept.",
+      { param: "requestId" },
+    );
   }
 
   /**

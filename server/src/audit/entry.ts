@@ -51,6 +51,14 @@ export function requestIdOf(id: EntryId): string {
   return `req_${id.replaceAll("-", "")}`;
 }
 
+const REQUEST_ID = /^req_([0-9a-f]{8})([0-9a-f]{4})(7[0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/;
+
+/** The entry that a request id names, if it was recorded; `null` when the text is none. */
+export function entryIdOf(requestId: string): EntryId | null {
+  const parts = REQUEST_ID.exec(requestId);
+  return parts === null ? null : (parts.slice(1).join("-") as EntryId);
+}
+
 /**
  * The lowest id of a time: a UUIDv7 begins with 48 bits of milliseconds (RFC 9562, section 5.7), so a range of ids is a
  * range of time.

@@ -5,6 +5,7 @@ import type { Recorder } from "./recorder.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
 export type UsageGrouping = "none" | "model" | "key";
+export type ServiceUsageGrouping = "none" | "model" | "account";
 
 /** What requests have used. */
 export interface UsageTotals {
@@ -27,17 +28,43 @@ export interface UsageRow extends UsageTotals {
   readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly name: string } | null;
 }
 
-export interface UsageQuestion {
+/** The same of all accounts. */
+export interface ServiceUsageRow extends UsageTotals {
+  /** When the interval begins, in UTC. */
+  readonly start: Date;
+  /** `null` unless grouped by it; the empty model for requests that named none. */
+  readonly model: string | null;
+  /** `null` unless grouped by it. */
+  readonly account: { readonly id: AccountId; readonly name: string } | null;
+  /** What the models or accounts that have no rows of their own have used together; neither is named. */
+  readonly isRest: boolean;
+}
+
+export interface UsageSpan {
   /** Whole intervals: both are rounded down to the beginning of one, `to` is not part of it. */
   readonly from: Date;
   readonly to: Date;
   readonly interval: UsageInterval;
+}
+
+export interface UsageQuestion extends UsageSpan {
   readonly groupBy: UsageGrouping;
 }
 
+export interface ServiceUsageQuestion extends UsageSpan {
+  readonly groupBy: ServiceUsageGrouping;
+}
+
+/** What was used, in order of time. Intervals in which nothing was used are left out. */
 export interface UsageReader {
-  /** In order of time. Intervals in which nothing was used are left out. */
   readUsage(accountId: AccountId, question: UsageQuestion): Promise<readonly UsageRow[]>;
+  /** Of the groups that there are, the `mostGroups` that cost most over the whole time have rows of their own. */
+  readServiceUsage(question: ServiceUsageQuestion, mostGroups: number): Promise<readonly ServiceUsageRow[]>;
+}
+
+export interface UsageSummary<Row> {
+  readonly rows: readonly Row[];
+  readonly total: UsageTotals;
 }
 
 const HOUR_MS = 60 * 60_000;
@@ -48,7 +75,12 @@ const LONGEST_MS: Readonly<Record<UsageInterval, number>> = {
   month: 20 * 366 * 24 * HOUR_MS,
 };
 
-/** What an account uses: always the sum of its entries. */
+/**
+ * How many of them have rows of their own: of accounts there may be any number, and clients make up names of models.
+ */
+const MOST_GROUPS: Readonly<Record<ServiceUsageGrouping, number>> = { none: 1, model: 200, account: 50 };
+
+/** What is used, by an account or by all: always the sum of the entries. */
 export class Usage {
   readonly #reader: UsageReader;
   readonly #recorder: Recorder;
@@ -59,25 +91,32 @@ export class Usage {
   }
 
   /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after. */
-  async summary(
-    accountId: AccountId,
-    question: UsageQuestion,
-  ): Promise<{ readonly rows: readonly UsageRow[]; readonly total: UsageTotals }> {
-    const lengthMs = question.to.getTime() - question.from.getTime();
-    if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
-    if (lengthMs > LONGEST_MS[question.interval]) {
-      throw new Failure(
-        "invalid_request",
-        "interval: is too short for so long a time. Ask for longer ones.",
-        {
-          param: "interval",
-        },
-      );
-    }
+  async summary(accountId: AccountId, question: UsageQuestion): Promise<UsageSummary<UsageRow>> {
+    requireChartable(question);
     await this.#recorder.flushed();
-    const rows = await this.#reader.readUsage(accountId, question);
-    return { rows, total: rows.reduce(add, NOTHING) };
+    return summed(await this.#reader.readUsage(accountId, question));
   }
+
+  /** The whole service's. @throws as {@link summary}. */
+  async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
+    requireChartable(question);
+    await this.#recorder.flushed();
+    return summed(await this.#reader.readServiceUsage(question, MOST_GROUPS[question.groupBy]));
+  }
+}
+
+function requireChartable({ from, to, interval }: UsageSpan): void {
+  const lengthMs = to.getTime() - from.getTime();
+  if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
+  if (lengthMs > LONGEST_MS[interval]) {
+    throw new Failure("invalid_request", "interval: is too short for so long a time. Ask for longer ones.", {
+      param: "interval",
+    });
+  }
+}
+
+function summed<Row extends UsageTotals>(rows: readonly Row[]): UsageSummary<Row> {
+  return { rows, total: rows.reduce<UsageTotals>(add, NOTHING) };
 }
 
 const NOTHING: UsageTotals = {

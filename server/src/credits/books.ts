@@ -5,12 +5,15 @@ import type { BalanceMismatch } from "./ledger.ts";
 
 /** Sums of usage that are not those of the entries. */
 export interface UsageMismatch {
-  readonly accountId: AccountId;
-  /** `hour`: not the sum of the entries; `day`: not the sum of the hours. */
-  readonly interval: "hour" | "day";
+  /** `null`: that of the whole service. */
+  readonly accountId: AccountId | null;
+  /** `hour`: not the sum of the entries; `day`: not the sum of the hours; `month`: not the sum of the days. */
+  readonly interval: "hour" | "day" | "month";
   readonly start: Date;
-  readonly key: KeyUuid;
-  readonly model: string;
+  /** `null`: that of all keys. */
+  readonly key: KeyUuid | null;
+  /** `null`: that of all models. */
+  readonly model: string | null;
 }
 
 /** What is compared in the store. */

@@ -1,9 +1,24 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
+import { chooseCoding } from "../edge/content-coding.ts";
 
-interface File {
+/** How the build has compressed files, best first, and what their names end in then. */
+const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
+type Coding = keyof typeof SUFFIXES;
+const CODINGS = Object.keys(SUFFIXES) as readonly Coding[];
+
+/** A file's content in one coding, ready to be sent. */
+interface Representation {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
+  readonly etag: string;
+}
+
+interface File {
+  readonly asItIs: Representation;
+  /** Those codings that make it smaller. */
+  readonly coded: ReadonlyMap<Coding, Representation>;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -29,7 +44,41 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'self'",
   "object-src 'none'",
+  // Text never becomes script by way of the document: nothing here writes markup.
+  "require-trusted-types-for 'script'",
 ].join("; ");
+
+/** What a page with keys on it has no use for, whoever gets a script into it. It copies keys, when it is asked to. */
+const PERMISSIONS_POLICY = [
+  ...[
+    "accelerometer",
+    "bluetooth",
+    "camera",
+    "display-capture",
+    "geolocation",
+    "gyroscope",
+    "hid",
+    "idle-detection",
+    "local-fonts",
+    "magnetometer",
+    "microphone",
+    "midi",
+    "payment",
+    "screen-wake-lock",
+    "serial",
+    "usb",
+    "xr-spatial-tracking",
+  ].map((feature) => `${feature}=()`),
+  "clipboard-write=(self)",
+].join(", ");
+
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "permissions-policy": PERMISSIONS_POLICY,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+};
 
 /** The built dashboard, held in memory: it is small, and a file that is missing shows at start. */
 export class Dashboard {
@@ -41,31 +90,43 @@ export class Dashboard {
 
   /** @throws {Error} when the folder holds no built dashboard. */
   static async load(folder: URL): Promise<Dashboard> {
+    const names = new Set(await filesBelow(folder));
     const files = new Map<string, File>();
-    for (const name of await filesBelow(folder)) {
-      const bytes = new Uint8Array(await readFile(new URL(name, folder)));
-      files.set(`/${name}`, { bytes, headers: headersFor(name) });
-    }
+    for (const name of names)
+      if (!isCoded(name, names)) files.set(`/${name}`, await load(folder, name, names));
     return new Dashboard(files);
   }
 
   /** A file; for every other path the page itself, whose router knows the path or says that there is none. */
   answer(request: Request): Response {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return new Response("Method not allowed\n", { status: 405, headers: { allow: "GET, HEAD" } });
+      return refuse(405, "Method not allowed\n", { allow: "GET, HEAD" });
     }
     const { pathname } = new URL(request.url);
     const file = this.#files.get(pathname);
     if (file !== undefined && pathname !== "/index.html") return respond(request, file);
     const page = this.#files.get("/index.html");
     const isPagePath = extname(pathname) === "" || pathname === "/index.html";
-    if (page === undefined || !isPagePath) return new Response("Not found\n", { status: 404 });
+    if (page === undefined || !isPagePath) return refuse(404, "Not found\n");
     return respond(request, page);
   }
 }
 
-function respond(request: Request, file: File): Response {
-  return new Response(request.method === "HEAD" ? null : file.bytes, { headers: file.headers });
+function respond(request: Request, { asItIs, coded }: File): Response {
+  const coding = chooseCoding(request.headers.get("accept-encoding") ?? "", [...coded.keys()]);
+  const { bytes, headers, etag } = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
+  if (isHeld(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
+  return new Response(request.method === "HEAD" ? null : bytes, { headers });
+}
+
+/** Whether the client has it already (RFC 9110, section 13.1.2). Proxies may have weakened its validator. */
+function isHeld(ifNoneMatch: string | null, etag: string): boolean {
+  const held = ifNoneMatch?.split(",").map((text) => text.trim().replace(/^W\//, "")) ?? [];
+  return held.some((text) => text === etag || text === "*");
+}
+
+function refuse(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(text, { status, headers: { ...SECURITY_HEADERS, ...headers } });
 }
 
 async function filesBelow(folder: URL): Promise<string[]> {
@@ -78,15 +139,41 @@ async function filesBelow(folder: URL): Promise<string[]> {
     );
 }
 
-function headersFor(name: string): Record<string, string> {
+/** Whether it is another file, compressed. */
+function isCoded(name: string, names: ReadonlySet<string>): boolean {
+  return CODINGS.some(
+    (coding) => name.endsWith(SUFFIXES[coding]) && names.has(name.slice(0, -SUFFIXES[coding].length)),
+  );
+}
+
+async function load(folder: URL, name: string, names: ReadonlySet<string>): Promise<File> {
+  const read = async (path: string) => new Uint8Array(await readFile(new URL(path, folder)));
+  const codings = CODINGS.filter((coding) => names.has(name + SUFFIXES[coding]));
+  const headers = headersFor(name, codings.length > 0);
+  const coded = new Map<Coding, Representation>();
+  for (const coding of codings) {
+    const bytes = await read(name + SUFFIXES[coding]);
+    coded.set(coding, representation(bytes, { ...headers, "content-encoding": coding }));
+  }
+  return { asItIs: representation(await read(name), headers), coded };
+}
+
+/** Each coding has a validator of its own: they are different bytes (RFC 9110, section 8.8.3.3). */
+function representation(
+  bytes: Uint8Array<ArrayBuffer>,
+  headers: Readonly<Record<string, string>>,
+): Representation {
+  const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+  return { bytes, headers: { ...headers, etag }, etag };
+}
+
+function headersFor(name: string, isVaried: boolean): Record<string, string> {
   const hashed = name.startsWith("assets/");
   return {
     "content-type": CONTENT_TYPES[extname(name)] ?? "application/octet-stream",
     // The build puts a digest of the content into the names of assets; the page itself names the newest of them.
     "cache-control": hashed ? "public, max-age=31536000, immutable" : "no-cache",
-    "content-security-policy": CONTENT_SECURITY_POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
+    ...(isVaried ? { vary: "accept-encoding" } : {}),
+    ...SECURITY_HEADERS,
   };
 }

@@ -11,7 +11,7 @@ const DEFAULT_LIMIT = 100;
 export class AuditEndpoint implements Endpoint {
   readonly method = "GET";
   readonly name = "GET /v1/audit";
-  readonly acceptsManagementTokens = true;
+  readonly openedBy = "key-or-management-token";
   readonly match = exactPath("/v1/audit");
   readonly #auditLog: AuditLog;
 

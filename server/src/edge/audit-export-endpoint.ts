@@ -4,6 +4,7 @@ import { createGzip } from "node:zlib";
 import type { AuditLog, ExportFormat } from "../audit/audit-log.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { readFilter, requireKnown } from "./audit-query.ts";
+import { chooseCoding } from "./content-coding.ts";
 import { type Endpoint, type EndpointRequest, NO_FACTS, type Reply } from "./endpoint.ts";
 import { exactPath } from "./routing.ts";
 
@@ -16,7 +17,7 @@ const TYPES: Readonly<Record<ExportFormat, string>> = {
 export class AuditExportEndpoint implements Endpoint {
   readonly method = "GET";
   readonly name = "GET /v1/audit/export";
-  readonly acceptsManagementTokens = true;
+  readonly openedBy = "key-or-management-token";
   readonly match = exactPath("/v1/audit/export");
   readonly #auditLog: AuditLog;
   readonly #csvHeader: string;
@@ -37,7 +38,7 @@ export class AuditExportEndpoint implements Endpoint {
     const lines = await this.#auditLog.export(accountId, format, filter, cursor);
     // What goes on where another export was cut goes into the same file.
     const chunks = format === "csv" && cursor === null ? withHeader(this.#csvHeader, lines) : lines;
-    const isGzipped = acceptsGzip(request.exchange.header("accept-encoding").join(","));
+    const coding = chooseCoding(request.exchange.header("accept-encoding").join(","), ["gzip"]);
     return {
       kind: "stream",
       headers: {
@@ -45,9 +46,9 @@ export class AuditExportEndpoint implements Endpoint {
         "content-disposition": `attachment; filename="audit.${format}"`,
         "cache-control": "no-store",
         vary: "accept-encoding",
-        ...(isGzipped ? { "content-encoding": "gzip" } : {}),
+        ...(coding === null ? {} : { "content-encoding": coding }),
       },
-      chunks: isGzipped ? gzipped(chunks) : chunks,
+      chunks: coding === null ? chunks : gzipped(chunks),
       lastChunk: "",
       atFailure: "abort",
       facts: async () => NO_FACTS,
@@ -65,18 +66,6 @@ function readFormat(text: string | null): ExportFormat {
 async function* withHeader(header: string, lines: AsyncIterable<string>): AsyncGenerator<string> {
   yield header;
   yield* lines;
-}
-
-/** Whether gzip is accepted (RFC 9110, section 12.5.3): named, or everything is, and not with a weight of 0. */
-function acceptsGzip(acceptEncoding: string): boolean {
-  const weights = new Map(
-    acceptEncoding.split(",").map((part) => {
-      const [coding = "", ...parameters] = part.trim().toLowerCase().split(";");
-      const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
-      return [coding.trim(), weight === undefined ? 1 : Number(weight)] as const;
-    }),
-  );
-  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
 async function* gzipped(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -35,6 +35,7 @@ type ToldUsage = Pick<EntryFacts, "usage" | "usageSource">;
 export class ChatEndpoint implements Endpoint {
   readonly method = "POST";
   readonly name = "POST /v1/chat/completions";
+  readonly openedBy = "key";
   readonly match = exactPath("/v1/chat/completions");
   readonly #parts: ChatParts;
 

@@ -37,6 +37,7 @@ export interface EmbeddingsParts {
 export class EmbeddingsEndpoint implements Endpoint {
   readonly method = "POST";
   readonly name = "POST /v1/embeddings";
+  readonly openedBy = "key";
   readonly match = exactPath("/v1/embeddings");
   readonly #parts: EmbeddingsParts;
 

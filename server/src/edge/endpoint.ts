@@ -6,15 +6,22 @@ import type { Usage } from "../gateway/dialect.ts";
 import type { ClaimId } from "../idempotency/idempotency.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
+/** What opens an endpoint. */
+export type OpenedBy =
+  | "anyone"
+  | "key"
+  | "key-or-management-token"
+  /** That of a person at the dashboard, for their account. */
+  | "session"
+  /** The same, with the id of one of the account's keys: the request is made as that key. */
+  | "session-as-key";
+
 /** One operation of the request plane. */
 export interface Endpoint {
   readonly method: "GET" | "POST";
   /** As audit entries name it: `POST /v1/chat/completions`. */
   readonly name: string;
-  /** Whether scripts may come with a management token instead of a key. */
-  readonly acceptsManagementTokens?: boolean;
-  /** Whether anyone is answered, without a key. */
-  readonly isOpen?: boolean;
+  readonly openedBy: OpenedBy;
   /** The path, matched; `null` when it is not this endpoint's. The groups are the path's parameters. */
   match(path: string): PathParameters | null;
   /**

@@ -8,6 +8,7 @@ import { exactPath, pathWithRest } from "./routing.ts";
 export class ModelsEndpoint implements Endpoint {
   readonly method = "GET";
   readonly name = "GET /v1/models";
+  readonly openedBy = "key";
   readonly match = exactPath("/v1/models");
   readonly #catalog: Catalog;
 
@@ -26,6 +27,7 @@ export class ModelsEndpoint implements Endpoint {
 export class ModelEndpoint implements Endpoint {
   readonly method = "GET";
   readonly name = "GET /v1/models/{id}";
+  readonly openedBy = "key";
   readonly match = pathWithRest("/v1/models/", "id");
   readonly #catalog: Catalog;
 

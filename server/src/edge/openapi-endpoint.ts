@@ -5,7 +5,7 @@ import { exactPath } from "./routing.ts";
 export class OpenApiEndpoint implements Endpoint {
   readonly method = "GET";
   readonly name = "GET /v1/openapi.json";
-  readonly isOpen = true;
+  readonly openedBy = "anyone";
   readonly match = exactPath("/v1/openapi.json");
   readonly #document: () => object;
 

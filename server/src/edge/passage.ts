@@ -1,37 +1,27 @@
 import type { Logger } from "pino";
-import { type Access, type Caller, type Permission, RefusedCaller } from "../access/access.ts";
-import { readManagementToken } from "../access/bearer.ts";
+import { type Permission, RefusedCaller } from "../access/access.ts";
 import type { Networks } from "../access/networks.ts";
-import type { AccountId } from "../accounts/account.ts";
-import type { Visit } from "../accounts/user.ts";
-import type { AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { BegunRequest, Recorder } from "../audit/recorder.ts";
 import type { Hold } from "../credits/allowance.ts";
-import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import type { ClaimId } from "../idempotency/idempotency.ts";
+import { eventOfRefusedKey } from "../security/refused-key.ts";
+import type { SecurityEvents } from "../security/security-event.ts";
 import { clientAddress } from "./client-address.ts";
-import {
-  type Endpoint,
-  type EndpointRequest,
-  type EntryFacts,
-  JSON_HEADERS,
-  NO_FACTS,
-  type Reply,
-} from "./endpoint.ts";
+import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
+import { identify, type Opening, type OpeningParts } from "./opening.ts";
 import type { Overload } from "./overload.ts";
 import { findEndpoint } from "./routing.ts";
 import { begunWhen, Streaming } from "./streaming.ts";
 
-export interface PassageParts {
+export interface PassageParts extends OpeningParts {
   readonly endpoints: readonly Endpoint[];
-  readonly access: Access;
-  /** The account that a management token may act for. @throws {Failure} when there is none. */
-  readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
   readonly recorder: Recorder;
   readonly overload: Overload;
+  readonly security: SecurityEvents;
   /** To be told of each request with a known key that has ended, and of what its client sent of its own trace. */
   readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
   readonly trustedProxies: Networks;
@@ -39,11 +29,6 @@ export interface PassageParts {
   readonly newId: () => EntryId;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
-}
-
-/** An endpoint for anyone knows no account. */
-async function nobodyConfirmed(): Promise<never> {
-  throw new Failure("internal_error", "There is no account to act for.");
 }
 
 /** What an entry holds where nobody was left to be answered: nginx's code for it. */
@@ -59,9 +44,7 @@ export class Passage {
   readonly #id: EntryId;
   readonly #startedMs: number;
   #endpoint: Endpoint | null = null;
-  #caller: Caller | null = null;
-  #wouldRefuse: ErrorCode | null = null;
-  #admitted: AdmittedRequest | null = null;
+  #opening: Opening | null = null;
   #hold: Hold | null = null;
   #begun: BegunRequest | null = null;
   readonly #unwanted = new AbortController();
@@ -105,15 +88,14 @@ export class Passage {
     this.#endpoint = endpoint;
     this.#parts.overload.requireCapacity();
     this.#parts.recorder.requireRoom();
-    const authorization = this.#exchange.header("authorization");
-    const token = endpoint.acceptsManagementTokens === true ? readManagementToken(authorization) : null;
-    const confirm = await this.#confirmation(endpoint, authorization, token);
+    const opening = await identify(this.#parts, endpoint.openedBy, this.#exchange);
+    this.#opening = opening;
     let reply: Reply;
     try {
       reply = await endpoint.answer({
         exchange: this.#exchange,
         parameters,
-        confirm,
+        confirm: (tokens) => opening.confirm(this.#address(), tokens ?? null),
         begin: (model, hold) => this.#begin(model, hold),
         seeThrough: (claim) => {
           this.#claim = claim;
@@ -124,19 +106,10 @@ export class Passage {
       });
     } catch (thrown) {
       // A request that was wrong in itself is still refused first for a key that may not pass.
-      if (endpoint.isOpen !== true) await confirm();
+      if (endpoint.openedBy !== "anyone") await opening.confirm(this.#address(), null);
       throw thrown;
     }
     await this.#send(reply);
-  }
-
-  async #confirmation(
-    endpoint: Endpoint,
-    authorization: readonly string[],
-    token: string | null,
-  ): Promise<EndpointRequest["confirm"]> {
-    if (endpoint.isOpen === true) return nobodyConfirmed;
-    return token === null ? this.#keyConfirmation(authorization) : this.#tokenConfirmation(token);
   }
 
   /** Takes no place any more, however the request has ended. */
@@ -145,23 +118,8 @@ export class Passage {
     this.#unwanted.abort(UNWANTED);
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
-    await this.#admitted?.end(null);
+    await this.#permission?.admitted?.end(null);
     this.#leave();
-  }
-
-  /** Finds the key's account now, and decides when asked. */
-  async #keyConfirmation(authorization: readonly string[]): Promise<EndpointRequest["confirm"]> {
-    const { access } = this.#parts;
-    const caller = await access.identify(authorization);
-    this.#caller = caller;
-    let confirmed: Promise<Permission> | null = null;
-    return async (tokens) => {
-      confirmed ??= access.confirm(caller, this.#address(), tokens ?? null);
-      const { snapshot, wouldRefuse, admitted } = await confirmed;
-      this.#wouldRefuse = wouldRefuse;
-      this.#admitted = admitted;
-      return snapshot.account.id;
-    };
   }
 
   #begin(model: string, hold: Hold): void {
@@ -170,15 +128,8 @@ export class Passage {
     if (lost !== null) this.#begun = this.#parts.recorder.begin(lost);
   }
 
-  #tokenConfirmation(token: string): EndpointRequest["confirm"] {
-    let confirmed: Promise<AccountId> | null = null;
-    return () => {
-      confirmed ??= this.#parts.accountOfToken(token, {
-        sourceIp: this.#address(),
-        userAgent: this.#exchange.header("user-agent")[0] ?? null,
-      });
-      return confirmed;
-    };
+  get #permission(): Permission | null {
+    return this.#opening?.permission ?? null;
   }
 
   #address(): string | null {
@@ -195,6 +146,7 @@ export class Passage {
   async fail(thrown: unknown): Promise<void> {
     const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
     this.#logFault(failure);
+    this.#noteRefusedKey(thrown);
     // Whatever still goes on for it is wanted by nobody.
     this.#unwanted.abort(UNWANTED);
     if (this.#headSent) return;
@@ -204,6 +156,12 @@ export class Passage {
     } catch (error) {
       await this.#lastWords(toFailure(error));
     }
+  }
+
+  #noteRefusedKey(thrown: unknown): void {
+    const showedKey = this.#exchange.header("authorization").length > 0;
+    const event = eventOfRefusedKey(thrown, showedKey, this.#address());
+    if (event !== null) this.#parts.security.note(event);
   }
 
   async #send(reply: Reply): Promise<void> {
@@ -278,7 +236,7 @@ export class Passage {
     const { usage } = facts;
     const isRefused = ending.endReason === "refused";
     // Who has seen this answer end may have the next one.
-    const left = this.#admitted?.end(
+    const left = this.#permission?.admitted?.end(
       usage === null ? (isRefused ? 0 : null) : usage.promptTokens + usage.completionTokens,
     );
     await Promise.all([left, this.#recordEntry(ending, facts)]);
@@ -295,8 +253,9 @@ export class Passage {
 
   /** `null` when it is nobody's: the caller is not known. */
   #entryOf(ending: Ending, facts: EntryFacts): AuditEntry | null {
-    if (this.#caller === null || this.#endpoint === null) return null;
-    const { key, account } = this.#caller.snapshot;
+    const caller = this.#opening?.caller ?? null;
+    if (caller === null || this.#endpoint === null) return null;
+    const { key, account } = caller.snapshot;
     return {
       id: this.#id,
       accountId: account.id,
@@ -314,7 +273,7 @@ export class Passage {
       latencyMs: this.#elapsedMs(),
       timeToFirstTokenMs: facts.timeToFirstTokenMs,
       sourceIp: this.#address(),
-      wouldRefuse: this.#wouldRefuse,
+      wouldRefuse: this.#permission?.wouldRefuse ?? null,
       ...ending,
       ...(this.#claim === null ? {} : { claim: this.#claim }),
     };
@@ -332,7 +291,8 @@ export class Passage {
   }
 
   #identity(): ResponseHeaders {
-    const rates = this.#admitted === null ? {} : rateHeaders(this.#admitted.rates);
+    const admitted = this.#permission?.admitted ?? null;
+    const rates = admitted === null ? {} : rateHeaders(admitted.rates);
     return { "x-request-id": requestIdOf(this.#id), ...rates };
   }
 

@@ -1,7 +1,7 @@
 import type { Exchange } from "./exchange.ts";
 import { Passage, type PassageParts } from "./passage.ts";
 
-/** Everything under `/v1`: identify the caller, answer, record, and only then end the answer. */
+/** Everything under `/v1` and `/dashboard`: identify the caller, answer, record, and only then end the answer. */
 export class RequestPlane {
   readonly #parts: PassageParts;
   readonly #passages = new Set<Passage>();

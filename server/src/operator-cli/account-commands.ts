@@ -6,7 +6,7 @@ import {
   type LimitOverrides,
   PLANS,
 } from "../accounts/account.ts";
-import type { AccountDetails } from "../accounts/account-admin.ts";
+import type { ListedAccount } from "../accounts/account-admin.ts";
 import { CliError } from "./cli-error.ts";
 import type { Client } from "./connection.ts";
 import { nanoUsdOf, usdOf } from "./money.ts";
@@ -250,7 +250,7 @@ function describe(account: Account): string[][] {
   ];
 }
 
-function describeDetails(account: AccountDetails): string[] {
+function describeDetails(account: ListedAccount): string[] {
   return columns([
     ...describe(account),
     ["users", account.users.map(({ email }) => email).join(", ")],

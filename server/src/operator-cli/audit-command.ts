@@ -65,7 +65,9 @@ function describeBalance({
 }
 
 function describeUsage({ accountId, interval, start, key, model }: UsageMismatch): string {
-  return `${accountId}  usage of the ${interval} ${start.toISOString()}  key ${key}  model ${model || "none"}`;
+  const ofKey = key === null ? "" : `  key ${key}`;
+  const ofModel = model === null ? "" : `  model ${model || "none"}`;
+  return `${accountId ?? "the service"}  usage of the ${interval} ${start.toISOString()}${ofKey}${ofModel}`;
 }
 
 function describe(action: Action): string[] {

@@ -4,6 +4,7 @@ import { ACTIVE_KEY_LIMITS, type Account, type AccountId, rulesInForce } from ".
 import type { AccountAdmin } from "../accounts/account-admin.ts";
 import type { Action, ActionId } from "../accounts/action.ts";
 import { limitsOf, type Plans } from "../accounts/plans.ts";
+import type { LimitUse } from "../admission/limits.ts";
 import { Failure } from "../errors/failure.ts";
 import { ipAddress, paging } from "./inputs.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
@@ -13,9 +14,10 @@ export interface AccountServices {
   readonly accountAdmin: AccountAdmin;
   readonly ipRules: IpRuleBook;
   readonly plans: Plans;
+  readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
 }
 
-export function accountRouter({ accounts, accountAdmin, ipRules, plans }: AccountServices) {
+export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: AccountServices) {
   const get = async (id: AccountId) => {
     const account = await accounts.findAccount(id);
     if (account === null) throw new Failure("not_found", "The account does not exist any more.");
@@ -34,6 +36,15 @@ export function accountRouter({ accounts, accountAdmin, ipRules, plans }: Accoun
         /** Whether the IP rules bear on requests: an account that left the enterprise plan keeps them unenforced. */
         ipRulesInForce: rulesInForce(account) !== null,
       };
+    }),
+
+    /**
+     * The limits in force (`null`: none), and what the last minute and the requests being answered take of them now.
+     * Where a minute has no limit nothing is counted.
+     */
+    limits: accountReader.query(async ({ ctx }) => {
+      const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);
+      return { limits: limitsOf(plans, account), used };
     }),
 
     /** Whether a request from an address would pass the account's IP rules. */

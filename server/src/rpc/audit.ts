@@ -5,7 +5,7 @@ import type { AuditChain } from "../audit/audit-chain.ts";
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import type { AsOf } from "../audit/cursor.ts";
-import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
+import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { accountReader, router, toTrpcError } from "./trpc.ts";
@@ -17,6 +17,14 @@ export interface AuditServices {
 }
 
 const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** As answers carry it in `x-request-id`. */
+const requestId = z.string().transform((text, context) => {
+  const id = entryIdOf(text);
+  if (id !== null) return id;
+  context.addIssue({ code: "custom", message: "must be a request id, such as an answer's `x-request-id`" });
+  return z.NEVER;
+});
 
 export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) {
   return router({
@@ -36,6 +44,10 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
         const page = await auditLog.list(ctx.accountId, filterOf(input), input.cursor ?? null, input.limit);
         return { entries: page.entries.map(publicView), nextCursor: page.nextCursor };
       }),
+    /** The entry of one request. */
+    get: accountReader
+      .input(z.strictObject({ requestId }))
+      .query(async ({ ctx, input }) => publicView(await auditLog.get(ctx.accountId, input.requestId))),
     /**
      * What is recorded from now on, or after `lastEventId`: at most some hundred entries at a time, `skipped` tells how
      * many more there were. Ends when whoever follows may not read the account any more.

@@ -6,6 +6,8 @@ import type { ManagementTokens, TokenUuid } from "../accounts/management-token.t
 import type { SignIn } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn, Visit } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
+import { eventOfRefusedKey } from "../security/refused-key.ts";
+import type { SecurityEvents } from "../security/security-event.ts";
 
 /** With what a call came. */
 export type RpcCaller =
@@ -19,6 +21,7 @@ export interface CallerParts {
   readonly ipRules: IpRuleBook;
   readonly managementTokens: ManagementTokens;
   readonly signIn: SignIn;
+  readonly security: SecurityEvents;
 }
 
 /**
@@ -37,8 +40,7 @@ export async function callerOf(
   if (header !== null) {
     const token = readManagementToken([header]);
     if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, visit)) };
-    const { access } = parts;
-    return { kind: "key", permission: await access.confirm(await access.identify([header]), visit.sourceIp) };
+    return { kind: "key", permission: await useKey(parts, header, visit) };
   }
   const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
   return session === null ? { kind: "nobody" } : { kind: "session", ...session };
@@ -67,6 +69,21 @@ export async function requireSameCaller(
  */
 export async function accountOfToken(parts: CallerParts, token: string, visit: Visit): Promise<AccountId> {
   const { signedIn } = await useToken(parts, token, visit);
+  return accountOf(signedIn);
+}
+
+/**
+ * The account of whoever is signed in at the dashboard.
+ *
+ * @throws {Failure} `not_signed_in`; `permission_denied` for an operator.
+ */
+export async function accountOfSession(signIn: SignIn, sessionToken: string | null): Promise<AccountId> {
+  const session = sessionToken === null ? null : await signIn.findSession(sessionToken);
+  if (session === null) throw new Failure("not_signed_in", "Sign in first.");
+  return accountOf(session.signedIn);
+}
+
+function accountOf(signedIn: SignedIn): AccountId {
   if (signedIn.role === "owner") return signedIn.account.id;
   throw new Failure(
     "permission_denied",
@@ -74,20 +91,39 @@ export async function accountOfToken(parts: CallerParts, token: string, visit: V
   );
 }
 
+async function useKey(
+  { access, security }: CallerParts,
+  header: string,
+  { sourceIp }: Visit,
+): Promise<Permission> {
+  try {
+    return await access.confirm(await access.identify([header]), sourceIp);
+  } catch (thrown) {
+    const event = eventOfRefusedKey(thrown, true, sourceIp);
+    if (event !== null) security.note(event);
+    throw thrown;
+  }
+}
+
 /**
  * A token is refused like a key, for a suspended account and by its IP rules: a leaked one must not mint keys from
  * anywhere. Its user, in person, may still read, and revoke keys.
  */
 async function useToken(
-  { managementTokens, ipRules }: CallerParts,
+  { managementTokens, ipRules, security }: CallerParts,
   token: string,
   visit: Visit,
 ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
   const used = await managementTokens.identify(token, visit);
-  const { signedIn } = used;
-  if (signedIn.role === "owner") {
-    if (signedIn.account.state === "suspended") throw suspended();
-    if (ipRules.judge(signedIn.account, visit.sourceIp) === "blocked") throw ipBlocked(visit.sourceIp);
+  if (used.signedIn.role === "owner") {
+    const { account } = used.signedIn;
+    const { sourceIp } = visit;
+    const refuse = (kind: "account_suspended" | "ip_blocked", failure: Failure) => {
+      security.note({ kind, accountId: account.id, keyId: null, sourceIp });
+      throw failure;
+    };
+    if (account.state === "suspended") refuse("account_suspended", suspended());
+    if (ipRules.judge(account, sourceIp) === "blocked") refuse("ip_blocked", ipBlocked(sourceIp));
   }
   return used;
 }

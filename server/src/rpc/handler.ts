@@ -33,7 +33,7 @@ export interface RpcParts extends CallerParts {
 
 /** `/trpc/*` as a web-standard handler. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
-  const cookie = new SessionCookie(parts.publicOrigin?.startsWith("https:") ?? false);
+  const cookie = new SessionCookie(parts.publicOrigin);
   return async (request, peer) => {
     const id = parts.newId();
     const requestId = requestIdOf(id);
@@ -44,12 +44,13 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
       // Before the caller is looked at: whoever sends slowly would act by a right that was taken in the meantime.
       const complete = await withWholeBody(request, MAX_BODY_BYTES, BODY_PATIENCE_MS);
       const setCookies: string[] = [];
-      const caller = await callerOf(parts, request, cookie.read(request), visit);
+      const sessionToken = cookie.read(request.headers);
+      const caller = await callerOf(parts, request, sessionToken, visit);
       const context: RpcContext = {
         requestId,
         caller,
         visit,
-        requireSameCaller: () => requireSameCaller(parts, caller, request, cookie.read(request), visit),
+        requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, visit),
         sessionCookie: {
           set: (session) => void setCookies.push(cookie.keep(session)),
           clear: () => void setCookies.push(cookie.forget()),
@@ -111,7 +112,7 @@ function requireRpcForm(request: Request, publicOrigin: string | null): void {
   if (request.method !== "POST") {
     throw new Failure("method_not_allowed", "Use GET or POST here.", { headers: { allow: "GET, POST" } });
   }
-  requireSameOrigin(request, publicOrigin);
+  requireSameOrigin(request.headers, publicOrigin);
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");

@@ -1,15 +1,20 @@
 import { z } from "zod";
-import { type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
+import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
+import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
 import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
 import type { ActionId } from "../accounts/action.ts";
 import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
+import { filterInput } from "../audit/filter.ts";
+import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { SecurityLog } from "../security/security-log.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
+import { spanInput } from "./usage.ts";
 
 const accountId = idOf<AccountId>();
 const reason = words(500);
@@ -47,20 +52,38 @@ export interface OperatorServices {
   readonly gateway: Pick<Gateway, "health">;
   readonly catalog: Catalog;
   readonly plans: Plans;
+  readonly usage: Usage;
+  readonly securityLog: SecurityLog;
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
-export function operatorRouter({ accountAdmin, signIn, books, plans, gateway, catalog }: OperatorServices) {
+export function operatorRouter({
+  accountAdmin,
+  signIn,
+  books,
+  plans,
+  gateway,
+  catalog,
+  usage,
+  securityLog,
+}: OperatorServices) {
   return router({
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
       list: operatorProcedure
         .input(
           z
-            .strictObject({ search: searchText, ...paging<AccountId>(200) })
+            .strictObject({
+              search: searchText,
+              state: z.enum(ACCOUNT_STATES).optional(),
+              plan: z.enum(PLANS).optional(),
+              ...paging<AccountId>(200),
+            })
             .default({ search: "", limit: 50 }),
         )
-        .query(({ input }) => accountAdmin.list(input.search, input.cursor ?? null, input.limit)),
+        .query(({ input: { search, state = null, plan = null, cursor = null, limit } }) =>
+          accountAdmin.list({ search, state, plan }, cursor, limit),
+        ),
 
       get: operatorProcedure
         .input(z.strictObject({ id: accountId }))
@@ -168,6 +191,35 @@ export function operatorRouter({ accountAdmin, signIn, books, plans, gateway, ca
         .input(z.strictObject({ email: emailInput }))
         .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
     }),
+
+    /**
+     * What the whole service uses, as `usage.summary` tells it of an account. The 50 accounts, or 200 models, that cost most
+     * over the time have rows of their own; what is left is one row for each interval (`isRest`).
+     */
+    usage: operatorProcedure
+      .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "account"]).default("none") }))
+      .query(({ input }) => usage.serviceSummary(input)),
+
+    /**
+     * What somebody did at the doors, last seen first: events of an hour that have everything in common, counted. What
+     * other nodes have seen in the last seconds may be missing. An event that is seen again while pages are read moves to
+     * the front.
+     */
+    security: operatorProcedure
+      .input(
+        z
+          .strictObject({
+            kind: z.enum(SECURITY_EVENT_KINDS).optional(),
+            accountId: accountId.optional(),
+            source: filterInput.source,
+            ...paging(200),
+            cursor: z.string().max(64).optional(),
+          })
+          .default({ limit: 50 }),
+      )
+      .query(({ input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
+        securityLog.list({ kind, accountId: account, source }, cursor, limit),
+      ),
 
     /** How each upstream has answered this node. */
     upstreams: operatorProcedure.query(() => ({ upstreams: gateway.health() })),

@@ -6,11 +6,11 @@ import { Failure } from "../errors/failure.ts";
  *
  * @throws {Failure} `permission_denied`
  */
-export function requireSameOrigin(request: Request, publicOrigin: string | null): void {
-  const site = request.headers.get("sec-fetch-site");
-  const origin = request.headers.get("origin");
+export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: string | null): void {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
   const crossSite = site !== null && site !== "same-origin" && site !== "none";
-  if (crossSite || (origin !== null && origin !== (publicOrigin ?? ownOrigin(request)))) {
+  if (crossSite || (origin !== null && origin !== (publicOrigin ?? ownOrigin(headers)))) {
     throw new Failure(
       "permission_denied",
       "The request came from another site's page. Open the dashboard at its own address and try again.",
@@ -18,8 +18,7 @@ export function requireSameOrigin(request: Request, publicOrigin: string | null)
   }
 }
 
-/** Where no public address is configured, the page must have come from the host that it now speaks to. */
-function ownOrigin(request: Request): string {
-  const url = new URL(request.url);
-  return `${url.protocol}//${request.headers.get("host") ?? url.host}`;
+/** Where no public address is configured, the page must have come from the host that it now speaks to, over HTTP. */
+function ownOrigin(headers: Pick<Headers, "get">): string {
+  return `http://${headers.get("host") ?? ""}`;
 }

@@ -8,16 +8,17 @@ export class SessionCookie {
   readonly #name: string;
   readonly #secure: boolean;
 
-  /** `secure`: whether browsers reach the service over HTTPS. */
-  constructor(secure: boolean) {
+  /** `publicOrigin`: where browsers reach the service; `null` where that was not configured. */
+  constructor(publicOrigin: string | null) {
+    const secure = publicOrigin?.startsWith("https:") ?? false;
     // A `__Host-` cookie can't be planted by a sibling host, but browsers take it over HTTPS only.
     this.#name = secure ? "__Host-ostiary_session" : "ostiary_session";
     this.#secure = secure;
   }
 
-  read(request: Request): string | null {
+  read(headers: Pick<Headers, "get">): string | null {
     // Only this one is read: another site of the same host may have set cookies that can't be parsed.
-    for (const pair of (request.headers.get("cookie") ?? "").split(";")) {
+    for (const pair of (headers.get("cookie") ?? "").split(";")) {
       const [name, value] = pair.trim().split("=", 2);
       if (name === this.#name && value !== undefined && TOKEN.test(value)) return value;
     }

@@ -7,6 +7,9 @@ const time = z
   .min(new Date(0), "must be from 1970 on")
   .max(new Date("9999-01-01"), "must be before 9999");
 
+/** Which time is asked about, and in which intervals. */
+export const spanInput = { from: time, to: time, interval: z.enum(["hour", "day", "month"]) };
+
 export interface UsageServices {
   readonly usage: Usage;
 }
@@ -15,14 +18,7 @@ export function usageRouter({ usage }: UsageServices) {
   return router({
     /** Requests, errors, tokens and cost, in intervals of UTC: always the sum of the entries. */
     summary: accountReader
-      .input(
-        z.strictObject({
-          from: time,
-          to: time,
-          interval: z.enum(["hour", "day", "month"]),
-          groupBy: z.enum(["none", "model", "key"]).default("none"),
-        }),
-      )
+      .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "key"]).default("none") }))
       .query(({ ctx, input }) => usage.summary(ctx.accountId, input)),
   });
 }

@@ -2,7 +2,7 @@ import type { RequestPlane } from "../edge/request-plane.ts";
 
 /** What is served, told to a runtime's listener. */
 export interface Served {
-  /** Everything under `/v1/`. */
+  /** Everything under `/v1/` and `/dashboard/`. */
   readonly requestPlane: RequestPlane;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
@@ -21,9 +21,9 @@ export interface Listener {
   close(drainMs: number): Promise<void>;
 }
 
-/** True for paths of the request plane. */
+/** True for paths of the request plane: the API, and what the dashboard's pages ask of it by a session. */
 export function isRequestPlane(path: string): boolean {
-  return path.startsWith("/v1/") || path === "/v1";
+  return path.startsWith("/v1/") || path === "/v1" || path.startsWith("/dashboard/");
 }
 
 /** Listening on every address is reached by the loopback one; IPv6 addresses stand in brackets. */

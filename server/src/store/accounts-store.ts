@@ -1,7 +1,7 @@
 import type { Account, AccountId, UserId } from "../accounts/account.ts";
 import type {
   AccountAdminStore,
-  AccountDetails,
+  AccountFilter,
   ChangedAccount,
   CreditGrant,
   ListedAccount,
@@ -19,6 +19,7 @@ import { raiseVersion } from "./versions-store.ts";
 interface ListedRow extends AccountRow {
   users: readonly { id: UserId; email: string }[];
   active_keys: bigint;
+  balance_nano_usd: bigint;
 }
 
 /** 4.5 billion USD: half of what a bigint holds, so that sums of it can be computed. */
@@ -48,7 +49,7 @@ export class PostgresAccounts implements AccountAdminStore {
   }
 
   async searchAccounts(
-    search: string,
+    { search, state, plan }: AccountFilter,
     before: AccountId | null,
     limit: number,
   ): Promise<readonly ListedAccount[]> {
@@ -67,17 +68,19 @@ export class PostgresAccounts implements AccountAdminStore {
       from accounts
       where true
         ${search === "" ? sql`` : sql`and ${matching}`}
+        ${state === null ? sql`` : sql`and accounts.state = ${state}`}
+        ${plan === null ? sql`` : sql`and accounts.plan = ${plan}`}
         ${before === null ? sql`` : sql`and accounts.id < ${before}`}
       order by accounts.id desc
       limit ${limit}`;
     return rows.map(listedOf);
   }
 
-  async findAccountDetails(id: AccountId): Promise<AccountDetails | null> {
+  async findListedAccount(id: AccountId): Promise<ListedAccount | null> {
     const sql = this.#database;
-    const [row] = await sql<(ListedRow & { balance_nano_usd: bigint })[]>`
-      select ${accountColumns(sql)}, ${listedColumns(sql)}, balance_nano_usd from accounts where id = ${id}`;
-    return row === undefined ? null : { ...listedOf(row), balanceNanoUsd: row.balance_nano_usd };
+    const [row] = await sql<ListedRow[]>`
+      select ${accountColumns(sql)}, ${listedColumns(sql)} from accounts where id = ${id}`;
+    return row === undefined ? null : listedOf(row);
   }
 
   async createAccount(account: NewAccount, by: Actor): Promise<AccountId | null> {
@@ -178,9 +181,15 @@ function listedColumns(sql: Database) {
   return sql`
     (select coalesce(jsonb_agg(jsonb_build_object('id', users.id, 'email', users.email) order by users.id), '[]')
      from users where users.account_id = accounts.id) as users,
-    (select count(*) from keys where keys.account_id = accounts.id and keys.state = 'active') as active_keys`;
+    (select count(*) from keys where keys.account_id = accounts.id and keys.state = 'active') as active_keys,
+    accounts.balance_nano_usd`;
 }
 
 function listedOf(row: ListedRow): ListedAccount {
-  return { ...accountOf(row), users: row.users, activeKeys: Number(row.active_keys) };
+  return {
+    ...accountOf(row),
+    users: row.users,
+    activeKeys: Number(row.active_keys),
+    balanceNanoUsd: row.balance_nano_usd,
+  };
 }

@@ -55,6 +55,17 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return row?.batches ?? (0n as AsOf);
   }
 
+  async findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null> {
+    const sql = this.#database;
+    // Uses audit_entries_pkey, of the one partition that the id is in.
+    const [row] = await sql<EntryRow[]>`
+      select ${entryColumns(sql)}
+      from audit_entries entries
+      join keys on keys.id = entries.key
+      where entries.id = ${id} and entries.account_id = ${accountId}`;
+    return row === undefined ? null : entryOf(row);
+  }
+
   async listEntries(
     accountId: AccountId,
     filter: EntryFilter,

@@ -9,7 +9,7 @@ export class PostgresAudit implements EntrySink {
   readonly #database: Database;
   readonly #nodeId: string;
 
-  /** `nodeId`: whose credit reservations the charges are taken from. */
+  /** `nodeId`: whose credit reservations the charges are taken from, and whose part of the service's usage this is. */
   constructor(database: Database, nodeId: string) {
     this.#database = database;
     this.#nodeId = nodeId;
@@ -135,6 +135,19 @@ export class PostgresAudit implements EntrySink {
         select account_id, date_trunc('day', at, 'UTC'), key, model, ${sums}
         from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
         on conflict (account_id, day, key, model) do update set ${added}
+      ),
+      service_hours as (
+        insert into usage_service_hours as usage
+        select date_trunc('hour', at, 'UTC'), ${this.#nodeId}::uuid, model, ${sums}
+        from inserted group by 1, 3 order by 1, 3
+        on conflict (hour, node_id, model) do update set ${added}
+      ),
+      account_months as (
+        insert into usage_account_months as usage
+        select date_trunc('month', at, 'UTC'), account_id, count(*), sum(cost_nano_usd)
+        from inserted group by 1, 2 order by 1, 2
+        on conflict (month, account_id) do update set
+          requests = usage.requests + excluded.requests, cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd
       ),
       charges as (
         select account_id, sum(cost_nano_usd)::bigint as cost from inserted group by 1 having sum(cost_nano_usd) > 0

@@ -6,11 +6,11 @@ import type { KeyUuid } from "../keys/key.ts";
 import type { Database } from "./database.ts";
 
 interface UsageRow {
-  account_id: AccountId;
-  interval: "hour" | "day";
+  account_id: AccountId | null;
+  interval: UsageMismatch["interval"];
   start: Date;
-  key: KeyUuid;
-  model: string;
+  key: KeyUuid | null;
+  model: string | null;
 }
 
 /** The sums in Postgres, compared with what they are sums of. Each comparison is one statement: it sees one moment. */
@@ -42,7 +42,8 @@ export class PostgresBooks implements BooksReader {
   }
 
   async findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]> {
-    // Entries by the primary keys of the partitions: a range of ids is a range of time.
+    // Entries by the primary keys of the partitions: a range of ids is a range of time. Hours and days of all accounts by
+    // usage_hours_by_hour and usage_days_by_day.
     const rows = await this.#database<UsageRow[]>`
       with entry_hours as (
         select account_id, date_trunc('hour', at, 'UTC') as hour, key, coalesce(model, '') as model,
@@ -73,8 +74,39 @@ export class PostgresBooks implements BooksReader {
         where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
           is distinct from
           (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+      ),
+      wrong_service_hours as (
+        select null::uuid as account_id, 'hour' as interval, hour as start, null::uuid as key, model
+        from (
+          select hour, model, sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
+                 sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens,
+                 sum(cost_nano_usd) as cost_nano_usd
+          from usage_service_hours where hour >= ${since} group by 1, 2
+        ) told
+        full join (
+          select hour, model, sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
+                 sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens,
+                 sum(cost_nano_usd) as cost_nano_usd
+          from entry_hours group by 1, 2
+        ) found using (hour, model)
+        where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
+          is distinct from
+          (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+      ),
+      wrong_months as (
+        select account_id, 'month' as interval, month as start, null::uuid as key, null::text as model
+        from (
+          select * from usage_account_months where month >= date_trunc('month', ${since}::timestamptz, 'UTC')
+        ) told
+        full join (
+          select account_id, date_trunc('month', day, 'UTC') as month, sum(requests) as requests,
+                 sum(cost_nano_usd) as cost_nano_usd
+          from usage_days where day >= date_trunc('month', ${since}::timestamptz, 'UTC') group by 1, 2
+        ) found using (account_id, month)
+        where (told.requests, told.cost_nano_usd) is distinct from (found.requests, found.cost_nano_usd)
       )
       select * from wrong_hours union all select * from wrong_days
+      union all select * from wrong_service_hours union all select * from wrong_months
       limit ${limit}`;
     return rows.map(({ account_id: accountId, ...row }) => ({ accountId, ...row }));
   }

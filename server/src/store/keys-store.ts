@@ -77,6 +77,13 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     };
   }
 
+  async findDigest(accountId: AccountId, id: KeyUuid): Promise<Uint8Array | null> {
+    // Uses the keys' primary key.
+    const [row] = await this.#database<{ digest: Uint8Array }[]>`
+      select digest from keys where id = ${id} and account_id = ${accountId}`;
+    return row?.digest ?? null;
+  }
+
   async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
     try {
       return await inTransaction(this.#database, async (transaction) => {

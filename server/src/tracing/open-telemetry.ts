@@ -16,6 +16,7 @@ import type { Tracing } from "./tracing.ts";
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /v1/chat/completions": "chat",
+  "POST /dashboard/chat/completions": "chat",
   "POST /v1/embeddings": "embeddings",
 };
 

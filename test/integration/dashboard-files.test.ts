@@ -1,0 +1,170 @@
+import { type IncomingHttpHeaders, request } from "node:http";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
+
+let service: Service;
+/** The largest script of the page, and its style sheet. */
+let script: string;
+let style: string;
+
+beforeAll(async () => {
+  service = await startService();
+  const page = (await get("/")).body.toString();
+  script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? "";
+  style = /href="(\/assets\/[^"]+\.css)"/.exec(page)?.[1] ?? "";
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** As it came, compressed or not. */
+  readonly body: Buffer;
+}
+
+/** Sends these headers and no others; `fetch` would ask for codings by itself, and undo them. */
+function get(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request(service.baseUrl + path, { method, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response
+        .on("data", (chunk: Buffer) => chunks.push(chunk))
+        .on("end", () => {
+          const { statusCode = 0, headers: received } = response;
+          resolve({ status: statusCode, headers: received, body: Buffer.concat(chunks) });
+        });
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+const BROWSER = { "accept-encoding": "gzip, deflate, br, zstd" };
+
+describe("a file of the dashboard", () => {
+  it("comes as its client prefers it, and is the same file each time", async () => {
+    const asked: readonly (readonly [string | null, string | undefined])[] = [
+      [null, undefined],
+      ["", undefined],
+      ["identity", undefined],
+      ["deflate, zstd", undefined],
+      ["gzip, deflate, br, zstd", "br"],
+      ["br", "br"],
+      ["BR", "br"],
+      ["gzip", "gzip"],
+      ["*", "br"],
+      ["gzip;q=1.0, br;q=0.5", "gzip"],
+      ["br;q=0, gzip;q=0.1", "gzip"],
+      ["br;q=0, *;q=0.5", "gzip"],
+      ["br;q=0, gzip;q=0", undefined],
+      ["identity;q=1, br;q=0.5, gzip;q=0.2", undefined],
+      ["identity;q=0.5, br;q=0.5", "br"],
+      // Nothing that there is, is accepted: better the file than nothing.
+      ["identity;q=0, zstd", undefined],
+    ];
+    for (const path of ["/", script, style]) {
+      const plain = (await get(path)).body;
+      for (const [acceptEncoding, coding] of asked) {
+        const { status, headers, body } = await get(
+          path,
+          acceptEncoding === null ? {} : { "accept-encoding": acceptEncoding },
+        );
+        expect(status).toBe(200);
+        expect(headers["content-encoding"], `${path} for ${acceptEncoding}`).toBe(coding);
+        expect(headers.vary).toMatch(/\baccept-encoding\b/i);
+        const decoded =
+          coding === "br" ? brotliDecompressSync(body) : coding === "gzip" ? gunzipSync(body) : body;
+        expect(decoded.equals(plain), `${path} for ${acceptEncoding}`).toBe(true);
+        if (coding !== undefined) expect(body.length).toBeLessThan(plain.length);
+      }
+    }
+  });
+
+  it("is not sent again to who has it", async () => {
+    for (const path of ["/", "/settings/keys", script]) {
+      const first = await get(path, BROWSER);
+      const etag = first.headers.etag ?? "";
+      expect(etag).toMatch(/^(W\/)?"[^"]{20,}"$/);
+      const weak = etag.startsWith("W/") ? etag : `W/${etag}`;
+      for (const held of [etag, weak, `"another", ${etag}`, "*"]) {
+        const again = await get(path, { ...BROWSER, "if-none-match": held });
+        expect(again.status, held).toBe(304);
+        expect(again.body).toHaveLength(0);
+        expect(again.headers.etag).toBe(etag);
+        expect(again.headers["cache-control"]).toBe(first.headers["cache-control"]);
+        expect(again.headers.vary).toMatch(/\baccept-encoding\b/i);
+        // A page that is held gets the policy that is in force now.
+        expect(again.headers["content-security-policy"]).toBe(first.headers["content-security-policy"]);
+      }
+      for (const held of ['"another"', 'W/"another"', ""]) {
+        expect((await get(path, { ...BROWSER, "if-none-match": held })).status, held).toBe(200);
+      }
+      // Another coding is other bytes: who has one of them has not the other.
+      const plain = await get(path);
+      expect(plain.headers.etag).not.toBe(etag);
+      expect((await get(path, { "if-none-match": etag })).status).toBe(200);
+    }
+  });
+
+  it("is kept for ever if its name says what is in it, and looked for at each visit if not", async () => {
+    expect((await get("/")).headers["cache-control"]).toBe("no-cache");
+    expect((await get("/index.html")).headers["cache-control"]).toBe("no-cache");
+    expect((await get(script)).headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+  });
+
+  it("has the same headers for HEAD, without a body", async () => {
+    const whole = await get(script, BROWSER);
+    const { status, headers, body } = await get(script, BROWSER, "HEAD");
+    expect(status).toBe(200);
+    expect(body).toHaveLength(0);
+    for (const name of ["etag", "content-type", "content-encoding", "cache-control"] as const) {
+      expect(headers[name], name).toBe(whole.headers[name]);
+    }
+    expect((await get("/", {}, "POST")).status).toBe(405);
+  });
+
+  it("is not there under the name that it has when it is compressed", async () => {
+    for (const path of [`${script}.br`, `${script}.gz`, "/index.html.br", "/index.html.gz"]) {
+      expect((await get(path, BROWSER)).status, path).toBe(404);
+    }
+  });
+});
+
+describe("every answer of the dashboard", () => {
+  it("says what its page may do, which is little", async () => {
+    for (const path of ["/", "/sign-in", script, "/assets/none.js"]) {
+      const { headers } = await get(path, BROWSER);
+      const policy = new Map(
+        (headers["content-security-policy"] ?? "")
+          .toString()
+          .split(/;\s*/)
+          .map((directive) => {
+            const [name = "", ...sources] = directive.split(/\s+/);
+            return [name, sources.join(" ")];
+          }),
+      );
+      expect(policy.get("default-src"), path).toBe("'self'");
+      expect(policy.get("script-src")).toBe("'self'");
+      expect(policy.get("style-src")).toBe("'self'");
+      expect(policy.get("connect-src")).toBe("'self'");
+      expect(policy.get("form-action")).toBe("'self'");
+      expect(policy.get("frame-ancestors")).toBe("'none'");
+      expect(policy.get("object-src")).toBe("'none'");
+      expect(policy.get("base-uri")).toBe("'none'");
+      expect(policy.get("require-trusted-types-for")).toBe("'script'");
+      expect([...policy.values()].join(" ")).not.toMatch(/unsafe|https?:|\*/);
+      const features = String(headers["permissions-policy"]).split(/,\s*/);
+      expect(features).toEqual(
+        expect.arrayContaining(["camera=()", "microphone=()", "geolocation=()", "clipboard-write=(self)"]),
+      );
+      expect(features.filter((feature) => !feature.endsWith("=()"))).toEqual(["clipboard-write=(self)"]);
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(headers["referrer-policy"]).toBe("same-origin");
+      expect(headers["cross-origin-opener-policy"]).toBe("same-origin");
+    }
+  });
+});
