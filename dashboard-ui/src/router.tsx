@@ -14,12 +14,13 @@ import { LoadError, Loading } from "./components/Notice.tsx";
 import { Shell } from "./components/Shell.tsx";
 import { Welcome } from "./components/Welcome.tsx";
 import { readAuditSearch } from "./pages/audit/search.ts";
+import { readKeysSearch } from "./pages/keys/search.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
-import { readAccountsSearch, readSecuritySearch } from "./pages/operator/search.ts";
-import { readUsageSearch } from "./pages/overview/search.ts";
+import { readAccountsSearch, readCatalogSearch, readSecuritySearch } from "./pages/operator/search.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { SignIn } from "./pages/SignIn.tsx";
 import { SignUp } from "./pages/SignUp.tsx";
+import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
 
 const root = createRootRoute({
   component: Outlet,
@@ -120,6 +121,7 @@ const audit = createRoute({
 const keys = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys",
+  validateSearch: readKeysSearch,
   component: lazyRouteComponent(() => import("./pages/keys/Keys.tsx"), "Keys"),
 });
 const rotation = createRoute({
@@ -161,7 +163,7 @@ const operatorAccount = createRoute({
 const operatorUsage = createRoute({
   getParentRoute: () => operator,
   path: "/operator/usage",
-  validateSearch: readUsageSearch,
+  validateSearch: readServiceUsageSearch,
   component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "ServiceUsage"),
 });
 const operatorUpstreams = createRoute({
@@ -172,6 +174,7 @@ const operatorUpstreams = createRoute({
 const operatorCatalog = createRoute({
   getParentRoute: () => operator,
   path: "/operator/catalog",
+  validateSearch: readCatalogSearch,
   component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "CatalogPage"),
 });
 const operatorSecurity = createRoute({

@@ -22,10 +22,13 @@ try {
     for (let round = 0; round < ROUNDS; round++) {
       const { page } = await openPage(browser, service.baseUrl);
       await page.context().addCookies(
-        owner.cookie().split("; ").map((pair) => {
-          const [name = "", value = ""] = pair.split("=");
-          return { name, value, url: service.baseUrl };
-        }),
+        owner
+          .cookie()
+          .split("; ")
+          .map((pair) => {
+            const [name = "", value = ""] = pair.split("=");
+            return { name, value, url: service.baseUrl };
+          }),
       );
       if (path === "/sign-in") await page.context().clearCookies();
       const begun = performance.now();

@@ -1,7 +1,8 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 import { fillSignIn } from "./sign-in.ts";
 
@@ -10,7 +11,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
+  [service, browser] = await Promise.all([startOperatedService(), openBrowser()]);
 });
 
 afterAll(async () => {
@@ -32,10 +33,17 @@ function useKey(key: string): Promise<Response> {
 describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
   const email = `${crypto.randomUUID()}@example.com`;
   let watched: WatchedPage;
+  /** The owner's second window, on the audit log. */
+  let log: WatchedPage;
+  let operator: WatchedPage;
   let key = "";
+  let next = "";
 
   beforeAll(async () => {
+    if (!hasBrowser) return;
     watched = await openPage(browser, service.baseUrl);
+    log = await openPage(browser, service.baseUrl);
+    operator = await openPage(browser, service.baseUrl);
   });
 
   it("signs up", async () => {
@@ -44,9 +52,10 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.getByRole("link", { name: "Create an account" }).click();
     await page.getByLabel("Account name").fill("Acme");
     await page.getByLabel("E-mail").fill(email);
-    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("No keys yet").waitFor();
   });
 
@@ -98,22 +107,42 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     );
   });
 
-  it("finds the key's request in the audit log", async () => {
+  it("asks a model at the playground, and sees the request come into the log in another window", async () => {
+    await log.page.goto("/sign-in?to=/audit");
+    await fillSignIn(log.page, { email });
+    await log.page.getByText("No requests yet").waitFor();
+    await log.page.getByRole("button", { name: "Live" }).click();
+    await log.page.getByText("Following").waitFor();
+
     const { page } = watched;
-    expect((await useKey(key)).status).toBe(200);
-    await page.getByRole("link", { name: "Audit log" }).click();
-    const row = page.getByRole("row", { name: /sandbox\/echo/ });
+    await page.getByRole("link", { name: "Playground" }).click();
+    const message = page.getByRole("textbox", { name: "Message", exact: true });
+    await message.fill("from the playground");
+    await message.press("Enter");
+    await page.getByText("from the playground").nth(1).waitFor();
+    const row = log.page.getByRole("row", { name: /POST \/dashboard\/chat\/completions/ });
     await row.waitFor();
     expect(await row.textContent()).toContain(`…${key.slice(-4)}`);
-    expect(await row.textContent()).toContain("127.0.0.1");
-    await row.getByRole("button", { name: /Details/ }).click();
-    await page.getByRole("dialog").getByText("POST /v1/chat/completions").waitFor();
-    await page.keyboard.press("Escape");
   });
 
-  it("revokes the key after typing its name, and it is refused at once", async () => {
+  it("sees an application's request come into the log", async () => {
+    expect((await useKey(key)).status).toBe(200);
+    const row = log.page.getByRole("row", { name: /POST \/v1\/chat\/completions/ });
+    await row.waitFor();
+    expect(await row.textContent()).toContain("127.0.0.1");
+    expect(log.complaints).toEqual([]);
+  });
+
+  it("rotates the key, and revokes the old one after typing its name: it is refused at once", async () => {
     const { page } = watched;
     await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("link", { name: "Rotate production" }).click();
+    await page.getByRole("button", { name: "Create the new key" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate key" }).click();
+    next = (await page.getByTestId("key-string").textContent()) ?? "";
+    await page.getByLabel("I have stored it").check();
+    await page.getByRole("button", { name: "Done" }).click();
+    expect((await useKey(next)).status).toBe(200);
     await page.getByRole("button", { name: "Revoke production" }).click();
     const revoke = page.getByRole("dialog").getByRole("button", { name: "Revoke key" });
     expect(await revoke.isDisabled()).toBe(true);
@@ -121,9 +150,35 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await revoke.click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await useKey(key)).status).toBe(401);
-    await page.getByRole("row", { name: /production.*revoked/ }).waitFor();
-    await page.getByRole("link", { name: "Audit log" }).click();
-    await page.getByText("revoked_api_key").waitFor();
+    expect((await useKey(next)).status).toBe(200);
+    await log.page.getByText("revoked_api_key").waitFor();
+  });
+
+  it("is suspended by an operator, is refused, and is reinstated", async () => {
+    const { page } = operator;
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill(OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL);
+    await page.getByLabel("Password", { exact: true }).fill(OPERATOR_ENV.OSTIARY_OPERATOR_PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Accounts" }).waitFor();
+    await page.getByRole("searchbox").fill(email);
+    await page.getByRole("link", { name: "Acme" }).click();
+    await page.getByRole("button", { name: "Suspend" }).click();
+    await page.getByRole("dialog").getByLabel("Reason").fill("unpaid");
+    await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
+    await page.getByRole("button", { name: "Reinstate" }).waitFor();
+    const refused = await useKey(next);
+    expect(refused.status).toBe(403);
+    expect((await refused.json()).error.code).toBe("account_suspended");
+
+    await watched.page.goto("/settings/account");
+    await watched.page.getByText("This account is suspended").waitFor();
+
+    await page.getByRole("button", { name: "Reinstate" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Reinstate" }).click();
+    await page.getByRole("button", { name: "Suspend" }).waitFor();
+    expect((await useKey(next)).status).toBe(200);
+    expect(operator.complaints).toEqual([]);
   });
 
   it("signs out, is sent to sign in, and comes back to the page they wanted", async () => {
@@ -147,7 +202,7 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     const { page } = await openPage(browser, service.baseUrl);
     await page.goto("/sign-in");
     await fillSignIn(page, owner);
-    await page.getByRole("row", { name: /test/ }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     const cookies = await page.context().cookies();
     const elsewhere = visit(service.baseUrl, {
       cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
@@ -163,8 +218,9 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     const { page } = await openPage(browser, service.baseUrl);
     await page.goto("/sign-in?to=//evil.example/");
     await fillSignIn(page, owner);
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
-    expect(page.url()).toBe(`${service.baseUrl}/settings/keys`);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(new URL(page.url()).origin).toBe(service.baseUrl);
+    expect(new URL(page.url()).pathname).toBe("/");
   });
 
   it("needs no sideways scrolling on a phone", async () => {
@@ -175,11 +231,13 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     await page.goto("/sign-in");
     await page.getByLabel("E-mail").fill(owner.email);
     expect(await fits()).toBe(true);
-    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("button", { name: "Revoke test" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(await fits()).toBe(true);
-    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("dialog").getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByText("sandbox/echo").waitFor();
     expect(await fits()).toBe(true);
   });

@@ -10,7 +10,7 @@ export async function fillSignIn(page: Page, owner: Pick<Owner, "email">): Promi
 
 /** Signs in from anywhere and waits for the keys. */
 export async function signInAt(page: Page, owner: Pick<Owner, "email">): Promise<void> {
-  await page.goto("/sign-in");
+  await page.goto("/sign-in?to=/settings/keys");
   await fillSignIn(page, owner);
   await page.getByRole("heading", { name: "API keys" }).waitFor();
 }

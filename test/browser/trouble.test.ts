@@ -60,11 +60,24 @@ describe.skipIf(!hasBrowser)("a key that is shown", () => {
     const page = await pageWithNewKey();
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     for (let press = 0; press < 4; press++) await page.keyboard.press("Escape");
-    await page.evaluate(() => document.querySelector("dialog")?.close());
+    // Beside the dialog, where other dialogs are dismissed.
+    await page.mouse.click(5, 5);
     await page.getByTestId("key-string").waitFor();
     await page.getByLabel("I have stored it").check();
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  it("is not lost by loading the page again, before its owner was asked", async () => {
+    const page = await pageWithNewKey();
+    const shown = await page.getByTestId("key-string").textContent();
+    const question = page.waitForEvent("dialog");
+    // Not awaited: the page stays, and nothing is loaded.
+    page.reload().catch(() => {});
+    const asked = await question;
+    expect(asked.type()).toBe("beforeunload");
+    await asked.dismiss();
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
   });
 
   it("is not lost by going back", async () => {
@@ -168,25 +181,6 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
     await page.getByRole("alert").getByText("can't be reached").waitFor();
   });
 
-  it("is told next to the button that loads more entries, which keeps those that are there", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await makeRequests(owner.key, 52);
-    const page = await pageOf(owner);
-    await page.getByRole("link", { name: "Audit log" }).click();
-    await page.getByRole("button", { name: "Load more" }).waitFor();
-    await page.route(PROCEDURES, (route) => route.abort());
-    await page.getByRole("button", { name: "Load more" }).click();
-    await page.getByRole("alert").waitFor({ timeout: 20_000 });
-    const inView = await page.getByRole("alert").evaluate((alert) => {
-      const { top, bottom } = alert.getBoundingClientRect();
-      return top >= 0 && bottom <= window.innerHeight;
-    });
-    expect(inView).toBe(true);
-    await page.unroute(PROCEDURES);
-    await page.getByRole("button", { name: "Try again" }).click();
-    await expect.poll(() => page.getByRole("row").count()).toBe(53);
-  });
-
   it("is told at the address that is not the public one", async () => {
     await using elsewhere = await startService({ env: { OSTIARY_PUBLIC_URL: "https://models.example" } });
     const { page } = await openPage(browser, elsewhere.baseUrl);
@@ -222,23 +216,6 @@ describe.skipIf(!hasBrowser)("an account with many keys", () => {
   });
 });
 
-describe.skipIf(!hasBrowser)("the audit log", () => {
-  it("shows every column on a wide screen, however long a key's name is", async () => {
-    const owner = await signUp(service.baseUrl);
-    const { key } = await owner.trpc.keys.create.mutate({ name: "n".repeat(64) });
-    await makeRequests(key, 1);
-    const { page } = await openPage(browser, service.baseUrl, { viewport: { width: 1280, height: 800 } });
-    await signInAt(page, owner);
-    await page.getByRole("link", { name: "Audit log" }).click();
-    const row = page.getByRole("row", { name: /sandbox\/echo/ });
-    await row.getByText("POST /v1/chat/completions").waitFor();
-    const fits = await page
-      .locator(".table-frame")
-      .evaluate((frame) => frame.scrollWidth <= frame.clientWidth);
-    expect(fits).toBe(true);
-  });
-});
-
 describe.skipIf(!hasBrowser)("a page", () => {
   it("is named in the browser's tab", async () => {
     const page = await pageOf(await signUpWithKey(service.baseUrl));
@@ -260,15 +237,3 @@ describe.skipIf(!hasBrowser)("a page", () => {
     expect(await ground()).not.toBe(dark);
   });
 });
-
-async function makeRequests(key: string, count: number): Promise<void> {
-  const body = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hello" }] });
-  for (let done = 0; done < count; done++) {
-    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body,
-    });
-    expect(response.status).toBe(200);
-  }
-}

@@ -109,15 +109,15 @@ describe("a sign-in", () => {
 
   it("as one user after the other from one address is one event, not one for each", async () => {
     const address = freshAddress();
-    const tried = Array.from({ length: 120 }, () => `${crypto.randomUUID()}@example.com`);
-    const outcomes = await Promise.all(tried.map((email) => attempt(email, WRONG, address)));
-    const limited = outcomes.filter((code) => code === "rate_limit_exceeded").length;
-    const wrong = outcomes.filter((code) => code === "wrong_credentials").length;
-    expect(limited).toBeGreaterThan(0);
+    for (const name of ["one", "other", "third"]) {
+      const attempts = Array.from({ length: 12 }, () => attempt(`no-${name}@example.com`, WRONG, address));
+      const outcomes = await Promise.all(attempts);
+      expect(outcomes.filter((code) => code === "rate_limit_exceeded")).toHaveLength(2);
+    }
     const seen = await seenFrom(address);
     expect(seen).toHaveLength(2);
-    expect(seen).toContainEqual(bare("sign_in_limited", limited, address));
-    expect(seen).toContainEqual(bare("sign_in_failed", wrong, address));
+    expect(seen).toContainEqual(bare("sign_in_limited", 6, address));
+    expect(seen).toContainEqual(bare("sign_in_failed", 30, address));
   });
 
   it("of an operator is seen, and so is a wrong password where it is changed", async () => {
@@ -356,7 +356,7 @@ async function flood(baseUrl: string, count: number, headersOf: (number: number)
 
 describe("a flood from 20,000 addresses", () => {
   it("is counted to the last request, in a bounded number of events, and hides no other kind", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const COUNT = 20_000;
     const MOST_AN_HOUR = 500;

@@ -17,6 +17,11 @@ function onError(error: unknown): void {
   if (errorCodeOf(error) === "not_signed_in") onSignedOut();
 }
 
+/** For what asks the service otherwise than by procedures, and was told the same. */
+export function noticeSignedOut(): void {
+  onSignedOut();
+}
+
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),

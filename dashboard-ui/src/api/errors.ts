@@ -2,7 +2,7 @@ import type { AppRouter } from "@ostiary/server/router";
 import { TRPCClientError } from "@trpc/client";
 
 /** What the service says of a failure, in either of its two forms. */
-interface ServiceError {
+export interface ServiceError {
   readonly code: string;
   readonly param: string | null;
   readonly message: string;
@@ -15,8 +15,11 @@ function serviceErrorOf(error: unknown): ServiceError | null {
   return envelopeIn(error.meta?.responseJSON);
 }
 
-/** What refuses a call before there is a procedure (wrong origin, stores away) answers in the envelope of `/v1`. */
-function envelopeIn(body: unknown): ServiceError | null {
+/**
+ * What an answer in the envelope of `/v1` says, `null` when it is none. What refuses a call before there is a procedure
+ * (wrong origin, stores away) answers in it too.
+ */
+export function envelopeIn(body: unknown): ServiceError | null {
   if (typeof body !== "object" || body === null || !("error" in body)) return null;
   const { error } = body;
   if (typeof error !== "object" || error === null || !("code" in error) || !("message" in error)) return null;

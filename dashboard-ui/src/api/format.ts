@@ -1,7 +1,11 @@
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const count = new Intl.NumberFormat();
+const briefCount = new Intl.NumberFormat(undefined, { notation: "compact" });
+const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const LEAST_SHARE = 0.001;
 
 const SPANS = [
   { unit: "day", seconds: 24 * 60 * 60 },
@@ -10,16 +14,43 @@ const SPANS = [
   { unit: "second", seconds: 1 },
 ] as const;
 
+const BYTE_UNITS = ["bytes", "kB", "MB", "GB"] as const;
+
 export const formatDate = (value: Date): string => date.format(value);
 export const formatDateTime = (value: Date): string => dateTime.format(value);
 export const formatExactTime = (value: Date): string => exactTime.format(value);
+export const formatTimeOfDay = (value: Date): string => timeOfDay.format(value);
 export const formatCount = (value: number): string => count.format(value);
+/** In few characters: "1.2K". */
+export const formatCountBriefly = (value: number): string => briefCount.format(value);
+
+/** A part of 1 as a percentage. What is hardly anything is not nothing. */
+export function formatShare(value: number): string {
+  return value > 0 && value < LEAST_SHARE ? `<${share.format(LEAST_SHARE)}` : share.format(value);
+}
 
 /** Nano-USD as dollars, with as many digits as a small sum needs. */
 export function formatUsd(nanoUsd: bigint): string {
   const absolute = nanoUsd < 0n ? -nanoUsd : nanoUsd;
   const fraction = (absolute % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "").padEnd(2, "0");
   return `${nanoUsd < 0n ? "−" : ""}$${count.format(absolute / 1_000_000_000n)}.${fraction}`;
+}
+
+/** A sum to be taken in at a glance: cents, and below a dollar its first two digits. */
+export function formatUsdRoughly(nanoUsd: bigint): string {
+  const absolute = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  const cent = 10_000_000n;
+  const secondDigit = 10n ** BigInt(Math.max(0, absolute.toString().length - 2));
+  const unit = secondDigit < cent ? secondDigit : cent;
+  const rounded = ((absolute + unit / 2n) / unit) * unit;
+  return formatUsd(nanoUsd < 0n ? -rounded : rounded);
+}
+
+/** Bytes, in the unit that leaves few digits: "12.3 MB". */
+export function formatBytes(bytes: number): string {
+  const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const value = bytes / 1_000 ** step;
+  return `${step === 0 ? value : value.toFixed(value < 100 ? 1 : 0)} ${BYTE_UNITS[step]}`;
 }
 
 /** Milliseconds, as seconds from one second up. */

@@ -1,10 +1,19 @@
 /** A chat request, as code that sends it. */
-export interface SnippetRequest {
+export interface ChatSnippetRequest {
   readonly model: string;
   readonly messages: readonly { readonly role: string; readonly content: string }[];
   readonly stream?: boolean;
   readonly [parameter: string]: unknown;
 }
+
+/** A request for embeddings. */
+export interface EmbeddingSnippetRequest {
+  readonly model: string;
+  readonly input: string | readonly string[];
+  readonly [parameter: string]: unknown;
+}
+
+export type SnippetRequest = ChatSnippetRequest | EmbeddingSnippetRequest;
 
 export interface SnippetService {
   readonly serviceName: string;
@@ -31,43 +40,82 @@ export function keyVariable(serviceName: string): string {
 
 /** Code that sends the request; the key comes from the environment, so that what is copied holds no secret. */
 export function snippetFor(kind: SnippetKind, service: SnippetService, request: SnippetRequest): string {
-  const variable = keyVariable(service.serviceName);
-  if (kind === "curl") {
-    const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
-    return [
-      `curl ${request.stream === true ? "-N " : ""}${service.publicUrl}/v1/chat/completions \\`,
-      `  -H "Authorization: Bearer $${variable}" \\`,
-      `  -H "Content-Type: application/json" \\`,
-      `  -d '${body}'`,
-    ].join("\n");
+  switch (kind) {
+    case "curl":
+      return curlFor(service, request);
+    case "sdk":
+      return [...sdkClient(service), "", ...callFor(request)].join("\n");
+    case "openai":
+      return [...openaiClient(service), "", ...callFor(request)].join("\n");
   }
-  const { publicUrl } = service;
-  const isOwn = variable === "OSTIARY_API_KEY";
-  const client =
-    kind === "sdk"
-      ? [
-          `import Ostiary from "ostiary";`,
-          "",
-          `// Reads ${variable}.`,
-          `const client = new Ostiary({ ${isOwn ? "" : `service: ${JSON.stringify(variable.replace(/_API_KEY$/, ""))}, `}baseURL: ${JSON.stringify(`${publicUrl}/v1`)} });`,
-        ]
-      : [
-          `import OpenAI from "openai";`,
-          "",
-          `const client = new OpenAI({`,
-          `  apiKey: process.env.${variable},`,
-          `  baseURL: ${JSON.stringify(`${publicUrl}/v1`)},`,
-          "});",
-        ];
-  const call = `await client.chat.completions.create(${JSON.stringify(request, null, 2)});`;
-  const rest =
-    request.stream === true
-      ? [
-          `const stream = ${call}`,
-          "for await (const chunk of stream) {",
-          `  process.stdout.write(chunk.choices[0]?.delta.content ?? "");`,
-          "}",
-        ]
-      : [`const completion = ${call}`, `console.log(completion.choices[0]?.message.content);`];
-  return [...client, "", ...rest].join("\n");
+}
+
+/** What has to be done before the code runs. */
+export function snippetNeeds(kind: SnippetKind, { serviceName }: SnippetService): string {
+  const key = `${keyVariable(serviceName)} in the environment holds the key.`;
+  if (kind === "curl") return key;
+  return `${key} npm install ${kind === "sdk" ? "ostiary" : "openai"}, and save it as a file that ends in .mjs.`;
+}
+
+function curlFor({ serviceName, publicUrl }: SnippetService, request: SnippetRequest): string {
+  const path = isEmbedding(request) ? "/v1/embeddings" : "/v1/chat/completions";
+  const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
+  return [
+    `curl ${request.stream === true ? "-N " : ""}${publicUrl}${path} \\`,
+    `  -H "Authorization: Bearer $${keyVariable(serviceName)}" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${body}'`,
+  ].join("\n");
+}
+
+function sdkClient({ serviceName, publicUrl }: SnippetService): readonly string[] {
+  const variable = keyVariable(serviceName);
+  const service =
+    variable === "OSTIARY_API_KEY"
+      ? []
+      : [`  service: ${JSON.stringify(variable.replace(/_API_KEY$/, ""))},`];
+  return [
+    `import Ostiary from "ostiary";`,
+    "",
+    `// Reads ${variable}.`,
+    "const client = new Ostiary({",
+    ...service,
+    `  baseURL: ${JSON.stringify(`${publicUrl}/v1`)},`,
+    "});",
+  ];
+}
+
+function openaiClient({ serviceName, publicUrl }: SnippetService): readonly string[] {
+  return [
+    `import OpenAI from "openai";`,
+    "",
+    "const client = new OpenAI({",
+    `  apiKey: process.env.${keyVariable(serviceName)},`,
+    `  baseURL: ${JSON.stringify(`${publicUrl}/v1`)},`,
+    "});",
+  ];
+}
+
+function callFor(request: SnippetRequest): readonly string[] {
+  const parameters = JSON.stringify(request, null, 2);
+  if (isEmbedding(request)) {
+    return [
+      `const { data } = await client.embeddings.create(${parameters});`,
+      "console.log(data[0]?.embedding.length);",
+    ];
+  }
+  const call = `await client.chat.completions.create(${parameters});`;
+  if (request.stream !== true) {
+    return [`const completion = ${call}`, "console.log(completion.choices[0]?.message.content);"];
+  }
+  return [
+    `const stream = ${call}`,
+    "for await (const chunk of stream) {",
+    `  process.stdout.write(chunk.choices[0]?.delta.content ?? "");`,
+    "}",
+  ];
+}
+
+function isEmbedding(request: SnippetRequest): boolean {
+  return "input" in request;
 }

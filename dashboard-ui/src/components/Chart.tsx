@@ -1,23 +1,168 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import "uplot/dist/uPlot.min.css";
+import "./chart/chart.css";
+import { ChartCursor } from "./chart/ChartCursor.tsx";
+import { ChartLegend } from "./chart/ChartLegend.tsx";
+import { ChartTooltip } from "./chart/ChartTooltip.tsx";
+import { resolveColour, seriesColour, useThemeChanges } from "./chart/colours.ts";
+import { measureIn, useWidth } from "./chart/measure.ts";
+import { plotInto } from "./chart/plot.ts";
+import type { SeriesValue } from "./chart/series-value.ts";
+import { intervalInWords, timeTicks } from "./chart/time-words.ts";
+import { valueTicks } from "./chart/value-ticks.ts";
+
 export interface ChartSeries {
   readonly label: string;
   /** One for each time; `null` where there is none. */
   readonly values: readonly (number | null)[];
+  /** Stands for all that have no series of their own, and looks like it. */
+  readonly isRest?: boolean;
 }
 
 export interface ChartProps {
   /** What is shown, for those who can't see it: "Requests by model, the last 30 days". */
   readonly label: string;
-  /** When each interval begins, ascending. */
+  /** When each interval begins, ascending. Days and months are those of UTC. */
   readonly times: readonly Date[];
   readonly interval: "hour" | "day" | "month";
   readonly series: readonly ChartSeries[];
   readonly kind?: "stacked-bars" | "line";
   /** A value in words: "1,234", "$0.52". */
   readonly format: (value: number) => string;
+  /** A value in few words, for the side of the chart: "1.2K". */
+  readonly formatTick?: (value: number) => string;
   readonly heightPx?: number;
+  /** False where the legend stands elsewhere, for several charts at once. */
+  readonly hasLegend?: boolean;
 }
 
-/** Values over time. */
-export function Chart({ label }: ChartProps) {
-  return <div role="img" aria-label={label} />;
+/** Values over time, from 0 up. Those of the interval that the pointer or the keyboard has come to are shown in words. */
+export function Chart({
+  label,
+  times,
+  interval,
+  series,
+  kind = "stacked-bars",
+  format,
+  formatTick = format,
+  heightPx = 180,
+  hasLegend = true,
+}: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const widthPx = useWidth(place);
+  const themeChanges = useThemeChanges();
+  const [shown, setShown] = useState<number | null>(null);
+  const ticks = useMemo(() => valueTicks(heightsOf(series, times.length, kind)), [series, times, kind]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with the theme, the colours behind the variables change
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (element === null || widthPx === 0 || times.length === 0) return;
+    const plot = plotInto(element, {
+      widthPx,
+      heightPx,
+      kind,
+      series: series.map(({ values, isRest }, index) => ({
+        values,
+        colour: resolveColour(element, seriesColour(index, isRest)),
+      })),
+      intervals: times.length,
+      ticks,
+      gridColour: resolveColour(element, "var(--line)"),
+    });
+    return () => plot.destroy();
+  }, [widthPx, heightPx, kind, series, times, ticks, themeChanges]);
+
+  const timeLabels = useMemo(() => {
+    const element = place.current;
+    if (element === null || widthPx === 0) return [];
+    return timeTicks(times, interval, { columnPx: widthPx / times.length, widthOf: measureIn(element) });
+  }, [times, interval, widthPx]);
+
+  useEffect(() => {
+    if (shown === null) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape") setShown(null);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [shown]);
+
+  const last = times.length - 1;
+  const columnPx = widthPx / Math.max(1, times.length);
+  // What was pointed at may be gone: another range has fewer intervals.
+  const at = Math.min(shown ?? last, last);
+  const time = times[at];
+  const title = time === undefined ? "" : intervalInWords(time, interval);
+  const isStacked = kind === "stacked-bars";
+  const values = valuesAt(series, at);
+  // Where they are stacked, those that are not there say nothing.
+  const told = isStacked && series.length > 1 ? values.filter(({ value }) => value !== 0) : values;
+  const isShown = shown !== null && time !== undefined;
+  const top = ticks.at(-1) ?? 1;
+  return (
+    <figure className="chart">
+      {hasLegend && series.length > 1 ? <ChartLegend series={series} /> : null}
+      <div className="chart-body">
+        <div className="chart-values" aria-hidden="true" style={{ height: heightPx }}>
+          {ticks.map((tick) => (
+            <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
+              {formatTick(tick)}
+            </span>
+          ))}
+        </div>
+        {isShown ? (
+          <div className="chart-column" style={{ left: at * columnPx, width: columnPx, height: heightPx }} />
+        ) : null}
+        <div ref={place} className="chart-plot" role="img" aria-label={label} style={{ height: heightPx }} />
+        {time === undefined ? null : (
+          <ChartCursor
+            label={label}
+            intervals={times.length}
+            at={at}
+            title={title}
+            values={told}
+            isNamed={series.length > 1}
+            format={format}
+            onMove={setShown}
+            onEnter={() => setShown((before) => before ?? last)}
+            onLeave={() => setShown(null)}
+          />
+        )}
+        <div className="chart-times" aria-hidden="true">
+          {timeLabels.map(({ index, text }) => (
+            <span key={index} style={{ left: (index + 0.5) * columnPx }}>
+              {text}
+            </span>
+          ))}
+        </div>
+        {isShown ? (
+          <ChartTooltip
+            title={title}
+            values={told}
+            isNamed={series.length > 1}
+            isSum={isStacked}
+            format={format}
+            besidePx={{ left: at * columnPx, right: (last - at) * columnPx }}
+          />
+        ) : null}
+      </div>
+    </figure>
+  );
+}
+
+/** Those that there are. */
+function valuesAt(series: readonly ChartSeries[], at: number): readonly SeriesValue[] {
+  return series.flatMap(({ label, values, isRest }, index) => {
+    const value = values[at] ?? null;
+    return value === null ? [] : [{ label, colour: seriesColour(index, isRest), value }];
+  });
+}
+
+/** How high the chart must reach: stacked values reach as high as their sums. */
+function heightsOf(series: readonly ChartSeries[], intervals: number, kind: ChartProps["kind"]): number[] {
+  if (kind === "line") return series.flatMap(({ values }) => values.map((value) => value ?? 0));
+  return Array.from({ length: intervals }, (_, index) =>
+    series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0),
+  );
 }

@@ -5,11 +5,13 @@ interface CopyButtonProps {
   readonly text: string;
   /** What is copied, for the button's name: "Copy key". */
   readonly what: string;
+  /** Shown as "Copy" alone, where what is copied stands beside it. */
+  readonly short?: boolean;
 }
 
 const SHOWN_MS = 2_000;
 
-export function CopyButton({ text, what }: CopyButtonProps) {
+export function CopyButton({ text, what, short = false }: CopyButtonProps) {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
 
   useEffect(() => {
@@ -30,7 +32,9 @@ export function CopyButton({ text, what }: CopyButtonProps) {
   const label = { idle: `Copy ${what}`, copied: "Copied", failed: "Select it and copy by hand" }[state];
   return (
     <>
-      <Button onClick={copy}>{label}</Button>
+      <Button onClick={copy} aria-label={short && state === "idle" ? label : undefined}>
+        {short && state === "idle" ? "Copy" : label}
+      </Button>
       <span className="visually-hidden" role="status">
         {state === "idle" ? "" : label}
       </span>

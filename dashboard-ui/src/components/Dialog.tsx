@@ -1,5 +1,5 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 
 interface DialogProps {
   readonly title: string;
@@ -10,19 +10,29 @@ interface DialogProps {
 
 /** A modal dialog, open for as long as it is there. */
 export function Dialog({ title, children, onDismiss }: DialogProps) {
-  const opener = useRef(document.activeElement);
+  const [opener] = useState(findOpener);
+  useEffect(() => () => focusAfter(opener)?.focus(), [opener]);
   return (
     // A click beside it is more often a slip than a wish, and what was typed would be gone.
     <Base.Root open disablePointerDismissal onOpenChange={(open) => (open ? undefined : onDismiss?.())}>
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
-        <Base.Popup className="dialog" finalFocus={() => focusAfter(opener.current)}>
+        <Base.Popup className="dialog" finalFocus={() => focusAfter(opener)}>
           <Base.Title>{title}</Base.Title>
           {children}
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
   );
+}
+
+let latestOpener: Element | null = null;
+
+/** What had the focus; where one dialog follows upon another, what had it before both. */
+function findOpener(): Element | null {
+  const focused = document.activeElement;
+  if (focused?.closest('[role="dialog"]') == null) latestOpener = focused;
+  return latestOpener;
 }
 
 /** What opened the dialog may be gone, with the row that it was in. */

@@ -7,17 +7,19 @@ interface MeterProps {
   readonly most: number;
   /** In words, such as "12 of 60". */
   readonly text: string;
+  /** Its end is what one waits for, not what one runs into. */
+  readonly isGoal?: boolean;
 }
 
 /** From here on it is worth a look. */
 const CLOSE = 0.8;
 
 /** How much of a limit is taken. */
-export function Meter({ label, value, most, text }: MeterProps) {
+export function Meter({ label, value, most, text, isGoal = false }: MeterProps) {
   const share = most === 0 ? 1 : value / most;
   return (
     <Base.Root
-      className={share >= CLOSE ? "meter meter-close" : "meter"}
+      className={share >= CLOSE && !isGoal ? "meter meter-close" : "meter"}
       value={Math.min(value, most)}
       max={most}
       getAriaValueText={() => text}

@@ -3,26 +3,37 @@ import { type SelectHTMLAttributes, useId } from "react";
 interface SelectProps extends SelectHTMLAttributes<HTMLSelectElement> {
   readonly label: string;
   readonly hint?: string;
+  readonly error?: string | undefined;
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
-/** A labelled choice, its hint read out with it. */
-export function Select({ label, hint, options, ...select }: SelectProps) {
+/** A labelled choice, its hint and error read out with it. */
+export function Select({ label, hint, error, options, ...select }: SelectProps) {
   const id = useId();
-  const hintId = `${id}-hint`;
+  const noteId = `${id}-note`;
+  const note = error ?? hint;
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <select id={id} {...select} aria-describedby={hint === undefined ? undefined : hintId}>
+      <select
+        id={id}
+        {...select}
+        aria-invalid={error !== undefined}
+        aria-describedby={note === undefined ? undefined : noteId}
+      >
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
           </option>
         ))}
       </select>
-      {hint === undefined ? null : (
-        <p id={hintId} className="hint">
-          {hint}
+      {note === undefined ? null : (
+        <p
+          id={noteId}
+          className={error === undefined ? "hint" : "field-error"}
+          role={error === undefined ? undefined : "alert"}
+        >
+          {note}
         </p>
       )}
     </div>

@@ -4,6 +4,7 @@ import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
+import { forgetTab } from "../api/kept.ts";
 import { Button } from "./Button.tsx";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { Mark } from "./Mark.tsx";
@@ -22,6 +23,7 @@ export function Shell() {
     api.auth.signOut.mutationOptions({
       onSuccess: async () => {
         queryClient.clear();
+        forgetTab();
         await navigate({ to: "/sign-in" });
       },
     }),

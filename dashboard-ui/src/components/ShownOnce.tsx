@@ -4,9 +4,19 @@ import { Button } from "./Button.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { Dialog } from "./Dialog.tsx";
 
+type Secret = "key" | "token" | "password";
+
+/** What to do with it, and what becomes of a lost one. */
+const ADVICE: Readonly<Record<Secret, string>> = {
+  key: "Store it in a secret manager now: a lost key can't be recovered, only revoked.",
+  token: "Store it in a secret manager now: a lost token can't be recovered, only revoked.",
+  password:
+    "Hand it to its user where nobody else reads along: a lost password can't be recovered, only reset.",
+};
+
 interface ShownOnceProps {
   readonly title: string;
-  readonly what: "key" | "token";
+  readonly what: Secret;
   readonly secret: string;
   readonly lead?: ReactNode;
   /** What helps to try it, below it. */
@@ -23,8 +33,7 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
     <Dialog title={title}>
       {lead}
       <p>
-        This is the only time that the {what} is shown. Store it in a secret manager now: a lost {what} can't
-        be recovered, only revoked.
+        This is the only time that the {what} is shown. {ADVICE[what]}
       </p>
       <div className="secret">
         <code data-testid={`${what}-string`}>{secret}</code>

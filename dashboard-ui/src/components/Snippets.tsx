@@ -1,5 +1,12 @@
 import { useState } from "react";
-import { SNIPPET_KINDS, type SnippetRequest, type SnippetService, snippetFor } from "../api/snippets.ts";
+import {
+  SNIPPET_KINDS,
+  type SnippetKind,
+  type SnippetRequest,
+  type SnippetService,
+  snippetFor,
+  snippetNeeds,
+} from "../api/snippets.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Segmented } from "./Segmented.tsx";
 
@@ -10,7 +17,7 @@ interface SnippetsProps {
 
 /** A request as code, in the reader's choice of clients. */
 export function Snippets({ service, request }: SnippetsProps) {
-  const [kind, setKind] = useState(SNIPPET_KINDS[0]?.value ?? "curl");
+  const [kind, setKind] = useState<SnippetKind>("curl");
   const code = snippetFor(kind, service, request);
   return (
     <div className="snippets">
@@ -24,6 +31,7 @@ export function Snippets({ service, request }: SnippetsProps) {
           <code>{code}</code>
         </pre>
       </section>
+      <p className="hint">{snippetNeeds(kind, service)}</p>
     </div>
   );
 }

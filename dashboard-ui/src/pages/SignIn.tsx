@@ -2,10 +2,11 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
-import { errorFieldOf, errorTextOf } from "../api/errors.ts";
+import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
 import { Notice } from "../components/Notice.tsx";
+import { PasswordField } from "../components/PasswordField.tsx";
 import { Welcome } from "../components/Welcome.tsx";
 
 export function SignIn() {
@@ -14,7 +15,7 @@ export function SignIn() {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const info = useQuery(api.service.info.queryOptions());
-  const signIn = useMutation(
+  const { mutate, error, isPending } = useMutation(
     api.auth.signIn.mutationOptions({
       onSuccess: async (me) => {
         queryClient.setQueryData(api.auth.me.queryKey(), me);
@@ -25,35 +26,33 @@ export function SignIn() {
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    signIn.mutate({ email, password });
+    mutate({ email, password });
   };
-  const field = errorFieldOf(signIn.error);
+  const formError = errorTextBeside(error, ["email", "password"]);
 
   return (
     <Welcome title="Sign in">
       <form onSubmit={submit} className="form">
-        {signIn.error !== null && field === null ? (
-          <Notice tone="error">{errorTextOf(signIn.error)}</Notice>
-        ) : null}
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="E-mail"
           type="email"
           autoComplete="username"
+          autoFocus
           required
           value={email}
-          error={field === "email" ? errorTextOf(signIn.error) : undefined}
+          error={errorTextAt(error, "email")}
           onChange={(event) => setEmail(event.target.value)}
         />
-        <Field
+        <PasswordField
           label="Password"
-          type="password"
           autoComplete="current-password"
           required
           value={password}
-          error={field === "password" ? errorTextOf(signIn.error) : undefined}
+          error={errorTextAt(error, "password")}
           onChange={(event) => setPassword(event.target.value)}
         />
-        <Button type="submit" look="primary" busy={signIn.isPending}>
+        <Button type="submit" look="primary" busy={isPending}>
           Sign in
         </Button>
       </form>

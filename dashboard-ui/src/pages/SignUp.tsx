@@ -2,10 +2,11 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
-import { errorFieldOf, errorTextOf } from "../api/errors.ts";
+import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
 import { Notice } from "../components/Notice.tsx";
+import { PasswordField } from "../components/PasswordField.tsx";
 import { Welcome } from "../components/Welcome.tsx";
 
 export function SignUp() {
@@ -14,7 +15,7 @@ export function SignUp() {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const info = useQuery(api.service.info.queryOptions());
-  const signUp = useMutation(
+  const { mutate, error, isPending } = useMutation(
     api.auth.signUp.mutationOptions({
       onSuccess: async (me) => {
         queryClient.setQueryData(api.auth.me.queryKey(), me);
@@ -25,10 +26,9 @@ export function SignUp() {
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    signUp.mutate({ email, password, accountName });
+    mutate({ email, password, accountName });
   };
-  const field = errorFieldOf(signUp.error);
-  const errorAt = (name: string) => (field === name ? errorTextOf(signUp.error) : undefined);
+  const formError = errorTextBeside(error, ["accountName", "email", "password"]);
 
   if (info.data?.signUp === "closed") {
     return (
@@ -43,17 +43,16 @@ export function SignUp() {
   return (
     <Welcome title="Create an account">
       <form onSubmit={submit} className="form">
-        {signUp.error !== null && field === null ? (
-          <Notice tone="error">{errorTextOf(signUp.error)}</Notice>
-        ) : null}
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="Account name"
           hint="Your company, team or project."
           autoComplete="organization"
+          autoFocus
           required
           maxLength={80}
           value={accountName}
-          error={errorAt("accountName")}
+          error={errorTextAt(error, "accountName")}
           onChange={(event) => setAccountName(event.target.value)}
         />
         <Field
@@ -62,22 +61,21 @@ export function SignUp() {
           autoComplete="username"
           required
           value={email}
-          error={errorAt("email")}
+          error={errorTextAt(error, "email")}
           onChange={(event) => setEmail(event.target.value)}
         />
-        <Field
+        <PasswordField
           label="Password"
-          type="password"
           hint="At least 10 characters. Longer is stronger."
           autoComplete="new-password"
           required
           minLength={10}
           maxLength={200}
           value={password}
-          error={errorAt("password")}
+          error={errorTextAt(error, "password")}
           onChange={(event) => setPassword(event.target.value)}
         />
-        <Button type="submit" look="primary" busy={signUp.isPending}>
+        <Button type="submit" look="primary" busy={isPending}>
           Create account
         </Button>
       </form>

@@ -52,7 +52,6 @@ const CONTENT_SECURITY_POLICY = [
 const PERMISSIONS_POLICY = [
   ...[
     "accelerometer",
-    "bluetooth",
     "camera",
     "display-capture",
     "geolocation",

@@ -1,7 +1,9 @@
 import { type Command, Option } from "commander";
 import {
+  ACCOUNT_STATES,
   type Account,
   type AccountId,
+  type AccountState,
   type IpRules,
   type LimitOverrides,
   PLANS,
@@ -33,16 +35,14 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .command("list")
     .description("newest first")
     .option("--search <text>", "the beginning of a name or of a user's e-mail address, or an id", "")
+    .addOption(new Option("--state <state>").choices(ACCOUNT_STATES))
+    .addOption(plan())
     .option("--limit <number>", "accounts a page, 1 to 200", "50")
     .option("--cursor <cursor>", "of the page before")
-    .action(async (options: { search: string; limit: string; cursor?: string }) => {
+    .action(async ({ limit, ...filter }: ListOptions) => {
       const page = await connection()
         .client()
-        .operator.accounts.list.query({
-          search: options.search,
-          limit: wholeNumber("--limit", options.limit),
-          ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
-        });
+        .operator.accounts.list.query({ ...filter, limit: wholeNumber("--limit", limit) });
       const rows = page.accounts.map((account) => [
         account.id,
         account.state,
@@ -193,6 +193,14 @@ export function addAccountCommands(program: Command, { connection, output }: Com
       const reset = await connection().client().operator.users.resetPassword.mutate({ email });
       output().print(reset, [`password   ${reset.password}   (shown only now)`]);
     });
+}
+
+interface ListOptions {
+  readonly search: string;
+  readonly state?: AccountState;
+  readonly plan?: Account["plan"];
+  readonly limit: string;
+  readonly cursor?: string;
 }
 
 interface Reason {

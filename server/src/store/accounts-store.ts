@@ -63,6 +63,7 @@ export class PostgresAccounts implements AccountAdminStore {
               union
               select account_id from users where email like ${prefix} and account_id is not null
             )`;
+    // State and plan alone walk all accounts: half a million of them take 0.15 s.
     const rows = await sql<ListedRow[]>`
       select ${accountColumns(sql)}, ${listedColumns(sql)}
       from accounts

@@ -1,7 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { LoadError, Loading } from "../../components/Notice.tsx";
-import { Title } from "../../components/Title.tsx";
+import { Answer } from "../../components/Answer.tsx";
+import { PageHead } from "../../components/PageHead.tsx";
+import "./account.css";
+import { LimitsPanel } from "../overview/LimitsPanel.tsx";
 import { IpRules } from "./IpRules.tsx";
 import { Password } from "./Password.tsx";
 import { Plan } from "./Plan.tsx";
@@ -11,26 +14,33 @@ import { Sessions } from "./Sessions.tsx";
 /** Settings → Account. */
 export function Account() {
   const account = useQuery(api.account.get.queryOptions());
+  const keys = useQuery(api.keys.list.queryOptions());
   return (
     <>
-      <div className="page-head">
-        <div>
-          <p className="crumb">Settings</p>
-          <Title>Account</Title>
+      <PageHead crumb="Settings" title="Account" lead="Its plan and rules, and how you sign in." />
+      <div className="account">
+        <div className="account-column">
+          <Answer query={account} what="the account">
+            {(data) => (
+              <>
+                <Plan account={data} />
+                <LimitsPanel keys={keys.data?.keys} />
+                <IpRules account={data} />
+              </>
+            )}
+          </Answer>
+        </div>
+        <div className="account-column">
+          <Password />
+          <Sessions />
+          <section className="panel" aria-labelledby="tokens">
+            <h2 id="tokens">Management tokens</h2>
+            <p>
+              Scripts do with one what you do here. <Link to="/settings/tokens">Manage your tokens</Link>
+            </p>
+          </section>
         </div>
       </div>
-      {account.isPending ? <Loading what="the account" /> : null}
-      {account.isError ? (
-        <LoadError error={account.error} busy={account.isFetching} retry={() => account.refetch()} />
-      ) : null}
-      {account.data === undefined ? null : (
-        <>
-          <Plan account={account.data} />
-          <IpRules account={account.data} />
-        </>
-      )}
-      <Password />
-      <Sessions />
       <RecentChanges />
     </>
   );

@@ -3,8 +3,8 @@ import { type SubmitEvent, useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
-import { Field } from "../../components/Field.tsx";
 import { Notice } from "../../components/Notice.tsx";
+import { PasswordField } from "../../components/PasswordField.tsx";
 
 /** Changing one's password, which ends every other session. */
 export function Password() {
@@ -18,7 +18,7 @@ export function Password() {
       setNext("");
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() }),
-        queryClient.invalidateQueries({ queryKey: api.account.actions.queryKey() }),
+        queryClient.invalidateQueries(api.account.actions.pathFilter()),
       ]);
     },
   });
@@ -34,19 +34,17 @@ export function Password() {
         {/* Tells password managers whose password it is. */}
         <input type="text" autoComplete="username" value={me.data?.user.email ?? ""} readOnly hidden />
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <Field
+        <PasswordField
           label="Current password"
-          type="password"
           autoComplete="current-password"
           required
           value={current}
           error={errorTextAt(change.error, "current")}
           onChange={(event) => setCurrent(event.target.value)}
         />
-        <Field
+        <PasswordField
           label="New password"
           hint="At least 10 characters. You are signed out everywhere else."
-          type="password"
           autoComplete="new-password"
           required
           minLength={10}

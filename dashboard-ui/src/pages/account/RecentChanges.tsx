@@ -1,64 +1,42 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { actionText } from "../../api/action-words.ts";
 import { api } from "../../api/client.ts";
 import { formatDateTime } from "../../api/format.ts";
 import type { AccountAction } from "../../api/types.ts";
-import { LoadError, Loading } from "../../components/Notice.tsx";
+import { Paged } from "../../components/Paged.tsx";
 
-const SHOWN = 20;
-
-const WORDS: Readonly<Record<AccountAction["action"], string>> = {
-  "account.create": "Account made",
-  "account.suspend": "Account suspended",
-  "account.reinstate": "Account reinstated",
-  "account.setPlan": "Plan changed",
-  "account.setIpRules": "IP rules changed",
-  "account.setLimits": "Limits changed",
-  "account.grantCredits": "Credits granted",
-  "key.create": "Key created",
-  "key.reissue": "Key issued again",
-  "key.rotate": "Successor of a key created",
-  "key.revoke": "Key revoked",
-  "token.create": "Management token created",
-  "token.revoke": "Management token revoked",
-  "user.signUp": "Signed up",
-  "user.changePassword": "Password changed",
-  "user.resetPassword": "Password reset",
-  "user.signOutAll": "Signed out everywhere",
-};
+const PAGE = 10;
 
 /** What was changed in the account, and by whom. */
 export function RecentChanges() {
-  const list = useQuery(api.account.actions.queryOptions({ limit: SHOWN }));
+  const list = useInfiniteQuery(
+    api.account.actions.infiniteQueryOptions(
+      { limit: PAGE },
+      { getNextPageParam: (page) => page.nextCursor ?? undefined },
+    ),
+  );
+  const actions = list.data?.pages.flatMap((page) => page.actions) ?? [];
   return (
     <section className="panel" aria-labelledby="changes">
       <h2 id="changes">Recent changes</h2>
-      {list.isPending ? <Loading what="changes" /> : null}
-      {list.isError ? (
-        <LoadError error={list.error} busy={list.isFetching} retry={() => list.refetch()} />
-      ) : null}
-      <ul className="rows">
-        {(list.data?.actions ?? []).map((action) => (
-          <li key={action.id}>
-            <span className="pair">
-              <span>
-                {WORDS[action.action]}
-                {nameOf(action)}
-              </span>
-              <span className="small">
-                {formatDateTime(action.at)} by {actorOf(action)}
-                {action.reason === null ? "" : `: ${action.reason}`}
-              </span>
-            </span>
-          </li>
-        ))}
-      </ul>
+      <Paged query={list} what="changes">
+        {list.isSuccess && actions.length === 0 ? <p className="quiet">Nothing was changed yet.</p> : null}
+        {actions.length === 0 ? null : (
+          <ul className="rows changes">
+            {actions.map((action) => (
+              <li key={action.id}>
+                <span>{actionText(action)}</span>
+                <span className="small">
+                  {formatDateTime(action.at)} by {actorOf(action)}
+                  {action.reason === null ? "" : `: ${action.reason}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Paged>
     </section>
   );
-}
-
-function nameOf({ action, after }: AccountAction): string {
-  const isNamed = action.startsWith("key.") || action.startsWith("token.");
-  return isNamed && typeof after?.name === "string" ? `: “${after.name}”` : "";
 }
 
 function actorOf({ by, byOperator, userEmail }: AccountAction): string {

@@ -1,16 +1,26 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import { formatDateTime } from "../../api/format.ts";
 import type { ListedSession } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
-import { LoadError, Loading, Notice } from "../../components/Notice.tsx";
+import { Notice } from "../../components/Notice.tsx";
 
 /** Where one is signed in, to be ended one at a time or all at once. */
 export function Sessions() {
+  const title = useRef<HTMLHeadingElement>(null);
   const list = useQuery(api.auth.sessions.queryOptions());
-  const refresh = () => queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
-  const end = useMutation(api.auth.endSession.mutationOptions({ onSettled: refresh }));
+  const end = useMutation(
+    api.auth.endSession.mutationOptions({
+      onSettled: async (_, error) => {
+        await queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
+        // The button is gone with its row, and the focus must not be gone with it.
+        if (error === null) title.current?.focus();
+      },
+    }),
+  );
   const endAll = useMutation(
     api.auth.signOutAll.mutationOptions({
       // What is asked next is answered that nobody is signed in, and leads to signing in.
@@ -21,34 +31,36 @@ export function Sessions() {
   return (
     <section className="panel" aria-labelledby="sessions">
       <div className="panel-head">
-        <h2 id="sessions">Where you are signed in</h2>
+        <h2 id="sessions" ref={title} tabIndex={-1}>
+          Where you are signed in
+        </h2>
         <Button busy={endAll.isPending} onClick={() => endAll.mutate()}>
           Sign out everywhere
         </Button>
       </div>
       {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
-      {list.isPending ? <Loading what="sessions" /> : null}
-      {list.isError ? (
-        <LoadError error={list.error} busy={list.isFetching} retry={() => list.refetch()} />
-      ) : null}
-      <ul className="rows">
-        {(list.data?.sessions ?? []).map((session) => (
-          <li key={session.id}>
-            <Session session={session} />
-            {session.isCurrent ? (
-              <span className="badge badge-active">this one</span>
-            ) : (
-              <Button
-                aria-label={`End the session of ${browserOf(session)}`}
-                busy={end.isPending && end.variables.id === session.id}
-                onClick={() => end.mutate({ id: session.id })}
-              >
-                End
-              </Button>
-            )}
-          </li>
-        ))}
-      </ul>
+      <Answer query={list} what="sessions">
+        {({ sessions }) => (
+          <ul className="rows">
+            {sessions.map((session) => (
+              <li key={session.id}>
+                <Session session={session} />
+                {session.isCurrent ? (
+                  <span className="badge badge-active">this one</span>
+                ) : (
+                  <Button
+                    aria-label={`End the session of ${browserOf(session)}`}
+                    busy={end.isPending && end.variables.id === session.id}
+                    onClick={() => end.mutate({ id: session.id })}
+                  >
+                    End
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answer>
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import { PageHead } from "../../components/PageHead.tsx";
+import "./account.css";
 import { Password } from "./Password.tsx";
 import { Sessions } from "./Sessions.tsx";
 
@@ -7,8 +8,10 @@ export function SigningIn() {
   return (
     <>
       <PageHead crumb="Settings" title="Signing in" lead="Your password, and where you are signed in." />
-      <Password />
-      <Sessions />
+      <div className="account">
+        <Password />
+        <Sessions />
+      </div>
     </>
   );
 }

@@ -1,30 +1,34 @@
+import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { RotationState } from "./RotationState.tsx";
 
-const COLUMNS = 5;
+const COLUMNS = 6;
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[];
   /** All of the account's, for the names of successors. */
   readonly all: readonly ListedKey[];
-  readonly rotate: (key: ListedKey) => void;
   readonly revoke: (key: ListedKey) => void;
 }
 
 /** Keys, with who uses them. */
-export function KeyTable({ keys, all, rotate, revoke }: KeyTableProps) {
+export function KeyTable({ keys, all, revoke }: KeyTableProps) {
+  const byId = new Map(all.map((key) => [key.id, key]));
   return (
-    <table className="table">
+    <table className="table key-table">
       <caption className="visually-hidden">API keys of the account</caption>
       <thead>
         <tr>
           <th scope="col">Key</th>
           <th scope="col">State</th>
+          <th scope="col">Created</th>
           <th scope="col">Last use</th>
-          <th scope="col">Requests in the last</th>
+          <th scope="col" className="number">
+            Requests in 24 h
+          </th>
           <th scope="col">
             <span className="visually-hidden">Actions</span>
           </th>
@@ -35,18 +39,13 @@ export function KeyTable({ keys, all, rotate, revoke }: KeyTableProps) {
           <Fragment key={key.id}>
             <KeyRow
               apiKey={key}
-              replaced={all.find(({ id, state }) => id === key.replaces && state === "active")}
-              rotate={() => rotate(key)}
+              replaced={key.replaces === null ? undefined : byId.get(key.replaces)}
               revoke={() => revoke(key)}
             />
             {key.rotation === null || key.state === "revoked" ? null : (
               <tr className="below">
                 <td colSpan={COLUMNS}>
-                  <RotationState
-                    apiKey={key}
-                    successor={all.find(({ id }) => id === key.rotation?.successorId)}
-                    revoke={() => revoke(key)}
-                  />
+                  <RotationState apiKey={key} successor={byId.get(key.rotation.successorId)} />
                 </td>
               </tr>
             )}
@@ -59,52 +58,56 @@ export function KeyTable({ keys, all, rotate, revoke }: KeyTableProps) {
 
 interface KeyRowProps {
   readonly apiKey: ListedKey;
-  /** The key that it takes over from, as long as that one works. */
+  /** The key that it was created to take over from. */
   readonly replaced: ListedKey | undefined;
-  readonly rotate: () => void;
   readonly revoke: () => void;
 }
 
-function KeyRow({ apiKey, replaced, rotate, revoke }: KeyRowProps) {
-  const isActive = apiKey.state === "active";
+function KeyRow({ apiKey, replaced, revoke }: KeyRowProps) {
+  const { id, name, keyId, state, createdAt, revokedAt, rotation, usage } = apiKey;
   return (
-    <tr className={isActive ? undefined : "faded"}>
+    <tr className={state === "active" ? undefined : "faded"}>
       <th scope="row" className="name">
         <span className="pair">
-          {apiKey.name}
+          {name}
           <span className="small">
-            <code>…{apiKey.keyId}</code>
-            {replaced === undefined ? null : ` takes over from “${replaced.name}”`}
+            <code>…{keyId}</code>
+            {replaced?.state === "active" ? ` takes over from “${replaced.name}”` : null}
           </span>
         </span>
       </th>
       <td data-label="State">
         <span className="pair">
-          <span className={`badge badge-${apiKey.state}`}>{apiKey.state}</span>
-          <span className="small">
-            {apiKey.revokedAt === null
-              ? `created ${formatDate(apiKey.createdAt)}`
-              : formatDate(apiKey.revokedAt)}
-          </span>
+          <span className={`badge badge-${state}`}>{state}</span>
+          {revokedAt === null ? null : <Time className="small" at={revokedAt} />}
         </span>
       </td>
-      <td data-label="Last use">
-        <LastUse usage={apiKey.usage} />
+      <td data-label="Created">
+        <time dateTime={createdAt.toISOString()} title={formatDateTime(createdAt)}>
+          {formatDate(createdAt)}
+        </time>
       </td>
-      <td data-label="Requests in the last">
-        <Requests usage={apiKey.usage} />
+      <td data-label="Last use">
+        <LastUse usage={usage} />
+      </td>
+      <td data-label="Requests in 24 h" className="number">
+        <Requests usage={usage} />
       </td>
       <td className="actions">
-        {isActive && apiKey.rotation === null ? (
-          <Button aria-label={`Rotate ${apiKey.name}`} onClick={rotate}>
-            Rotate
-          </Button>
-        ) : null}
-        {/* A key that nobody uses any more has its button beside the words that say so. */}
-        {isActive && apiKey.rotation?.isQuiet !== true ? (
-          <Button aria-label={`Revoke ${apiKey.name}`} onClick={revoke}>
-            Revoke
-          </Button>
+        {state === "active" ? (
+          <>
+            <Link
+              className="button"
+              to="/settings/keys/$keyId/rotation"
+              params={{ keyId: id }}
+              aria-label={`${rotation === null ? "Rotate" : "Rotation of"} ${name}`}
+            >
+              {rotation === null ? "Rotate" : "Rotation"}
+            </Link>
+            <Button aria-label={`Revoke ${name}`} onClick={revoke}>
+              Revoke
+            </Button>
+          </>
         ) : null}
       </td>
     </tr>
@@ -115,7 +118,7 @@ function LastUse({ usage }: Pick<ListedKey, "usage">) {
   if (usage.lastUsedAt === null) return <span className="quiet">never</span>;
   return (
     <span className="pair">
-      <time dateTime={usage.lastUsedAt.toISOString()}>{formatDateTime(usage.lastUsedAt)}</time>
+      <Time at={usage.lastUsedAt} />
       <span className="small">
         from <code>{usage.lastUsedIp ?? "an unknown address"}</code>
         {usage.addresses > 1 ? `, one of ${formatCount(usage.addresses)} addresses` : null}
@@ -125,20 +128,22 @@ function LastUse({ usage }: Pick<ListedKey, "usage">) {
 }
 
 function Requests({ usage }: Pick<ListedKey, "usage">) {
+  const { requestsLastDay, requestsLastMinute } = usage;
+  if (requestsLastDay === 0) return <span className="quiet">0</span>;
   return (
-    <dl className="counts">
-      <Count name="minute" value={usage.requestsLastMinute} />
-      <Count name="hour" value={usage.requestsLastHour} />
-      <Count name="day" value={usage.requestsLastDay} />
-    </dl>
+    <span className="pair">
+      {formatCount(requestsLastDay)}
+      {requestsLastMinute === 0 ? null : (
+        <span className="small">{formatCount(requestsLastMinute)} in the last minute</span>
+      )}
+    </span>
   );
 }
 
-function Count({ name, value }: { readonly name: string; readonly value: number }) {
+function Time({ at, className }: { readonly at: Date; readonly className?: string }) {
   return (
-    <div className={value === 0 ? "quiet" : undefined}>
-      <dt>{name}</dt>
-      <dd>{formatCount(value)}</dd>
-    </div>
+    <time className={className} dateTime={at.toISOString()}>
+      {formatDateTime(at)}
+    </time>
   );
 }

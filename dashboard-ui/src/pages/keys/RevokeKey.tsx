@@ -2,30 +2,30 @@ import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatDateTime } from "../../api/format.ts";
+import { formatCount, formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
 import { Notice } from "../../components/Notice.tsx";
 
-/** Asks to type the key's name: what still uses it stops working at once, for good. */
-export function RevokeKey({
-  apiKey,
-  onRevoked,
-  onClose,
-}: {
-  readonly apiKey: ListedKey;
-  readonly onRevoked: () => void;
+interface RevokeKeyProps {
+  readonly apiKey: Pick<ListedKey, "id" | "name" | "keyId"> & {
+    readonly usage: Pick<ListedKey["usage"], "lastUsedAt" | "lastUsedIp" | "requestsLastHour">;
+  };
+  readonly onRevoked?: () => void;
   readonly onClose: () => void;
-}) {
-  const { lastUsedAt, lastUsedIp } = apiKey.usage;
+}
+
+/** Asks to type the key's name: what still uses it stops working at once, for good. */
+export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
+  const { lastUsedAt, lastUsedIp, requestsLastHour } = apiKey.usage;
   const [typed, setTyped] = useState("");
   const revoke = useMutation(
     api.keys.revoke.mutationOptions({
       onSuccess: async () => {
-        await queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
-        onRevoked();
+        await queryClient.invalidateQueries({ queryKey: api.keys.pathKey() });
+        onRevoked?.();
         onClose();
       },
     }),
@@ -38,11 +38,19 @@ export function RevokeKey({
     <Dialog title={`Revoke “${apiKey.name}”?`} onDismiss={revoke.isPending ? undefined : onClose}>
       <form onSubmit={submit} className="form">
         <p>
-          Requests with the key <code>…{apiKey.keyId}</code> are refused from now on. This can't be undone.{" "}
+          Requests with the key <code>…{apiKey.keyId}</code> return 401 from now on. This can't be undone.{" "}
           {lastUsedAt === null
             ? "It was never used."
             : `It was last used ${formatDateTime(lastUsedAt)} from ${lastUsedIp ?? "an unknown address"}.`}
         </p>
+        {requestsLastHour === 0 ? null : (
+          <Notice tone="warning">
+            <p>
+              Somebody uses it: {formatCount(requestsLastHour)}{" "}
+              {requestsLastHour === 1 ? "request" : "requests"} in the last hour.
+            </p>
+          </Notice>
+        )}
         {revoke.error === null ? null : <Notice tone="error">{errorTextOf(revoke.error)}</Notice>}
         <Field
           label={`Type “${apiKey.name}” to confirm`}

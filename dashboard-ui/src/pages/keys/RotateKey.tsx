@@ -41,8 +41,8 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
         keyString={created.key}
         lead={
           <p>
-            Put it in the place of “{apiKey.name}”, which works until you revoke it. The list of keys says
-            when nobody has used “{apiKey.name}” for {formatSpan(Number(quietAfterS))}.
+            It is to take the place of “{apiKey.name}”, which works until you revoke it. This page says when
+            nobody has used “{apiKey.name}” for {formatSpan(Number(quietAfterS))}.
           </p>
         }
         onClose={onClose}
@@ -82,7 +82,7 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
             Cancel
           </Button>
           <Button type="submit" look="primary" busy={isPending}>
-            Rotate key
+            Create key
           </Button>
         </div>
       </form>

@@ -1,5 +1,79 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { errorCodeOf } from "../../api/errors.ts";
+import type { KeyUse } from "../../api/types.ts";
+import { Empty, LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { RevokeKey } from "./RevokeKey.tsx";
+import { RotateKey } from "./RotateKey.tsx";
+import { RotationSteps } from "./RotationSteps.tsx";
+import { useKeyUse } from "./use-key-use.ts";
+import "./rotation.css";
 
+/** Settings → API Keys → Rotation: from one key to its successor, without downtime. */
 export function RotationGuide() {
-  return <PageHead title="Rotation" />;
+  const { keyId } = useParams({ from: "/shell/account/settings/keys/$keyId/rotation" });
+  return <Guide key={keyId} id={keyId} />;
+}
+
+interface OpenDialog {
+  readonly kind: "rotate" | "revoke";
+  /** As it was then: what is asked for again may not be answered, and a key that is being shown must not go with it. */
+  readonly old: KeyUse;
+}
+
+function Guide({ id }: { readonly id: string }) {
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const old = useKeyUse(id);
+  const successor = useKeyUse(old.data?.rotation?.successorId);
+  // There is no such key, or this can be none's id.
+  const isMissing = ["not_found", "invalid_request"].includes(errorCodeOf(old.error) ?? "");
+  return (
+    <>
+      <PageHead
+        crumb={
+          <>
+            Settings / <Link to="/settings/keys">API keys</Link>
+          </>
+        }
+        title={old.data === undefined ? "Rotation" : `Rotate “${old.data.name}”`}
+        lead="A new key takes over while the old one goes on working, so that nothing is interrupted."
+      />
+      {old.isPending ? <Loading what="the key" /> : null}
+      {isMissing ? (
+        <Empty title="There is no such key">
+          <p>
+            <Link to="/settings/keys">Go to the API keys</Link>
+          </p>
+        </Empty>
+      ) : old.isError ? (
+        <LoadError error={old.error} busy={old.isFetching} retry={() => void old.refetch()} />
+      ) : null}
+      {old.data === undefined ? null : (
+        <RotationSteps
+          old={old.data}
+          successor={successor.data}
+          rotate={() => setDialog({ kind: "rotate", old: old.data })}
+          revoke={() => setDialog({ kind: "revoke", old: old.data })}
+        />
+      )}
+
+      {dialog?.kind === "rotate" ? (
+        <RotateKey
+          apiKey={dialog.old}
+          onClose={() => {
+            setDialog(null);
+            // A session that ended while a key was shown could not lead to signing in then: it does now.
+            void old.refetch();
+          }}
+        />
+      ) : null}
+      {dialog?.kind === "revoke" ? (
+        <RevokeKey
+          apiKey={{ ...dialog.old, usage: old.data ?? dialog.old }}
+          onClose={() => setDialog(null)}
+        />
+      ) : null}
+    </>
+  );
 }

@@ -1,47 +1,38 @@
 import { formatDateTime, formatSpan } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
 
 interface RotationStateProps {
   readonly apiKey: ListedKey;
   /** Absent when the list does not hold it. */
   readonly successor: ListedKey | undefined;
-  readonly revoke: () => void;
 }
 
 /** How far a key's successor has taken over, and whether the key can be revoked. */
-export function RotationState({ apiKey, successor, revoke }: RotationStateProps) {
+export function RotationState({ apiKey, successor }: RotationStateProps) {
   const { rotation, usage } = apiKey;
   if (rotation === null) return null;
   const span = formatSpan(rotation.quietAfterS);
   return (
-    <div className={rotation.isQuiet ? "rotation rotation-quiet" : "rotation"}>
-      <p>
-        {successor === undefined ? (
-          "Another key takes over. "
-        ) : (
-          <>
-            “{successor.name}” <code>…{successor.keyId}</code> takes over.{" "}
-          </>
-        )}
-        {rotation.isQuiet ? (
-          <strong>Nobody has used this key for {span}: it can be revoked.</strong>
-        ) : usage.lastUsedAt !== null && usage.lastUsedAt >= rotation.quietSince ? (
-          <>
-            <strong>Still used:</strong> last request {formatDateTime(usage.lastUsedAt)} from{" "}
-            {usage.lastUsedIp ?? "an unknown address"}.
-          </>
-        ) : (
-          <>
-            Unused since {formatDateTime(rotation.quietSince)}; it can be revoked when it has been for {span}.
-          </>
-        )}
-      </p>
+    <p className={rotation.isQuiet ? "rotation rotation-quiet" : "rotation"}>
+      {successor === undefined ? (
+        "Another key takes over. "
+      ) : (
+        <>
+          “{successor.name}” <code>…{successor.keyId}</code> takes over.{" "}
+        </>
+      )}
       {rotation.isQuiet ? (
-        <Button look="danger" aria-label={`Revoke ${apiKey.name}`} onClick={revoke}>
-          Revoke
-        </Button>
-      ) : null}
-    </div>
+        <strong>Nobody has used this key for {span}: it can be revoked.</strong>
+      ) : usage.lastUsedAt !== null && usage.lastUsedAt >= rotation.quietSince ? (
+        <>
+          <strong>Still used:</strong> last request {formatDateTime(usage.lastUsedAt)} from{" "}
+          {usage.lastUsedIp ?? "an unknown address"}.
+        </>
+      ) : (
+        <>
+          Unused since {formatDateTime(rotation.quietSince)}; it can be revoked when it has been for {span}.
+        </>
+      )}
+    </p>
   );
 }

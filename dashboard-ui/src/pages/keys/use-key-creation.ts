@@ -24,7 +24,7 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
     },
     // Also after an error: the key may be there, and only the answer lost. The error does not wait for the list.
     onSettled: () => {
-      void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
+      void queryClient.invalidateQueries({ queryKey: api.keys.pathKey() });
     },
   });
   return {

@@ -1,9 +1,17 @@
+/** What models may be sorted by; by id unless another is asked for. */
+export const SORTS = ["id", "context", "price"] as const;
+export type Sort = (typeof SORTS)[number];
+
 /** What of the page stands in its address. */
 export interface ModelsSearch {
   readonly search?: string | undefined;
+  readonly sort?: Sort | undefined;
 }
 
-export function readModelsSearch({ search }: Record<string, unknown>): ModelsSearch {
+export function readModelsSearch({ search, sort }: Record<string, unknown>): ModelsSearch {
   const text = typeof search === "number" ? String(search) : search;
-  return { search: typeof text === "string" && text !== "" ? text : undefined };
+  return {
+    search: typeof text === "string" && text !== "" ? text : undefined,
+    sort: SORTS.find((known) => known === sort && known !== "id"),
+  };
 }

@@ -1,5 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { api } from "../../api/client.ts";
+import { Answer } from "../../components/Answer.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { AccountTrail } from "./account/AccountTrail.tsx";
+import { Credits } from "./account/Credits.tsx";
+import { Facts } from "./account/Facts.tsx";
+import { IpRules } from "./account/IpRules.tsx";
+import { Limits } from "./account/Limits.tsx";
+import { PlanForm } from "./account/PlanForm.tsx";
+import { State } from "./account/State.tsx";
+import { Users } from "./account/Users.tsx";
 
+/** One account, and what an operator may change about it. */
 export function AccountPage() {
-  return <PageHead title="Account" />;
+  const { accountId } = useParams({ from: "/shell/operator/operator/accounts/$accountId" });
+  // What is typed for one account must not stand in the forms of another.
+  return <AccountView key={accountId} id={accountId} />;
+}
+
+function AccountView({ id }: { readonly id: string }) {
+  const query = useQuery(api.operator.accounts.get.queryOptions({ id }, { staleTime: 0 }));
+  return (
+    <>
+      <PageHead title={query.data?.name ?? "Account"} crumb={<Link to="/operator">Accounts</Link>}>
+        <Link className="button button-plain" to="/operator/security" search={{ accountId: id }}>
+          Security events
+        </Link>
+        <Link className="button button-plain" to="/operator/usage" search={{ range: "30d", by: "account" }}>
+          Usage by account
+        </Link>
+      </PageHead>
+      <Answer query={query} what="the account">
+        {(account) => (
+          <>
+            <Facts account={account} />
+            <div className="console-columns">
+              <div className="console-column">
+                <State account={account} />
+                <PlanForm account={account} />
+                <Credits account={account} />
+                <Users account={account} />
+              </div>
+              <div className="console-column">
+                <IpRules account={account} />
+                <Limits account={account} />
+              </div>
+            </div>
+            <AccountTrail accountId={account.id} />
+          </>
+        )}
+      </Answer>
+    </>
+  );
 }

@@ -1,5 +1,102 @@
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { Button } from "../../components/Button.tsx";
+import { Empty } from "../../components/Notice.tsx";
+import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { SearchField } from "../../components/SearchField.tsx";
+import { Select } from "../../components/Select.tsx";
+import { AccountTable } from "./accounts/AccountTable.tsx";
+import { CreateAccount } from "./accounts/CreateAccount.tsx";
+import { focusPage } from "./focus.ts";
+import { PLANS } from "./plans.ts";
+import { readAccountsSearch } from "./search.ts";
 
+const PAGE = 50;
+
+const ANY = { value: "", label: "Any" };
+const STATES = [ANY, { value: "active", label: "Active" }, { value: "suspended", label: "Suspended" }];
+
+/** The service's accounts: to be found, and to be made. */
 export function Accounts() {
-  return <PageHead title="Accounts" />;
+  const [isCreating, setCreating] = useState(false);
+  const { search = "", state, plan } = useSearch({ from: "/shell/operator/operator" });
+  const navigate = useNavigate({ from: "/operator" });
+  const narrow = (change: Readonly<Record<string, string>>) =>
+    void navigate({ search: (before) => readAccountsSearch({ ...before, ...change }), replace: true });
+
+  const showAll = () => {
+    void navigate({ search: {} });
+    focusPage();
+  };
+  const list = useInfiniteQuery(
+    api.operator.accounts.list.infiniteQueryOptions(
+      {
+        limit: PAGE,
+        search,
+        ...(state === undefined ? {} : { state }),
+        ...(plan === undefined ? {} : { plan }),
+      },
+      {
+        getNextPageParam: (page) => page.nextCursor ?? undefined,
+        placeholderData: keepPreviousData,
+        // Whoever comes here wants to see who has just signed up.
+        staleTime: 0,
+      },
+    ),
+  );
+  const accounts = list.data?.pages.flatMap((page) => page.accounts) ?? [];
+  const isNarrowed = search !== "" || state !== undefined || plan !== undefined;
+
+  return (
+    <>
+      <PageHead title="Accounts" lead="Who may use the service, newest first.">
+        <Button look="primary" onClick={() => setCreating(true)}>
+          Create account
+        </Button>
+      </PageHead>
+      <search className="console-filters">
+        <SearchField
+          label="Search"
+          placeholder="Beginning of a name or e-mail, or an id"
+          value={search}
+          onSearch={(text) => narrow({ search: text })}
+        />
+        <Select
+          label="State"
+          options={STATES}
+          value={state ?? ""}
+          onChange={(event) => narrow({ state: event.target.value })}
+        />
+        <Select
+          label="Plan"
+          options={[ANY, ...PLANS]}
+          value={plan ?? ""}
+          onChange={(event) => narrow({ plan: event.target.value })}
+        />
+      </search>
+      <p className="visually-hidden" role="status">
+        {list.isSuccess && !list.isPlaceholderData ? countOf(accounts.length, list.hasNextPage) : ""}
+      </p>
+      <Paged query={list} what="accounts">
+        {list.isSuccess && accounts.length === 0 ? (
+          <Empty title={isNarrowed ? "No account matches" : "No accounts yet"}>
+            {isNarrowed ? (
+              <Button onClick={showAll}>Show all accounts</Button>
+            ) : (
+              <p>Accounts are made by signing up, or here.</p>
+            )}
+          </Empty>
+        ) : null}
+        {accounts.length > 0 ? <AccountTable accounts={accounts} busy={list.isPlaceholderData} /> : null}
+      </Paged>
+      {isCreating ? <CreateAccount onClose={() => setCreating(false)} /> : null}
+    </>
+  );
+}
+
+function countOf(count: number, isMore: boolean): string {
+  return `${count} ${count === 1 ? "account" : "accounts"} shown${isMore ? ", there are more" : ""}.`;
 }

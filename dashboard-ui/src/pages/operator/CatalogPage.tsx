@@ -1,5 +1,44 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { api } from "../../api/client.ts";
+import { Answer } from "../../components/Answer.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { SearchField } from "../../components/SearchField.tsx";
+import { CatalogModels } from "./catalog/CatalogModels.tsx";
+import { CatalogUpstreams } from "./catalog/CatalogUpstreams.tsx";
+import { selectModels, selectUpstreams } from "./catalog/select-catalog.ts";
+import { readCatalogSearch } from "./search.ts";
 
+/** The catalog that is in force. */
 export function CatalogPage() {
-  return <PageHead title="Catalog" />;
+  const { search = "" } = useSearch({ from: "/shell/operator/operator/catalog" });
+  const navigate = useNavigate({ from: "/operator/catalog" });
+  const catalog = useQuery(api.operator.catalog.queryOptions());
+  return (
+    <>
+      <PageHead
+        title="Catalog"
+        lead="The models that keys open and where they are served, as the service has loaded them."
+      />
+      <SearchField
+        label="Search"
+        placeholder="Model, alias, owner or upstream"
+        value={search}
+        onSearch={(text) => void navigate({ search: readCatalogSearch({ search: text }), replace: true })}
+        waitMs={0}
+      />
+      <Answer query={catalog} what="the catalog">
+        {({ models, upstreams }) => {
+          const shown = selectModels(models, search);
+          const shownUpstreams = selectUpstreams(upstreams, search);
+          return (
+            <>
+              <CatalogModels models={shown} of={models.length} />
+              <CatalogUpstreams upstreams={shownUpstreams} of={upstreams.length} models={models} />
+            </>
+          );
+        }}
+      </Answer>
+    </>
+  );
 }

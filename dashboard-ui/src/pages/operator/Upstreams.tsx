@@ -1,5 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { formatExactTime } from "../../api/format.ts";
+import type { UpstreamHealth } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
+import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
 
+/** How often it is asked while somebody looks: a breaker is open for seconds. */
+const LIVE_MS = 3_000;
+
+/** How the upstreams answer, and which of them are left alone. */
 export function Upstreams() {
-  return <PageHead title="Upstreams" />;
+  const health = useQuery(api.operator.upstreams.queryOptions(undefined, { refetchInterval: LIVE_MS }));
+  const catalog = useQuery(api.operator.catalog.queryOptions());
+  const described = new Map(catalog.data?.upstreams.map((upstream) => [upstream.name, upstream]));
+  return (
+    <>
+      <PageHead
+        title="Upstreams"
+        lead="How they answer the node that this page reached, counted since it was started. Asked every few seconds."
+      />
+      <Answer query={health} what="upstreams">
+        {({ upstreams }) => (
+          <>
+            {upstreams.map(({ name, credentialRefusedAt }) =>
+              credentialRefusedAt === null ? null : (
+                <Notice key={name} tone="error">
+                  <p>
+                    <strong>{name}</strong> refuses the service's credential, last{" "}
+                    {formatExactTime(credentialRefusedAt)}. See to what its <code>credentialEnv</code> or{" "}
+                    <code>credentialFile</code> in the catalog file holds.
+                  </p>
+                </Notice>
+              ),
+            )}
+            <p role="status">{summaryOf(upstreams)}</p>
+            {upstreams.length === 0 ? (
+              <Empty title="No upstreams">
+                <p>The catalog names none.</p>
+              </Empty>
+            ) : (
+              <UpstreamTable upstreams={upstreams} described={described} />
+            )}
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+/** Says the same for as long as nothing changes: screen readers read it out when it does. */
+function summaryOf(upstreams: readonly UpstreamHealth[]): string {
+  const named = (state: UpstreamHealth["breaker"]) =>
+    upstreams.filter(({ breaker }) => breaker === state).map(({ name }) => name);
+  const [open, halfOpen] = [named("open"), named("half-open")];
+  if (upstreams.length === 0) return "";
+  if (open.length === 0 && halfOpen.length === 0) return "Requests go to every upstream.";
+  return [
+    open.length === 0 ? "" : `Left alone for now: ${open.join(", ")}.`,
+    halfOpen.length === 0 ? "" : `To be tried by the next request: ${halfOpen.join(", ")}.`,
+  ]
+    .join(" ")
+    .trim();
 }

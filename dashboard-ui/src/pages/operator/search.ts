@@ -22,6 +22,14 @@ export function readSecuritySearch({ kind, accountId, source }: Record<string, u
   return { kind: textOf(kind), accountId: textOf(accountId), source: textOf(source) };
 }
 
+export interface CatalogSearch {
+  readonly search?: string | undefined;
+}
+
+export function readCatalogSearch({ search }: Record<string, unknown>): CatalogSearch {
+  return { search: textOf(search) };
+}
+
 /** The router reads what looks like a number as one. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);

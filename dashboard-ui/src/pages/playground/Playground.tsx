@@ -1,5 +1,39 @@
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { chats } from "../../api/models.ts";
+import { Answer } from "../../components/Answer.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { Bench } from "./Bench.tsx";
+import { chatOf } from "./chat.ts";
+import "./playground.css";
 
+/** Talking to a model by hand. */
 export function Playground() {
-  return <PageHead title="Playground" />;
+  const me = useQuery(api.auth.me.queryOptions());
+  const models = useQuery(api.models.list.queryOptions());
+  const keys = useQuery(api.keys.list.queryOptions());
+  const user = me.data?.user;
+  return (
+    <>
+      <PageHead
+        title="Playground"
+        lead="Talk to any model. What is asked here counts, costs and is logged like every other request."
+      />
+      <Answer query={models} what="models">
+        {(catalog) => (
+          <Answer query={keys} what="keys">
+            {(list) =>
+              user === undefined ? null : (
+                <Bench
+                  chat={chatOf(user.id)}
+                  models={catalog.models.filter(chats)}
+                  keys={list.keys.filter(({ state }) => state === "active")}
+                />
+              )
+            }
+          </Answer>
+        )}
+      </Answer>
+    </>
+  );
 }

@@ -4,5 +4,7 @@ export interface PlaygroundSearch {
 }
 
 export function readPlaygroundSearch({ model }: Record<string, unknown>): PlaygroundSearch {
-  return { model: typeof model === "string" && model !== "" ? model : undefined };
+  // The router reads what looks like a number as one.
+  const name = typeof model === "number" ? String(model) : model;
+  return { model: typeof name === "string" && name !== "" ? name : undefined };
 }

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedToken } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
-import { Empty, LoadError, Loading } from "../../components/Notice.tsx";
-import { Title } from "../../components/Title.tsx";
+import { Empty } from "../../components/Notice.tsx";
+import { PageHead } from "../../components/PageHead.tsx";
 import { CreateToken } from "./CreateToken.tsx";
 import { RevokeToken } from "./RevokeToken.tsx";
 import { TokenTable } from "./TokenTable.tsx";
@@ -16,41 +17,45 @@ export function Tokens() {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const [revoked, setRevoked] = useState<string | null>(null);
   const list = useQuery(api.tokens.list.queryOptions());
-  const tokens = list.data?.tokens ?? [];
+  const me = useQuery(api.auth.me.queryOptions());
+  const isOperator = me.data?.user.role === "operator";
 
   return (
     <>
-      <div className="page-head">
-        <div>
-          <p className="crumb">Settings</p>
-          <Title>Management tokens</Title>
-          <p className="lead">
-            They let your scripts create and revoke API keys. An API key can only read: leaked, it can't mint
-            its own successor.
-          </p>
-        </div>
+      <PageHead
+        crumb="Settings"
+        title="Management tokens"
+        lead={
+          isOperator
+            ? "They let your scripts do what you may do: manage accounts, plans, IP rules and credits."
+            : "They let your scripts create and revoke API keys. An API key can only read: leaked, it can't mint its own successor."
+        }
+      >
         <Button look="primary" disabled={list.isPending} onClick={() => setDialog({ kind: "create" })}>
           Create token
         </Button>
-      </div>
+      </PageHead>
 
-      {list.isPending ? <Loading what="tokens" /> : null}
-      {list.isError ? (
-        <LoadError error={list.error} busy={list.isFetching} retry={() => list.refetch()} />
-      ) : null}
       <p className="visually-hidden" role="status">
         {revoked === null ? "" : `The token “${revoked}” is revoked.`}
       </p>
-      {list.isSuccess && tokens.length === 0 ? (
-        <Empty title="No management tokens">
-          <p>Most accounts need none. Create one for a script that manages keys.</p>
-        </Empty>
-      ) : null}
-      {tokens.length > 0 ? (
-        <div className="table-frame">
-          <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
-        </div>
-      ) : null}
+      <Answer query={list} what="tokens">
+        {({ tokens }) =>
+          tokens.length === 0 ? (
+            <Empty title="No management tokens">
+              <p>
+                {isOperator
+                  ? "Create one for a script that manages accounts."
+                  : "Most accounts need none. Create one for a script that manages keys."}
+              </p>
+            </Empty>
+          ) : (
+            <div className="table-frame">
+              <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
+            </div>
+          )
+        }
+      </Answer>
 
       {dialog?.kind === "create" ? (
         <CreateToken

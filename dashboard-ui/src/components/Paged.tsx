@@ -1,0 +1,65 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Button } from "./Button.tsx";
+import { LoadError, Loading } from "./Notice.tsx";
+
+/** What it needs of an infinite query. */
+interface PagedQuery {
+  readonly isPending: boolean;
+  readonly isError: boolean;
+  readonly error: unknown;
+  readonly isFetching: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly isFetchNextPageError: boolean;
+  readonly hasNextPage: boolean;
+  refetch(): Promise<unknown>;
+  fetchNextPage(): Promise<{ readonly hasNextPage: boolean; readonly isError: boolean }>;
+}
+
+interface PagedProps {
+  readonly query: PagedQuery;
+  /** What is listed: "accounts". */
+  readonly what: string;
+  readonly children: ReactNode;
+}
+
+/** A list that comes in pages: that it is on its way, what went wrong, what there is, and the way to more. */
+export function Paged({ query, what, children }: PagedProps) {
+  const [asking, setAsking] = useState<"never" | "now" | "done">("never");
+  const foot = useRef<HTMLDivElement>(null);
+  const { isFetchingNextPage } = query;
+
+  const loadMore = async () => {
+    setAsking("now");
+    await query.fetchNextPage();
+    setAsking("done");
+  };
+
+  useEffect(() => {
+    if (asking !== "done" || isFetchingNextPage || document.activeElement !== document.body) return;
+    // The button that was pressed is gone, and the focus must not be gone with it.
+    (foot.current?.querySelector("button") ?? foot.current)?.focus({ preventScroll: true });
+  }, [asking, isFetchingNextPage]);
+
+  return (
+    <>
+      {query.isPending ? <Loading what={what} /> : null}
+      {query.isError && !query.isFetchNextPageError ? (
+        <LoadError error={query.error} busy={query.isFetching} retry={() => void query.refetch()} />
+      ) : null}
+      {children}
+      {query.hasNextPage || asking === "done" ? (
+        <div ref={foot} tabIndex={-1} className="more">
+          {query.isFetchNextPageError ? (
+            <LoadError error={query.error} busy={isFetchingNextPage} retry={() => void loadMore()} />
+          ) : query.hasNextPage ? (
+            <Button busy={isFetchingNextPage} onClick={() => void loadMore()}>
+              Load more {what}
+            </Button>
+          ) : (
+            <p className="small">There are no more {what}.</p>
+          )}
+        </div>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import { type KeyboardEvent, useState } from "react";
+import { Field, type FieldProps } from "./Field.tsx";
+import "./password-field.css";
+
+type PasswordFieldProps = Omit<FieldProps, "type" | "end">;
+
+/** A password, hidden until one asks to see it; says when Caps Lock is on. */
+export function PasswordField(props: PasswordFieldProps) {
+  const [isShown, setShown] = useState(false);
+  const [isCapsLock, setCapsLock] = useState(false);
+  const look = (event: KeyboardEvent) => setCapsLock(event.getModifierState("CapsLock"));
+  return (
+    <div className="password-field">
+      <Field
+        {...props}
+        type={isShown ? "text" : "password"}
+        // What is shown is still no word to correct.
+        autoCapitalize="none"
+        autoCorrect="off"
+        spellCheck={false}
+        onKeyDown={look}
+        onKeyUp={look}
+        onBlur={() => setCapsLock(false)}
+        end={
+          <button type="button" className="password-show" onClick={() => setShown(!isShown)}>
+            {isShown ? "Hide" : "Show"}
+            <span className="visually-hidden"> password</span>
+          </button>
+        }
+      />
+      <p className="hint" role="status">
+        {isCapsLock ? "Caps Lock is on." : ""}
+      </p>
+    </div>
+  );
+}

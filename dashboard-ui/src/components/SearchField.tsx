@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from "react";
+import { Field } from "./Field.tsx";
+
+interface SearchFieldProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly placeholder?: string;
+  /** What is searched for, as the address of the page says. */
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+  /** How long after the last keystroke it is sent; unless given, long enough not to ask for every letter of a word. */
+  readonly waitMs?: number;
+}
+
+const TYPING_MS = 250;
+
+/** A search that stands in the page's address: it follows what is typed, and what "back" leads to. */
+export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: SearchFieldProps) {
+  const [text, setText] = useState(value);
+  // What was sent and has not come back as `value`: it must not overwrite what has been typed since.
+  const sent = useRef<string[]>([]);
+  const last = useRef(value);
+
+  useEffect(() => {
+    if (value === last.current) return;
+    last.current = value;
+    const isOwn = sent.current.includes(value);
+    sent.current = isOwn ? sent.current.slice(sent.current.indexOf(value) + 1) : [];
+    if (!isOwn) setText(value);
+  }, [value]);
+
+  const send = () => {
+    const wanted = text.trim();
+    if (wanted === (sent.current.at(-1) ?? value)) return;
+    sent.current.push(wanted);
+    onSearch(wanted);
+  };
+  const sendLatest = useRef(send);
+  useEffect(() => {
+    sendLatest.current = send;
+  });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it begins anew with each keystroke
+  useEffect(() => {
+    const timer = setTimeout(() => sendLatest.current(), waitMs);
+    return () => clearTimeout(timer);
+  }, [text, waitMs]);
+
+  return (
+    <div className="search">
+      <Field
+        {...field}
+        type="search"
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") send();
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import type { KeyboardEvent, PointerEvent } from "react";
+import type { SeriesValue } from "./series-value.ts";
+
+interface ChartCursorProps {
+  /** Of the whole chart. */
+  readonly label: string;
+  readonly intervals: number;
+  /** The interval whose values are told. */
+  readonly at: number;
+  readonly title: string;
+  readonly values: readonly SeriesValue[];
+  /** Whether each value needs its name beside it. */
+  readonly isNamed: boolean;
+  readonly format: (value: number) => string;
+  readonly onMove: (index: number) => void;
+  readonly onEnter: () => void;
+  readonly onLeave: () => void;
+}
+
+/** How far the keys that go far go. */
+const LEAP = 5;
+
+/** Lies upon the plot and goes from interval to interval, by pointer or arrow keys: a slider that says the values. */
+export function ChartCursor(props: ChartCursorProps) {
+  const { label, intervals, at, title, values, isNamed, format, onMove, onEnter, onLeave } = props;
+  const last = intervals - 1;
+  const follow = (event: PointerEvent<HTMLElement>) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const index = Math.floor(((event.clientX - left) / width) * intervals);
+    onMove(Math.max(0, Math.min(index, last)));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = indexAfter(event.key, at, last);
+    if (next === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    onMove(next);
+  };
+  return (
+    <div
+      className="chart-cursor"
+      role="slider"
+      tabIndex={0}
+      aria-label={`Values of ${label}`}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={at}
+      aria-valuetext={`${title}: ${inWords(values, isNamed, format)}`}
+      onPointerMove={follow}
+      onPointerDown={follow}
+      // A finger that is lifted does not take away what it has pointed at.
+      onPointerLeave={(event) => (event.pointerType === "touch" ? undefined : onLeave())}
+      onFocus={onEnter}
+      onBlur={onLeave}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
+
+function indexAfter(key: string, at: number, last: number): number | null {
+  switch (key) {
+    case "ArrowLeft":
+    case "ArrowDown":
+      return Math.max(0, at - 1);
+    case "ArrowRight":
+    case "ArrowUp":
+      return Math.min(last, at + 1);
+    case "PageDown":
+      return Math.max(0, at - LEAP);
+    case "PageUp":
+      return Math.min(last, at + LEAP);
+    case "Home":
+      return 0;
+    case "End":
+      return last;
+    default:
+      return null;
+  }
+}
+
+function inWords(
+  values: readonly SeriesValue[],
+  isNamed: boolean,
+  format: (value: number) => string,
+): string {
+  const words = values.map(({ label, value }) => (isNamed ? `${label} ${format(value)}` : format(value)));
+  return words.length === 0 ? "none" : words.join(", ");
+}

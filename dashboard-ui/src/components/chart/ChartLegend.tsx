@@ -1,0 +1,25 @@
+import { seriesColour } from "./colours.ts";
+
+interface ChartLegendProps {
+  readonly series: readonly { readonly label: string; readonly isRest?: boolean }[];
+}
+
+/** Which colour is whose. */
+export function ChartLegend({ series }: ChartLegendProps) {
+  const entries = series.map(({ label, isRest }, index) => ({ label, colour: seriesColour(index, isRest) }));
+  return (
+    <ul className="chart-legend">
+      {entries.map(({ label, colour }) => (
+        <li key={`${colour} ${label}`}>
+          <Swatch colour={colour} />
+          <span>{label}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The colour of a series, beside its name. */
+export function Swatch({ colour }: { readonly colour: string }) {
+  return <span className="chart-swatch" aria-hidden="true" style={{ background: colour }} />;
+}

@@ -1,0 +1,56 @@
+import { useLayoutEffect, useRef, useState } from "react";
+import { Swatch } from "./ChartLegend.tsx";
+import type { SeriesValue } from "./series-value.ts";
+
+interface ChartTooltipProps {
+  readonly title: string;
+  readonly values: readonly SeriesValue[];
+  /** Whether each value needs its name beside it. */
+  readonly isNamed: boolean;
+  /** Whether they add up to something. */
+  readonly isSum: boolean;
+  readonly format: (value: number) => string;
+  /** The room on either side of the interval. */
+  readonly besidePx: { readonly left: number; readonly right: number };
+}
+
+const GAP_PX = 8;
+
+/** The values of one interval, beside it or above. Hidden from screen readers, which are told them by the cursor. */
+export function ChartTooltip({ title, values, isNamed, isSum, format, besidePx }: ChartTooltipProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [widthPx, setWidthPx] = useState(0);
+  // Of each text another one.
+  useLayoutEffect(() => setWidthPx(place.current?.offsetWidth ?? 0));
+
+  const { left, right } = besidePx;
+  const room = Math.max(left, right) - GAP_PX - widthPx;
+  // Where there is no room beside it: above, where no finger is in the way.
+  const style = room < 0 ? { left: 0, bottom: "100%" } : { [right >= left ? "right" : "left"]: room, top: 0 };
+  return (
+    <div ref={place} className="chart-tooltip" aria-hidden="true" style={style}>
+      <p>{title}</p>
+      {isNamed ? (
+        <dl>
+          {values.map(({ label, colour, value }) => (
+            <div key={`${colour} ${label}`}>
+              <dt>
+                <Swatch colour={colour} />
+                <span className="cut">{label}</span>
+              </dt>
+              <dd>{format(value)}</dd>
+            </div>
+          ))}
+          {isSum ? (
+            <div className="chart-tooltip-sum">
+              <dt>Total</dt>
+              <dd>{format(values.reduce((sum, { value }) => sum + value, 0))}</dd>
+            </div>
+          ) : null}
+        </dl>
+      ) : (
+        <p className="chart-tooltip-only">{values.map(({ value }) => format(value))}</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { useEffect, useState } from "react";
+
+/** How many series have a colour of their own. */
+export const MOST_COLOURS = 6;
+
+/** The style variable that holds a series' colour. */
+export function seriesColour(index: number, isRest = false): string {
+  return isRest || index >= MOST_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
+}
+
+/** A colour of the styles as a canvas understands it: without variables, and in the theme that is on. */
+export function resolveColour(element: HTMLElement, colour: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = colour;
+  element.append(probe);
+  const resolved = getComputedStyle(probe).color;
+  probe.remove();
+  return resolved;
+}
+
+/** Changes with the theme: what is drawn on a canvas does not take its new colours by itself. */
+export function useThemeChanges(): number {
+  const [changes, setChanges] = useState(0);
+  useEffect(() => {
+    const notice = () => setChanges((count) => count + 1);
+    const isDark = matchMedia("(prefers-color-scheme: dark)");
+    addEventListener("themechange", notice);
+    isDark.addEventListener("change", notice);
+    return () => {
+      removeEventListener("themechange", notice);
+      isDark.removeEventListener("change", notice);
+    };
+  }, []);
+  return changes;
+}

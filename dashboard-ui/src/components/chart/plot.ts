@@ -1,0 +1,103 @@
+import uPlot from "uplot";
+
+export interface PlotSeries {
+  readonly values: readonly (number | null)[];
+  /** As a canvas understands it. */
+  readonly colour: string;
+}
+
+export interface PlotOptions {
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly kind: "stacked-bars" | "line";
+  readonly series: readonly PlotSeries[];
+  /** How many intervals there are. */
+  readonly intervals: number;
+  /** Where the lines across are; the last is where the scale ends. */
+  readonly ticks: readonly number[];
+  readonly gridColour: string;
+}
+
+const LINE_PX = 2;
+/** What lines at the very top and bottom need beyond the plot, so as not to be cut in half. */
+const BLEED_PX = 4;
+const BAR_SHARE = 0.72;
+const WIDEST_BAR_PX = 44;
+/** Between the parts of a bar: neighbours are told apart by more than their colours. */
+const PART_GAP_PX = 1;
+/** A single error among thousands of requests is to be seen. */
+const LEAST_PART_PX = 2;
+
+/** Draws into the element, edge to edge; what is written beside the values is not part of it. */
+export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
+  const { widthPx, heightPx, kind, series, intervals, ticks, gridColour } = options;
+  const nothing = { show: false };
+  const indices = Array.from({ length: intervals }, (_, index) => index);
+  const values = series.map((one) => [...one.values]);
+  const plot = new uPlot(
+    {
+      width: widthPx,
+      height: heightPx + 2 * BLEED_PX,
+      padding: [BLEED_PX, 0, BLEED_PX, 0],
+      legend: nothing,
+      cursor: nothing,
+      scales: {
+        x: { time: false, range: [-0.5, intervals - 0.5] },
+        y: { range: [0, ticks.at(-1) ?? 1] },
+      },
+      axes: [
+        nothing,
+        {
+          size: 0,
+          gap: 0,
+          splits: [...ticks],
+          values: () => [],
+          ticks: nothing,
+          grid: { stroke: gridColour, width: 1 },
+        },
+      ],
+      series: [
+        {},
+        ...series.map(({ colour }) =>
+          kind === "line"
+            ? { stroke: colour, width: LINE_PX, points: { fill: colour, size: 6 } }
+            : { paths: () => null, points: nothing },
+        ),
+      ],
+      hooks: kind === "line" ? {} : { draw: [(plot) => drawBars(plot, options)] },
+    },
+    [indices, ...values],
+    element,
+  );
+  plot.root.style.marginBlock = `${-BLEED_PX}px`;
+  return plot;
+}
+
+function drawBars({ ctx, bbox }: uPlot, { series, intervals, ticks }: PlotOptions): void {
+  const pixel = devicePixelRatio;
+  const column = bbox.width / intervals;
+  const width = Math.max(pixel, Math.min(Math.floor(column * BAR_SHARE), WIDEST_BAR_PX * pixel));
+  const scale = bbox.height / (ticks.at(-1) ?? 1);
+  ctx.save();
+  for (let index = 0; index < intervals; index++) {
+    const left = Math.round(bbox.left + (index + 0.5) * column - width / 2);
+    const floor = bbox.top + bbox.height;
+    let bottom = floor;
+    for (const { values, colour } of series) {
+      const value = values[index] ?? 0;
+      if (value <= 0) continue;
+      const top = bottom - Math.max(value * scale, LEAST_PART_PX * pixel);
+      const height = Math.round(bottom) - Math.round(top);
+      const isThin = height <= (LEAST_PART_PX + PART_GAP_PX) * pixel;
+      ctx.fillStyle = colour;
+      ctx.fillRect(
+        left,
+        Math.round(top),
+        width,
+        bottom === floor || isThin ? height : height - PART_GAP_PX * pixel,
+      );
+      bottom = top;
+    }
+  }
+  ctx.restore();
+}

@@ -1,0 +1,162 @@
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { type ReactNode, useRef } from "react";
+import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../api/format.ts";
+import type { AuditEntry } from "../../api/types.ts";
+import { CopyButton } from "../../components/CopyButton.tsx";
+import { LoadError, Loading } from "../../components/Notice.tsx";
+import { endWords, entryJson, usageWords, wentWell } from "./entry-words.ts";
+
+interface EntryDetailsProps {
+  /** Undefined as long as it is not there. */
+  readonly entry: AuditEntry | undefined;
+  /** Why it is not there. */
+  readonly error: unknown;
+  readonly isFetching: boolean;
+  readonly retry: () => void;
+  /** To the entry above and below in the list; null where there is none. */
+  readonly goNewer: (() => void) | null;
+  readonly goOlder: (() => void) | null;
+  /** What has the focus afterwards. */
+  readonly finalFocus: () => HTMLElement | null;
+  readonly onClose: () => void;
+}
+
+/** All that is known of one request, beside the list. */
+export function EntryDetails(props: EntryDetailsProps) {
+  const { entry, error, isFetching, retry, goNewer, goOlder, finalFocus, onClose } = props;
+  const closing = useRef<HTMLButtonElement>(null);
+  return (
+    <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup
+          className="sheet"
+          initialFocus={closing}
+          finalFocus={finalFocus}
+          onKeyDown={(event) => {
+            if (event.key === "ArrowLeft") goNewer?.();
+            if (event.key === "ArrowRight") goOlder?.();
+          }}
+        >
+          <div className="sheet-head">
+            <Base.Title>Audit entry</Base.Title>
+            <div className="page-actions">
+              <Step label="Newer entry" go={goNewer}>
+                ‹
+              </Step>
+              <Step label="Older entry" go={goOlder}>
+                ›
+              </Step>
+              <Base.Close ref={closing} className="button">
+                Close
+              </Base.Close>
+            </div>
+          </div>
+          <p className="visually-hidden" role="status">
+            {entry === undefined
+              ? ""
+              : `${entry.status}, ${entry.model ?? entry.endpoint}, ${formatExactTime(entry.timestamp)}`}
+          </p>
+          {entry !== undefined ? (
+            <Facts entry={entry} />
+          ) : error === null ? (
+            <Loading what="the entry" />
+          ) : (
+            <LoadError error={error} busy={isFetching} retry={retry} />
+          )}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+interface StepProps {
+  readonly label: string;
+  readonly go: (() => void) | null;
+  readonly children: string;
+}
+
+function Step({ label, go, children }: StepProps) {
+  return (
+    <button
+      type="button"
+      className="button step"
+      aria-label={label}
+      title={label}
+      // Not `disabled`: a button that is would lose the focus.
+      aria-disabled={go === null}
+      onClick={() => go?.()}
+    >
+      <span aria-hidden="true">{children}</span>
+    </button>
+  );
+}
+
+function Facts({ entry }: { readonly entry: AuditEntry }) {
+  const { errorCode, wouldRefuse, timeToFirstTokenMs } = entry;
+  const tokens = (value: number | null) => (value === null ? "unknown" : formatCount(value));
+  return (
+    <>
+      <div className="sheet-lead">
+        <span className={`badge badge-${wentWell(entry) ? "active" : "failed"}`}>{entry.status}</span>
+        {errorCode === null ? null : <code>{errorCode}</code>}
+        <span>{endWords(entry)}</span>
+      </div>
+      {wouldRefuse === null ? null : (
+        <p className="sheet-warning">
+          A rule that only reports would have refused it: <code>{wouldRefuse}</code>.
+        </p>
+      )}
+      <dl className="facts">
+        <Fact name="Request id">
+          <code>{entry.requestId}</code>
+        </Fact>
+        <Fact name="Time">
+          {formatExactTime(entry.timestamp)}
+          <br />
+          <time className="small" dateTime={entry.timestamp.toISOString()}>
+            {entry.timestamp.toISOString()}
+          </time>
+        </Fact>
+        <Fact name="Key">
+          {entry.keyName} <code className="small">…{entry.keyId}</code>
+        </Fact>
+        <Fact name="Source IP">
+          <code>{entry.sourceIp ?? "unknown"}</code>
+        </Fact>
+        <Fact name="Endpoint">{entry.endpoint}</Fact>
+        <Fact name="Model">{entry.model ?? "none"}</Fact>
+        <Fact name="Upstream">{entry.upstream ?? "none"}</Fact>
+      </dl>
+      <h3>Tokens and cost</h3>
+      <dl className="facts">
+        <Fact name="Prompt tokens">{tokens(entry.promptTokens)}</Fact>
+        <Fact name="of them cached">{tokens(entry.cachedTokens)}</Fact>
+        <Fact name="Completion tokens">{tokens(entry.completionTokens)}</Fact>
+        <Fact name="Token count">{tokens(entry.tokenCount)}</Fact>
+        <Fact name="Counts">{usageWords(entry)}</Fact>
+        <Fact name="Cost">{formatUsd(entry.costNanoUsd)}</Fact>
+      </dl>
+      <h3>Time taken</h3>
+      <dl className="facts">
+        <Fact name="Latency">{formatDuration(entry.latencyMs)}</Fact>
+        <Fact name="First token">
+          {timeToFirstTokenMs === null ? "none" : `after ${formatDuration(timeToFirstTokenMs)}`}
+        </Fact>
+      </dl>
+      <div className="page-actions">
+        <CopyButton text={entry.requestId} what="request id" />
+        <CopyButton text={entryJson(entry)} what="as JSON" />
+      </div>
+    </>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

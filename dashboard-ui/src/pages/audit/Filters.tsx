@@ -1,0 +1,145 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useId, useState } from "react";
+import { api } from "../../api/client.ts";
+import { errorTextAt } from "../../api/errors.ts";
+import type { ListedKey } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { Select } from "../../components/Select.tsx";
+import { countFilters, findKey, RANGE_NAMES } from "./filters.ts";
+import { SuggestField } from "./SuggestField.tsx";
+import { type AuditSearch, NO_FILTERS, RANGES } from "./search.ts";
+import { ERROR_CODES, STATUSES } from "./statuses.ts";
+import { TextField } from "./TextField.tsx";
+import { TimeField } from "./TimeField.tsx";
+
+interface FiltersProps {
+  readonly search: AuditSearch;
+  readonly keys: readonly ListedKey[];
+  /** What the service said of the filters, if it refused them. */
+  readonly error: unknown;
+}
+
+const ANY = { value: "", label: "Any" };
+const TIMES = [
+  { value: "", label: "Any time" },
+  ...RANGES.map((range) => ({ value: range, label: RANGE_NAMES[range] })),
+  { value: "custom", label: "Custom…" },
+];
+
+/** Which entries are shown. */
+export function Filters({ search, keys, error }: FiltersProps) {
+  const id = useId();
+  const navigate = useNavigate({ from: "/audit" });
+  const models = useQuery(api.models.list.queryOptions());
+  const [isCustomWanted, setCustomWanted] = useState(false);
+  // On a phone they are folded away.
+  const [isUnfolded, setUnfolded] = useState(false);
+  const used = countFilters(search);
+  const isCustom = search.from !== undefined || search.to !== undefined || isCustomWanted;
+
+  const put = (change: AuditSearch) =>
+    void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
+  const putText = (name: keyof typeof NO_FILTERS) => (value: string) =>
+    put({ [name]: value === "" ? undefined : value });
+  const putTime = (value: string) => {
+    setCustomWanted(value === "custom");
+    if (value !== "custom")
+      put({ range: RANGES.find((range) => range === value), from: undefined, to: undefined });
+    else put({ range: undefined });
+  };
+  const clear = () => {
+    setCustomWanted(false);
+    put(NO_FILTERS);
+  };
+
+  const key = search.key ?? "";
+  const keyOptions = keys.map(({ id, name, keyId, state }) => ({
+    value: id,
+    label: `${name} (…${keyId})${state === "revoked" ? ", revoked" : ""}`,
+  }));
+
+  return (
+    <section className="filters" aria-label="Filters">
+      <div className="filters-head">
+        <Button aria-expanded={isUnfolded} aria-controls={id} onClick={() => setUnfolded(!isUnfolded)}>
+          Filters{used === 0 ? "" : ` (${used})`}
+        </Button>
+      </div>
+      <div id={id} className={`filters-fields${isUnfolded ? "" : " filters-folded"}`}>
+        <Select
+          label="Time"
+          options={TIMES}
+          value={isCustom ? "custom" : (search.range ?? "")}
+          onChange={(event) => putTime(event.target.value)}
+        />
+        {isCustom ? (
+          <>
+            <TimeField
+              label="From"
+              value={search.from ?? ""}
+              error={errorTextAt(error, "from")}
+              onCommit={putText("from")}
+            />
+            <TimeField
+              label="Before"
+              value={search.to ?? ""}
+              error={errorTextAt(error, "to")}
+              onCommit={putText("to")}
+            />
+          </>
+        ) : null}
+        <Select
+          label="Key"
+          options={withGiven([ANY, ...keyOptions], findKey(keys, key)?.id ?? key)}
+          value={findKey(keys, key)?.id ?? key}
+          error={errorTextAt(error, "key")}
+          onChange={(event) => putText("key")(event.target.value)}
+        />
+        <SuggestField
+          label="Model"
+          placeholder="Any"
+          value={search.model ?? ""}
+          suggestions={models.data?.models.map(({ id }) => id) ?? []}
+          error={errorTextAt(error, "model")}
+          onCommit={putText("model")}
+        />
+        <Select
+          label="Status"
+          options={withGiven([ANY, ...STATUSES], search.status ?? "")}
+          value={search.status ?? ""}
+          error={errorTextAt(error, "status")}
+          onChange={(event) => putText("status")(event.target.value)}
+        />
+        <SuggestField
+          label="Error code"
+          placeholder="Any"
+          value={search.error_code ?? ""}
+          suggestions={ERROR_CODES}
+          error={errorTextAt(error, "error_code")}
+          onCommit={putText("error_code")}
+        />
+        <TextField
+          label="Source IP or CIDR"
+          placeholder="Any"
+          value={search.source ?? ""}
+          error={errorTextAt(error, "source")}
+          onCommit={putText("source")}
+        />
+        {used === 0 ? null : (
+          <div className="filters-clear">
+            <Button onClick={clear}>Clear filters</Button>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** What stands in the address is among the options, whatever it is. */
+function withGiven(
+  options: readonly { readonly value: string; readonly label: string }[],
+  value: string,
+): readonly { readonly value: string; readonly label: string }[] {
+  return options.some((option) => option.value === value) ? options : [...options, { value, label: value }];
+}

@@ -1,0 +1,39 @@
+import { formatCount } from "../../api/format.ts";
+import { LoadError, Loading } from "../../components/Notice.tsx";
+import { MOST_ENTRIES } from "./use-entries.ts";
+
+interface ListEndProps {
+  /** What it needs of the query. */
+  readonly log: {
+    readonly isFetchingNextPage: boolean;
+    readonly isFetchNextPageError: boolean;
+    readonly hasNextPage: boolean;
+    readonly error: unknown;
+    fetchNextPage(): Promise<unknown>;
+  };
+  readonly count: number;
+}
+
+/** Below the last row: that more are on their way, why they are not, or that there are no more. */
+export function ListEnd({ log, count }: ListEndProps) {
+  if (log.isFetchNextPageError) {
+    return (
+      <div className="entries-end">
+        <LoadError error={log.error} busy={log.isFetchingNextPage} retry={() => void log.fetchNextPage()} />
+      </div>
+    );
+  }
+  return (
+    <div className="entries-end">
+      {log.isFetchingNextPage ? (
+        <Loading what="more entries" />
+      ) : log.hasNextPage ? null : (
+        <p className="small">
+          {count < MOST_ENTRIES
+            ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in all.`
+            : `These are the newest ${formatCount(count)} entries. Narrow the time to see earlier ones, or export them.`}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import { Toggle } from "@base-ui/react/toggle";
+import { useEffect, useRef, useState } from "react";
+import { errorTextOf } from "../../api/errors.ts";
+import { formatCount } from "../../api/format.ts";
+import type { TailState } from "./tail.ts";
+
+interface LiveToggleProps {
+  /** `null` when nothing is followed. */
+  readonly state: TailState | null;
+  readonly isOn: boolean;
+  /** How many entries have come so far. */
+  readonly arrived: number;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+/** Follows the log, or stops following it; and says how the connection is. */
+export function LiveToggle({ state, isOn, arrived, onChange }: LiveToggleProps) {
+  const said = useCountSaid(arrived);
+  return (
+    <>
+      <span className={`live-state live-${state?.kind ?? "off"}`} role="status">
+        {state === null ? "" : wordsOf(state)}
+      </span>
+      <Toggle className="button live-toggle" pressed={isOn} onPressedChange={onChange}>
+        <span className={`live-dot live-dot-${state?.kind ?? "off"}`} aria-hidden="true" />
+        Live
+      </Toggle>
+      <span className="visually-hidden" role="status">
+        {said}
+      </span>
+    </>
+  );
+}
+
+function wordsOf(state: TailState): string {
+  switch (state.kind) {
+    case "connecting":
+      return "Connecting…";
+    case "live":
+      return "Following";
+    case "reconnecting":
+      return "Reconnecting…";
+    case "refused":
+      return errorTextOf(state.error);
+  }
+}
+
+const SAID_EVERY_MS = 10_000;
+
+/** How many more there are than when it was last said: now and then, not for each of them. */
+function useCountSaid(arrived: number): string {
+  const [said, setSaid] = useState("");
+  const latest = useRef(arrived);
+  useEffect(() => {
+    latest.current = arrived;
+  }, [arrived]);
+  useEffect(() => {
+    let before = latest.current;
+    const timer = setInterval(() => {
+      const more = latest.current - before;
+      before = latest.current;
+      setSaid(more > 0 ? `${formatCount(more)} new ${more === 1 ? "entry" : "entries"}` : "");
+    }, SAID_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return said;
+}

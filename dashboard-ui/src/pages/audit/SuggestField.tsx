@@ -1,0 +1,72 @@
+import { Autocomplete } from "@base-ui/react/autocomplete";
+import { useId } from "react";
+import { useDraft } from "./use-draft.ts";
+
+interface SuggestFieldProps {
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly value: string;
+  /** What one may want; anything else may be typed. */
+  readonly suggestions: readonly string[];
+  readonly error?: string | undefined;
+  /** Called when a suggestion is chosen, on Enter, and when the field is left. */
+  readonly onCommit: (value: string) => void;
+}
+
+/** A labelled input that suggests what may be wanted. */
+export function SuggestField({ label, placeholder, value, suggestions, error, onCommit }: SuggestFieldProps) {
+  const id = useId();
+  const errorId = `${id}-error`;
+  const [text, setText] = useDraft(value);
+  const commit = (next: string) => {
+    const wanted = next.trim();
+    setText(wanted);
+    if (wanted !== value) onCommit(wanted);
+  };
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <Autocomplete.Root
+        items={suggestions}
+        value={text}
+        onValueChange={(next, { reason }) => {
+          if (reason === "item-press") commit(next);
+          else setText(next);
+        }}
+        openOnInputClick
+      >
+        <Autocomplete.Input
+          id={id}
+          placeholder={placeholder}
+          spellCheck={false}
+          aria-invalid={error !== undefined}
+          aria-describedby={error === undefined ? undefined : errorId}
+          onBlur={() => commit(text)}
+          onKeyDown={(event) => {
+            // With a suggestion highlighted, Enter chooses that.
+            const isChoosing = event.currentTarget.hasAttribute("aria-activedescendant");
+            if (event.key === "Enter" && !isChoosing) commit(text);
+          }}
+        />
+        <Autocomplete.Portal>
+          <Autocomplete.Positioner className="suggestions-place" align="start" sideOffset={4}>
+            <Autocomplete.Popup className="suggestions">
+              <Autocomplete.List>
+                {(suggestion: string) => (
+                  <Autocomplete.Item key={suggestion} value={suggestion} className="suggestion">
+                    {suggestion}
+                  </Autocomplete.Item>
+                )}
+              </Autocomplete.List>
+            </Autocomplete.Popup>
+          </Autocomplete.Positioner>
+        </Autocomplete.Portal>
+      </Autocomplete.Root>
+      {error === undefined ? null : (
+        <p id={errorId} className="field-error" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import { Field } from "../../components/Field.tsx";
+import { useDraft } from "./use-draft.ts";
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly value: string;
+  readonly error?: string | undefined;
+  /** Called on Enter, and when the field is left. */
+  readonly onCommit: (value: string) => void;
+}
+
+/** A text that counts when it is whole. */
+export function TextField({ label, placeholder, value, error, onCommit }: TextFieldProps) {
+  const [text, setText] = useDraft(value);
+  const commit = () => {
+    const wanted = text.trim();
+    setText(wanted);
+    if (wanted !== value) onCommit(wanted);
+  };
+  return (
+    <Field
+      label={label}
+      placeholder={placeholder}
+      spellCheck={false}
+      autoComplete="off"
+      value={text}
+      error={error}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={commit}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") commit();
+      }}
+    />
+  );
+}

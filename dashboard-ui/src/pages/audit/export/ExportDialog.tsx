@@ -1,0 +1,224 @@
+import { Progress } from "@base-ui/react/progress";
+import { useEffect, useRef, useState } from "react";
+import { noticeSignedOut } from "../../../api/client.ts";
+import { formatBytes, formatCount, formatDateTime } from "../../../api/format.ts";
+import type { ListedKey } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Dialog } from "../../../components/Dialog.tsx";
+import { Notice } from "../../../components/Notice.tsx";
+import { Segmented } from "../../../components/Segmented.tsx";
+import { type AuditFilters, filterWords } from "../filters.ts";
+import {
+  type ExportFormat,
+  type ExportProgress,
+  ExportRefused,
+  ExportRun,
+  UnwrittenError,
+} from "./export-run.ts";
+import { openTarget } from "./export-target.ts";
+
+interface ExportDialogProps {
+  readonly filters: AuditFilters;
+  readonly keys: readonly ListedKey[];
+  readonly onClose: () => void;
+}
+
+type ExportState =
+  | { readonly kind: "choosing"; readonly error: string | null }
+  | { readonly kind: "running" | "done"; readonly run: ExportRun }
+  | { readonly kind: "failed"; readonly run: ExportRun; readonly error: unknown };
+
+const FORMATS: readonly { readonly value: ExportFormat; readonly label: string }[] = [
+  { value: "csv", label: "CSV" },
+  { value: "ndjson", label: "NDJSON" },
+];
+/** Often enough to be seen moving. */
+const REDRAW_MS = 100;
+
+/** Saves all entries that the filters let through as a file. */
+export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
+  const [format, setFormat] = useState<ExportFormat>("csv");
+  const [state, setState] = useState<ExportState>({ kind: "choosing", error: null });
+  const [progress, setProgress] = useState<ExportProgress | null>(null);
+  const [startedAt, setStartedAt] = useState(() => new Date());
+  const unfinished = useRef<ExportRun | null>(null);
+
+  // Whoever leaves the page has no use for half a file.
+  useEffect(() => () => void unfinished.current?.giveUp(), []);
+
+  const goOn = async (run: ExportRun) => {
+    setState({ kind: "running", run });
+    unfinished.current = run;
+    try {
+      await run.run();
+      unfinished.current = null;
+      setState({ kind: "done", run });
+    } catch (error) {
+      if (run.isGivenUp) return;
+      if (error instanceof ExportRefused && error.told.code === "not_signed_in") noticeSignedOut();
+      setState({ kind: "failed", run, error });
+    }
+  };
+  const start = async () => {
+    const now = new Date();
+    setStartedAt(now);
+    try {
+      const target = await openTarget(format, now);
+      if (target === null) return;
+      let drawnMs = 0;
+      let latest: ExportProgress | null = null;
+      const draw = () => {
+        drawnMs = performance.now();
+        setProgress(latest);
+      };
+      const run = new ExportRun(format, filters, target, (next) => {
+        latest = next;
+        if (performance.now() - drawnMs > REDRAW_MS) draw();
+      });
+      await goOn(run);
+      draw();
+    } catch {
+      setState({ kind: "choosing", error: "The file can't be written. Choose another place." });
+    }
+  };
+  const giveUp = () => {
+    void unfinished.current?.giveUp();
+    unfinished.current = null;
+    onClose();
+  };
+
+  return (
+    <Dialog
+      title="Export audit entries"
+      onDismiss={state.kind === "choosing" || state.kind === "done" ? onClose : undefined}
+    >
+      <Extent filters={filters} keys={keys} />
+      {state.kind === "choosing" ? (
+        <>
+          <div className="export-format">
+            <Segmented label="Format" value={format} options={FORMATS} onChange={setFormat} />
+            <p className="hint">
+              {format === "csv"
+                ? "A table for spreadsheets, with a header."
+                : "A line of JSON for each entry, with what verifies the log."}
+            </p>
+          </div>
+          {state.error === null ? null : <Notice tone="error">{state.error}</Notice>}
+        </>
+      ) : (
+        <Bar filters={filters} startedAt={startedAt} progress={progress} isDone={state.kind === "done"} />
+      )}
+      {state.kind === "failed" ? <Notice tone="error">{wordsOf(state.error)}</Notice> : null}
+      <p role="status" className={state.kind === "done" ? undefined : "visually-hidden"}>
+        {state.kind === "done"
+          ? `${formatCount(progress?.entries ?? 0)} ${progress?.entries === 1 ? "entry is" : "entries are"} in ${state.run.fileName}.`
+          : ""}
+      </p>
+      <div className="dialog-actions">
+        {state.kind === "choosing" ? (
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button look="primary" onClick={() => void start()}>
+              Export
+            </Button>
+          </>
+        ) : null}
+        {state.kind === "running" ? <Button onClick={giveUp}>Cancel export</Button> : null}
+        {state.kind === "failed" ? (
+          <>
+            <Button onClick={giveUp}>Give up</Button>
+            {mayGoOn(state.error) ? (
+              <Button look="primary" onClick={() => void goOn(state.run)}>
+                Go on
+              </Button>
+            ) : null}
+          </>
+        ) : null}
+        {state.kind === "done" ? (
+          <Button look="primary" onClick={onClose}>
+            Close
+          </Button>
+        ) : null}
+      </div>
+    </Dialog>
+  );
+}
+
+/** What will be in the file. */
+function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) {
+  const words = filterWords(filters, keys);
+  return (
+    <>
+      <p>
+        {words.length === 0
+          ? "All entries of the account, oldest first."
+          : "All entries with these filters, oldest first:"}
+      </p>
+      {words.length === 0 ? null : (
+        <ul className="chips">
+          {words.map((word) => (
+            <li key={word} className="badge">
+              {word}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface BarProps {
+  readonly filters: AuditFilters;
+  readonly startedAt: Date;
+  readonly progress: ExportProgress | null;
+  readonly isDone: boolean;
+}
+
+/** By time: how many entries there will be nobody knows. */
+function Bar({ filters, startedAt, progress, isDone }: BarProps) {
+  const share = isDone ? 1 : shareOf(filters, startedAt, progress);
+  const words = [
+    `${formatCount(progress?.entries ?? 0)} entries`,
+    formatBytes(progress?.bytes ?? 0),
+    ...(progress?.last == null || isDone ? [] : [`up to ${formatDateTime(progress.last)}`]),
+  ].join(", ");
+  return (
+    <Progress.Root
+      className="progress"
+      aria-label="Export"
+      value={share === null ? null : Math.round(share * 100)}
+      getAriaValueText={() => words}
+    >
+      <Progress.Track className="meter-track">
+        <Progress.Indicator className="meter-indicator" />
+      </Progress.Track>
+      <span className="meter-text">
+        {words}
+        {progress?.isCut === true ? ". The connection was cut; it goes on in a moment." : ""}
+      </span>
+    </Progress.Root>
+  );
+}
+
+/** How far in time it has come, of what was asked for; `null` as long as that is not known. */
+function shareOf(filters: AuditFilters, startedAt: Date, progress: ExportProgress | null): number | null {
+  const { first, last } = progress ?? {};
+  if (first == null || last == null) return null;
+  const from = filters.from === undefined ? first.getTime() : Date.parse(filters.from);
+  const to = Math.min(
+    filters.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filters.to),
+    startedAt.getTime(),
+  );
+  return Math.min(1, Math.max(0, (last.getTime() - from) / Math.max(1, to - from)));
+}
+
+/** What was refused for good is refused again. */
+function mayGoOn(error: unknown): boolean {
+  return !(error instanceof ExportRefused) && !(error instanceof UnwrittenError);
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof ExportRefused || error instanceof UnwrittenError)
+    return `${error.message} Nothing was saved.`;
+  return "The connection breaks off again and again. Nothing is lost: it goes on where it was cut.";
+}

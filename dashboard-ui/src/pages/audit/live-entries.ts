@@ -1,0 +1,83 @@
+import type { AuditEntry } from "../../api/types.ts";
+import type { TailNews } from "./tail.ts";
+
+/** What has been recorded since the pages were read. */
+export interface LiveEntries {
+  /** Those on top of the pages, newest first. */
+  readonly shown: readonly AuditEntry[];
+  /** How many of them have just come. */
+  readonly fresh: number;
+  /** Those that wait until nobody reads any more, newest first. */
+  readonly kept: readonly AuditEntry[];
+  /** How many wait, those included that are not kept. */
+  readonly waiting: number;
+  /** How many have come in all: tells how many came since some moment. */
+  readonly arrived: number;
+  /** There are more than these: the pages have to be read again. */
+  readonly isIncomplete: boolean;
+  /** Why, where that is worth telling. */
+  readonly told: string | null;
+}
+
+/** More than these are better read as pages. */
+const MOST_KEPT = 500;
+
+export const NOTHING_LIVE: LiveEntries = {
+  shown: [],
+  fresh: 0,
+  kept: [],
+  waiting: 0,
+  arrived: 0,
+  isIncomplete: false,
+  told: null,
+};
+
+/** @param isReading what is on the page should stay where it is: news wait. */
+export function withNews(live: LiveEntries, news: TailNews, isReading: boolean): LiveEntries {
+  const come = news.entries.toReversed();
+  const kept = [...come, ...live.kept];
+  const isTooMuch = (isReading ? kept : live.shown).length > MOST_KEPT;
+  const next: LiveEntries = {
+    ...live,
+    kept: isReading && isTooMuch ? [] : kept,
+    waiting: live.waiting + come.length + news.skipped,
+    arrived: live.arrived + come.length,
+    isIncomplete: live.isIncomplete || news.skipped > 0 || news.hasGap || isTooMuch,
+    told: wordsOf(news) ?? live.told,
+  };
+  return isReading ? next : withAllShown(next);
+}
+
+/** What waits is shown, as far as it was kept. */
+export function withAllShown(live: LiveEntries): LiveEntries {
+  if (live.waiting === 0) return live;
+  return {
+    ...live,
+    // What is cut off here stands in the pages as soon as they were read again.
+    shown: [...live.kept, ...live.shown].slice(0, 2 * MOST_KEPT),
+    fresh: live.fresh + live.kept.length,
+    kept: [],
+    waiting: 0,
+  };
+}
+
+/** The pages were read again: they hold whatever had come when that began. */
+export function withPagesRead(live: LiveEntries, arrivedBefore: number): LiveEntries {
+  const shown = [...live.kept, ...live.shown].slice(0, live.arrived - arrivedBefore);
+  return { ...live, shown, fresh: shown.length, kept: [], waiting: 0, isIncomplete: false };
+}
+
+/** Those on top of the pages that are not in the first of them already. */
+export function aboveOf(live: LiveEntries, firstPage: readonly AuditEntry[]): readonly AuditEntry[] {
+  if (live.shown.length === 0) return live.shown;
+  const paged = new Set(firstPage.map(({ id }) => id));
+  return live.shown.filter(({ id }) => !paged.has(id));
+}
+
+function wordsOf({ skipped, hasGap }: TailNews): string | null {
+  if (hasGap)
+    return "More was recorded while the connection was lost than is told afterwards. The list was read again.";
+  if (skipped === 0) return null;
+  const count = new Intl.NumberFormat("en").format(skipped);
+  return `${count} more ${skipped === 1 ? "entry" : "entries"} came too fast to be shown one by one. The list was read again.`;
+}

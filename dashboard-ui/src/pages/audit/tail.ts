@@ -1,0 +1,97 @@
+import type { AppRouter } from "@ostiary/server/router";
+import type { inferRouterOutputs } from "@trpc/server";
+import { client, noticeSignedOut } from "../../api/client.ts";
+import { connection } from "../../api/connection.ts";
+import { errorCodeOf } from "../../api/errors.ts";
+import type { AuditFilters } from "./filters.ts";
+
+type Tail = inferRouterOutputs<AppRouter>["audit"]["tail"];
+
+/** What has been recorded since the news before. */
+export type TailNews = Tail extends AsyncIterable<{ readonly data: infer News }> ? News : never;
+
+export type TailState =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "live" }
+  /** It was cut off, and comes back by itself. */
+  | { readonly kind: "reconnecting" }
+  | { readonly kind: "refused"; readonly error: unknown };
+
+export interface TailListener {
+  onState(state: TailState): void;
+  /** @param isAnew what was recorded before is not told: this is no going on after an event. */
+  onLive(isAnew: boolean): void;
+  onNews(news: TailNews): void;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LAST_PAUSE_MS = 10_000;
+/** What may be otherwise a moment later. */
+const PASSING = ["server_is_overloaded", "internal_error", "too_many_concurrent_requests"];
+
+/**
+ * Follows the log: what is recorded from now on, without gap or repeat, however often it is cut off. Ends with the function
+ * that it answers.
+ */
+export function followAudit(filters: AuditFilters, listener: TailListener): () => void {
+  let lastEventId: string | null = null;
+  let hasBeenLive = false;
+  let failures = 0;
+  let leave: () => void = () => {};
+  let pause: ReturnType<typeof setTimeout> | undefined;
+
+  const follow = () => {
+    clearTimeout(pause);
+    pause = undefined;
+    const after = lastEventId;
+    let isOver = false;
+    const again = (error: unknown) => {
+      if (isOver) return;
+      isOver = true;
+      const code = errorCodeOf(error);
+      if (code === "not_signed_in") noticeSignedOut();
+      if (code !== null && !PASSING.includes(code)) {
+        listener.onState({ kind: "refused", error });
+        return;
+      }
+      listener.onState(code === "too_many_concurrent_requests" ? { kind: "refused", error } : lost());
+      pause = setTimeout(follow, Math.min(FIRST_PAUSE_MS * 2 ** failures++, LAST_PAUSE_MS));
+    };
+    const subscription = client.audit.tail.subscribe(
+      { ...filters, ...(after === null ? {} : { lastEventId: after }) },
+      {
+        onConnectionStateChange: ({ state }) => {
+          if (isOver) return;
+          if (state === "connecting") listener.onState(lost());
+          if (state !== "pending") return;
+          failures = 0;
+          hasBeenLive = true;
+          listener.onState({ kind: "live" });
+          listener.onLive(lastEventId === null);
+        },
+        onData: ({ id, data }) => {
+          lastEventId = id;
+          listener.onNews(data);
+        },
+        onError: again,
+        onComplete: () => again(null),
+      },
+    );
+    leave = () => {
+      isOver = true;
+      subscription.unsubscribe();
+    };
+  };
+  const lost = (): TailState => ({ kind: hasBeenLive ? "reconnecting" : "connecting" });
+
+  follow();
+  // Whoever else has found that the service answers again: this need not wait for its turn.
+  const unwatch = connection.subscribe(() => {
+    if (pause !== undefined && !connection.isLost()) follow();
+  });
+  return () => {
+    unwatch();
+    clearTimeout(pause);
+    leave();
+  };
+}

@@ -1,0 +1,56 @@
+import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback, useMemo } from "react";
+import { api, client, queryClient } from "../../api/client.ts";
+import type { AuditFilters } from "./filters.ts";
+
+/** Enough to fill the window. */
+const FIRST_PAGE_SIZE = 100;
+/** As many as can be read without holding up a frame. */
+const PAGE_SIZE = 500;
+/** More than anybody scrolls through; who wants all of it exports it. */
+export const MOST_ENTRIES = 200_000;
+
+/**
+ * The pages of the log that have been loaded, newest first.
+ *
+ * @param filters the same object as long as they are the same filters.
+ */
+export function useEntries(filters: AuditFilters) {
+  const options = useMemo(() => entriesOf(filters), [filters]);
+  const log = useInfiniteQuery(options);
+  const { refetch } = log;
+
+  /** Reads the first page again and forgets the others. Resolves to whether it could be read. */
+  const reload = useCallback(async () => {
+    queryClient.setQueryData(options.queryKey, (data) =>
+      data === undefined
+        ? undefined
+        : { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+    );
+    const { isSuccess } = await refetch();
+    return isSuccess;
+  }, [options, refetch]);
+
+  return { log, reload };
+}
+
+function entriesOf(filters: AuditFilters) {
+  return infiniteQueryOptions({
+    queryKey: api.audit.list.infiniteQueryKey(filters),
+    queryFn: ({ pageParam, signal }) =>
+      client.audit.list.query(
+        pageParam === null
+          ? { ...filters, limit: FIRST_PAGE_SIZE }
+          : { ...filters, limit: PAGE_SIZE, cursor: pageParam },
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }, pages) =>
+      pages.length * PAGE_SIZE > MOST_ENTRIES ? null : nextCursor,
+    // A page shows what was recorded when the first was read: asked for again, all of them would be read in turn.
+    staleTime: ({ state }) => (state.data === undefined ? 0 : "static"),
+    // Nor is there a use in comparing them, or in keeping those of other filters.
+    structuralSharing: false,
+    gcTime: 0,
+  });
+}

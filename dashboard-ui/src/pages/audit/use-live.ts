@@ -1,0 +1,90 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { AuditFilters } from "./filters.ts";
+import { type LiveEntries, NOTHING_LIVE, withAllShown, withNews, withPagesRead } from "./live-entries.ts";
+import { followAudit, type TailState } from "./tail.ts";
+
+interface LiveOptions {
+  readonly isOn: boolean;
+  /** The same object as long as they are the same filters. */
+  readonly filters: AuditFilters;
+  /** Whether what is on the page should stay where it is. */
+  readonly isReading: () => boolean;
+  /** Reads the pages again. Resolves to whether that could be done. */
+  readonly reload: () => Promise<boolean>;
+}
+
+/** Between two times that the pages are read again, and before the first: following begins a moment after the answer does. */
+const READ_EVERY_MS = 2_000;
+const READ_AFTER_MS = 500;
+const FRESH_MS = 3_000;
+const TOLD_MS = 20_000;
+
+/** The entries that are recorded while the page is open. */
+export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
+  const [held, setHeld] = useState({ filters, live: NOTHING_LIVE });
+  const [state, setState] = useState<TailState | null>(null);
+  const latest = useRef(held);
+  const lastReadMs = useRef(Number.NEGATIVE_INFINITY);
+  // Those of other filters are none.
+  const live = held.filters === filters ? held.live : NOTHING_LIVE;
+
+  const update = useCallback(
+    (change: (live: LiveEntries) => LiveEntries) => {
+      const { current } = latest;
+      latest.current = { filters, live: change(current.filters === filters ? current.live : NOTHING_LIVE) };
+      setHeld(latest.current);
+    },
+    [filters],
+  );
+
+  const readAgain = useCallback(async () => {
+    const { current } = latest;
+    const arrivedBefore = current.filters === filters ? current.live.arrived : 0;
+    lastReadMs.current = performance.now();
+    if (await reload()) update((now) => withPagesRead(now, arrivedBefore));
+  }, [filters, reload, update]);
+
+  useEffect(() => {
+    if (!isOn) return;
+    setState({ kind: "connecting" });
+    const leave = followAudit(filters, {
+      onState: setState,
+      onLive: (isAnew) => {
+        if (isAnew) update((now) => ({ ...now, isIncomplete: true }));
+      },
+      onNews: (news) => update((now) => withNews(now, news, isReading())),
+    });
+    return () => {
+      leave();
+      setState(null);
+    };
+  }, [isOn, filters, isReading, update]);
+
+  const isConnected = state?.kind === "live";
+  useEffect(() => {
+    if (!isConnected || !live.isIncomplete || isReading()) return;
+    const sinceMs = performance.now() - lastReadMs.current;
+    const timer = setTimeout(() => void readAgain(), Math.max(READ_AFTER_MS, READ_EVERY_MS - sinceMs));
+    return () => clearTimeout(timer);
+  }, [isConnected, live.isIncomplete, isReading, readAgain]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: begins anew when more have come
+  useEffect(() => {
+    const timer = setTimeout(() => update((now) => (now.fresh === 0 ? now : { ...now, fresh: 0 })), FRESH_MS);
+    return () => clearTimeout(timer);
+  }, [live.fresh, update]);
+
+  useEffect(() => {
+    if (live.told === null) return;
+    const timer = setTimeout(() => update((now) => ({ ...now, told: null })), TOLD_MS);
+    return () => clearTimeout(timer);
+  }, [live.told, update]);
+
+  /** Nobody reads any more: what waits is shown. */
+  const show = useCallback(() => {
+    if (latest.current.live.isIncomplete) void readAgain();
+    else update(withAllShown);
+  }, [readAgain, update]);
+
+  return { state, live, show, readAgain };
+}

@@ -1,0 +1,32 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { ledgerLines } from "./ledger-lines.ts";
+
+/** As many as the service gives at once. */
+const PAGE = 200;
+/** How many pages one press of a button may ask for. */
+const MOST_PAGES = 10;
+
+/** The ledger, newest first; its next page is all that it takes to see more lines. */
+export function useLedger() {
+  const { fetchNextPage, ...ledger } = useInfiniteQuery(
+    api.credits.ledger.infiniteQueryOptions(
+      { limit: PAGE },
+      { getNextPageParam: (page) => page.nextCursor ?? undefined },
+    ),
+  );
+  const entries = ledger.data?.pages.flatMap((page) => page.entries) ?? [];
+  const lines = ledgerLines(entries);
+
+  const fetchMoreLines = async () => {
+    let result = await fetchNextPage();
+    // A page may hold nothing but further charges of the day that is the last line already.
+    for (let pages = 1; pages < MOST_PAGES && result.hasNextPage && !result.isError; pages++) {
+      const known = result.data?.pages.flatMap((page) => page.entries) ?? [];
+      if (ledgerLines(known).length > lines.length) break;
+      result = await fetchNextPage();
+    }
+    return result;
+  };
+  return { ...ledger, fetchNextPage: fetchMoreLines, lines };
+}

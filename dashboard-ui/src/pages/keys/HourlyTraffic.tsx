@@ -1,0 +1,68 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { api } from "../../api/client.ts";
+import { formatCount } from "../../api/format.ts";
+import type { KeyUse, UsageRow } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
+import { Chart } from "../../components/Chart.tsx";
+
+const HOUR_MS = 60 * 60_000;
+const HOURS = 24;
+const LIVE_MS = 30_000;
+
+type NamedKey = Pick<KeyUse, "id" | "name">;
+
+interface HourlyTrafficProps {
+  readonly old: NamedKey;
+  readonly successor: NamedKey;
+}
+
+/** Requests of both keys, hour by hour of the last day. */
+export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
+  const toMs = Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS;
+  const times = useMemo(
+    () => Array.from({ length: HOURS }, (_, hour) => new Date(toMs - (HOURS - hour) * HOUR_MS)),
+    [toMs],
+  );
+  const usage = useQuery(
+    api.usage.summary.queryOptions(
+      { from: new Date(toMs - HOURS * HOUR_MS), to: new Date(toMs), interval: "hour", groupBy: "key" },
+      { refetchInterval: LIVE_MS, placeholderData: keepPreviousData },
+    ),
+  );
+  const rows = usage.data?.rows;
+  const { id: oldId, name: oldName } = old;
+  const { id: successorId, name: successorName } = successor;
+  // Its parts stay the same until there is something new to draw.
+  const series = useMemo(
+    () => [
+      { label: successorName, values: requestsOf(successorId, rows ?? [], times) },
+      { label: oldName, values: requestsOf(oldId, rows ?? [], times) },
+    ],
+    [oldId, oldName, successorId, successorName, rows, times],
+  );
+  return (
+    <Answer query={usage} what="the last 24 hours">
+      {() => (
+        <Chart
+          label={`Requests of “${oldName}” and “${successorName}” in each hour of the last 24`}
+          interval="hour"
+          kind="line"
+          times={times}
+          series={series}
+          format={formatCount}
+          heightPx={160}
+          // The names stand above, with the colours.
+          hasLegend={false}
+        />
+      )}
+    </Answer>
+  );
+}
+
+function requestsOf(id: string, rows: readonly UsageRow[], times: readonly Date[]): number[] {
+  const requests = new Map(
+    rows.filter(({ key }) => key?.id === id).map((row) => [row.start.getTime(), row.requests]),
+  );
+  return times.map((time) => requests.get(time.getTime()) ?? 0);
+}

@@ -1,0 +1,50 @@
+import { useNavigate } from "@tanstack/react-router";
+import { SearchField } from "../../components/SearchField.tsx";
+import { Segmented } from "../../components/Segmented.tsx";
+import { Select } from "../../components/Select.tsx";
+import { type KeyOrder, type KeysSearch, readKeysSearch } from "./search.ts";
+
+const STATES: readonly { readonly value: "all" | "active" | "revoked"; readonly label: string }[] = [
+  { value: "all", label: "All" },
+  { value: "active", label: "Active" },
+  { value: "revoked", label: "Revoked" },
+];
+const ORDERS: readonly { readonly value: KeyOrder; readonly label: string }[] = [
+  { value: "newest", label: "Newest first" },
+  { value: "name", label: "Name" },
+  { value: "last-use", label: "Last use" },
+  { value: "requests", label: "Requests in 24 h" },
+];
+
+/** The whole list is there already: nobody is asked. */
+const WAIT_MS = 80;
+
+/** Which keys the list shows, in which order. */
+export function KeyFilters({ search: { search, state, order } }: { readonly search: KeysSearch }) {
+  const navigate = useNavigate({ from: "/settings/keys" });
+  const put = (change: Record<string, string>) =>
+    void navigate({ search: (now) => readKeysSearch({ ...now, ...change }), replace: true });
+  return (
+    <div className="key-filters">
+      <SearchField
+        label="Search"
+        placeholder="Name or key ID"
+        value={search ?? ""}
+        waitMs={WAIT_MS}
+        onSearch={(text) => put({ search: text })}
+      />
+      <Segmented
+        label="State"
+        value={state ?? "all"}
+        options={STATES}
+        onChange={(value) => put({ state: value })}
+      />
+      <Select
+        label="Sort by"
+        options={ORDERS}
+        value={order ?? "newest"}
+        onChange={(event) => put({ order: event.target.value })}
+      />
+    </div>
+  );
+}

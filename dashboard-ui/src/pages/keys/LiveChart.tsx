@@ -1,0 +1,53 @@
+import { formatCount } from "../../api/format.ts";
+import { TRAFFIC_MS, type TrafficPoint } from "./use-traffic.ts";
+
+interface LiveChartProps {
+  /** What is shown, for those who can't see it. */
+  readonly label: string;
+  readonly old: readonly TrafficPoint[];
+  readonly successor: readonly TrafficPoint[];
+}
+
+const WIDTH = 1_000;
+const HEIGHT = 200;
+
+/** Requests a minute of two keys, up to now. */
+export function LiveChart({ label, old, successor }: LiveChartProps) {
+  const points = [...old, ...successor];
+  const nowMs = Math.max(...points.map(({ atMs }) => atMs));
+  const top = roundUp(Math.max(...points.map(({ requests }) => requests)));
+  const pathOf = (line: readonly TrafficPoint[]) =>
+    line
+      .filter(({ atMs }) => atMs >= nowMs - TRAFFIC_MS)
+      .map(({ atMs, requests }, index) => {
+        const x = WIDTH * (1 - (nowMs - atMs) / TRAFFIC_MS);
+        const y = HEIGHT * (1 - requests / top);
+        return `${index === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`;
+      })
+      .join("");
+  return (
+    <div className="live-chart" role="img" aria-label={label}>
+      <div className="live-chart-values">
+        {[top, top / 2, 0].map((value) => (
+          <span key={value}>{formatCount(value)}</span>
+        ))}
+      </div>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <path className="live-chart-grid" d={`M0 0H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT}H${WIDTH}`} />
+        <path className="live-chart-line traffic-successor" d={pathOf(successor)} />
+        <path className="live-chart-line traffic-old" d={pathOf(old)} />
+      </svg>
+      <div className="live-chart-times">
+        <span>30 min ago</span>
+        <span>15 min ago</span>
+        <span>now</span>
+      </div>
+    </div>
+  );
+}
+
+/** The next of 2, 4, 6, 8, 10, 20, 40…: each has a half to be told beside the line. */
+function roundUp(value: number): number {
+  const size = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
+  return [2, 4, 6, 8, 10].map((step) => step * size).find((step) => step >= value) ?? 10 * size;
+}

@@ -1,0 +1,150 @@
+import type { ReactNode } from "react";
+import { formatSpan } from "../../api/format.ts";
+import type { KeyUse } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { LatestRequests } from "./LatestRequests.tsx";
+import { currentStep, ROTATION_STEPS, type RotationStep } from "./rotation-progress.ts";
+import { UpdateDeployments } from "./UpdateDeployments.tsx";
+import { WatchTraffic } from "./WatchTraffic.tsx";
+
+const TITLES: Readonly<Record<RotationStep, string>> = {
+  create: "Create a new key",
+  update: "Update your deployments",
+  watch: "Watch the old key's traffic fall to zero",
+  revoke: "Revoke the old key",
+};
+
+interface RotationStepsProps {
+  readonly old: KeyUse;
+  /** Absent before it is created, and until it is known. */
+  readonly successor: KeyUse | undefined;
+  readonly rotate: () => void;
+  readonly revoke: () => void;
+}
+
+/** The steps of a rotation, each with what there is to do and to see. */
+export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsProps) {
+  const now = currentStep(old, successor);
+  // It was revoked without a successor, or there is none any more.
+  if (now === "done" && old.rotation === null) {
+    return (
+      <section className="panel" aria-labelledby="revoked">
+        <h2 id="revoked">“{old.name}” is revoked</h2>
+        <p>Requests with it return 401.</p>
+        <Revoke old={old} revoke={revoke} />
+      </section>
+    );
+  }
+  const place = now === "done" ? ROTATION_STEPS.length : ROTATION_STEPS.indexOf(now);
+  const contents: Readonly<Record<RotationStep, ReactNode>> = {
+    create: <Create old={old} successor={successor} rotate={rotate} />,
+    update:
+      successor === undefined || now === "done" ? null : (
+        <UpdateDeployments oldName={old.name} successorName={successor.name} />
+      ),
+    watch:
+      successor === undefined || old.rotation === null || now === "done" ? null : (
+        // Another successor has a history of its own.
+        <WatchTraffic key={successor.id} old={old} successor={successor} rotation={old.rotation} />
+      ),
+    revoke: <Revoke old={old} revoke={revoke} />,
+  };
+  return (
+    <>
+      <p role="status" className="rotation-now">
+        {now === "done"
+          ? `“${old.name}” is revoked. Requests with it return 401 from now on.`
+          : `Step ${place + 1} of ${ROTATION_STEPS.length}: ${TITLES[now]}`}
+      </p>
+      <ol className="rotation-steps">
+        {ROTATION_STEPS.map((step, index) => {
+          const state = stateOf(step, now, index - place);
+          return (
+            <li
+              key={step}
+              className={`panel rotation-step rotation-step-${state}`}
+              aria-current={state === "now" ? "step" : undefined}
+            >
+              <span className="rotation-step-number" aria-hidden="true">
+                {state === "done" ? "✓" : index + 1}
+              </span>
+              <h2>
+                {TITLES[step]}
+                {state === "done" ? <span className="visually-hidden"> (done)</span> : null}
+              </h2>
+              {contents[step] === null ? null : <div className="rotation-step-body">{contents[step]}</div>}
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
+/** `distance`: how far the step is from the present one. Updating goes on until there is nothing to be seen of the old key. */
+function stateOf(step: RotationStep, now: RotationStep | "done", distance: number) {
+  if (distance === 0) return "now";
+  if (step === "update" && now === "watch") return "going-on";
+  return distance < 0 ? "done" : "later";
+}
+
+function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) {
+  if (old.rotation !== null) {
+    return (
+      <p>
+        {successor === undefined ? (
+          "Another key takes over."
+        ) : (
+          <>
+            “{successor.name}” <code>…{successor.keyId}</code> takes over from <code>…{old.keyId}</code>. If
+            its key string was lost, revoke it in the list of keys and create another one here.
+          </>
+        )}
+      </p>
+    );
+  }
+  if (old.state === "revoked") return null;
+  return (
+    <>
+      <p>
+        It takes over from <code>…{old.keyId}</code> and gets a name of its own. Both keys work until you
+        revoke the old one.
+      </p>
+      <div>
+        <Button look="primary" onClick={rotate}>
+          Create the new key
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
+  if (old.state === "revoked") {
+    return (
+      <LatestRequests
+        keyId={old.id}
+        errorCode="revoked_api_key"
+        title="Who still tries the old key"
+        none="Nobody has tried it since."
+      />
+    );
+  }
+  if (old.rotation === null) return null;
+  const { isQuiet, quietAfterS } = old.rotation;
+  return (
+    <>
+      <p>
+        {isQuiet
+          ? `Nobody has used it for ${formatSpan(quietAfterS)}: it can be revoked. `
+          : `When nobody uses it any more. This page says so when it has been unused for ${formatSpan(quietAfterS)}. `}
+        Requests with it then return 401 at once, and that can't be undone.
+      </p>
+      <div>
+        <Button look={isQuiet ? "danger" : "plain"} onClick={revoke}>
+          Revoke {old.name}
+        </Button>
+      </div>
+    </>
+  );
+}

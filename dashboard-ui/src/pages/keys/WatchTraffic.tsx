@@ -1,0 +1,112 @@
+import { formatCount, formatDateTime, formatSpan } from "../../api/format.ts";
+import type { KeyUse } from "../../api/types.ts";
+import { Meter } from "../../components/Meter.tsx";
+import { HourlyTraffic } from "./HourlyTraffic.tsx";
+import { LatestRequests } from "./LatestRequests.tsx";
+import { LiveChart } from "./LiveChart.tsx";
+import { useTraffic } from "./use-traffic.ts";
+
+interface WatchTrafficProps {
+  readonly old: KeyUse;
+  readonly successor: KeyUse;
+  readonly rotation: NonNullable<KeyUse["rotation"]>;
+}
+
+/** The traffic of the old key, which is to fall to zero, beside that of its successor. */
+export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
+  const oldTraffic = useTraffic(old.id);
+  const successorTraffic = useTraffic(successor.id);
+  return (
+    <>
+      <Quiet rotation={rotation} />
+      <div className="traffic-keys">
+        <KeyFigures apiKey={old} title="Old key" line="traffic-old" />
+        <KeyFigures apiKey={successor} title="New key" line="traffic-successor" />
+      </div>
+      <div className="traffic-charts">
+        <figure>
+          <figcaption>Requests a minute, the last 30 minutes</figcaption>
+          {oldTraffic.length === 0 || successorTraffic.length === 0 ? null : (
+            <LiveChart
+              label={`Requests a minute over the last 30 minutes. In the last one: ${old.requestsLastMinute} with “${old.name}”, ${successor.requestsLastMinute} with “${successor.name}”.`}
+              old={oldTraffic}
+              successor={successorTraffic}
+            />
+          )}
+        </figure>
+        <figure>
+          <figcaption>Requests an hour, the last 24 hours</figcaption>
+          <HourlyTraffic old={old} successor={successor} />
+        </figure>
+      </div>
+      <LatestRequests
+        keyId={old.id}
+        title="Where the old key was last used"
+        none="No request with it has been recorded."
+      />
+    </>
+  );
+}
+
+const MINUTE_S = 60;
+
+/** For how long the old key has been unused, of the time that it has to be. */
+function Quiet({ rotation: { quietSince, quietAfterS } }: Pick<WatchTrafficProps, "rotation">) {
+  const quietS = Math.max(0, Math.floor((Date.now() - quietSince.getTime()) / 1_000));
+  return (
+    <Meter
+      label={`Unused for ${quietS < MINUTE_S ? "less than a minute" : roughSpan(quietS)}`}
+      value={Math.min(quietS, quietAfterS)}
+      most={quietAfterS}
+      text={`of ${formatSpan(quietAfterS)}`}
+      isGoal
+    />
+  );
+}
+
+/** In whole minutes, hours or days: what is passing needs no seconds. */
+function roughSpan(seconds: number): string {
+  const unit = [24 * 60 * MINUTE_S, 60 * MINUTE_S].find((size) => seconds >= 2 * size) ?? MINUTE_S;
+  return formatSpan(seconds - (seconds % unit));
+}
+
+interface KeyFiguresProps {
+  readonly apiKey: KeyUse;
+  readonly title: string;
+  /** How its line in the chart looks. */
+  readonly line: "traffic-old" | "traffic-successor";
+}
+
+function KeyFigures({ apiKey, title, line }: KeyFiguresProps) {
+  return (
+    <div className="traffic-key">
+      <h3>
+        <svg className="traffic-swatch" viewBox="0 0 24 4" aria-hidden="true">
+          <path className={`live-chart-line ${line}`} d="M0 2H24" />
+        </svg>
+        {title}: {apiKey.name} <code className="small">…{apiKey.keyId}</code>
+      </h3>
+      <dl className="counts">
+        <Count name="last minute" value={apiKey.requestsLastMinute} />
+        <Count name="last hour" value={apiKey.requestsLastHour} />
+        <Count name="24 hours" value={apiKey.requestsLastDay} />
+      </dl>
+      <p className="small">
+        {apiKey.lastUsedAt === null
+          ? "Never used."
+          : `Last request ${formatDateTime(apiKey.lastUsedAt)} from ${apiKey.lastUsedIp ?? "an unknown address"}${
+              apiKey.addresses > 1 ? `, one of ${formatCount(apiKey.addresses)} addresses` : ""
+            }.`}
+      </p>
+    </div>
+  );
+}
+
+function Count({ name, value }: { readonly name: string; readonly value: number }) {
+  return (
+    <div className={value === 0 ? "quiet" : undefined}>
+      <dt>{name}</dt>
+      <dd>{formatCount(value)}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import type { ListedModel } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
+import { Button } from "../../components/Button.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { Snippets } from "../../components/Snippets.tsx";
+
+interface EmbeddingExampleProps {
+  readonly model: ListedModel;
+  readonly onClose: () => void;
+}
+
+/** How to ask a model for embeddings: it has nothing to say in the playground. */
+export function EmbeddingExample({ model, onClose }: EmbeddingExampleProps) {
+  const info = useQuery(api.service.info.queryOptions());
+  return (
+    <Dialog title={`Embeddings with ${model.id}`} onDismiss={onClose}>
+      <Answer query={info} what="the example">
+        {(service) => (
+          <Snippets
+            service={service}
+            request={{ model: model.id, input: ["A door is what a wall can't be.", "Who keeps it?"] }}
+          />
+        )}
+      </Answer>
+      <div className="dialog-actions">
+        <Button look="primary" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,19 @@
+import type { CatalogUpstream } from "../../api/types.ts";
+
+/** What an upstream speaks, and where it is. */
+export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
+  const { dialect, baseUrl } = upstream;
+  if (dialect === "sandbox") return "sandbox, in this process";
+  const provider = upstream.package;
+  return (
+    <>
+      {provider === null ? dialect : `${dialect} (${provider})`}
+      {baseUrl === "" ? null : (
+        <>
+          {" · "}
+          <code>{baseUrl}</code>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import { useMutation } from "@tanstack/react-query";
+import { type SubmitEvent, useId, useRef, useState } from "react";
+import { api } from "../../../api/client.ts";
+import { errorFieldOf, errorTextAt, errorTextOf } from "../../../api/errors.ts";
+import { formatCount } from "../../../api/format.ts";
+import type { AccountDetails } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Notice } from "../../../components/Notice.tsx";
+import { Segmented } from "../../../components/Segmented.tsx";
+import { changeOptions, clearedOf } from "./changes.ts";
+import { givenReason, Reason } from "./Reason.tsx";
+import { TextArea } from "./TextArea.tsx";
+import { TryAddress } from "./TryAddress.tsx";
+
+type Rules = AccountDetails["ipRules"];
+
+/** Rules as somebody types them. */
+interface WrittenRules {
+  readonly mode: Rules["mode"];
+  /** One a line. */
+  readonly networks: string;
+}
+
+const MODES: readonly { readonly value: Rules["mode"]; readonly label: string }[] = [
+  { value: "enforce", label: "Enforce" },
+  { value: "report", label: "Only report" },
+];
+
+/** From where the account's keys may be used: to be changed, and tried before. */
+export function IpRules({ account }: { readonly account: AccountDetails }) {
+  // Till something is typed it shows the rules that are set.
+  const [draft, setDraft] = useState<WrittenRules | null>(null);
+  const [reason, setReason] = useState("");
+  const formId = useId();
+  const networks = useRef<HTMLTextAreaElement>(null);
+  const { id, ipRules } = account;
+  const setRules = useMutation(api.operator.accounts.setIpRules.mutationOptions(changeOptions(id)));
+  const written = draft ?? { mode: ipRules.mode, networks: ipRules.networks.join("\n") };
+  const rules = rulesOf(written);
+  const isDifferent = !isSame(rules, ipRules);
+  const isEnterprise = account.plan === "enterprise";
+  const write = (change: Partial<WrittenRules>) => {
+    if (!setRules.isPending) setRules.reset();
+    setDraft({ ...written, ...change });
+  };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const clear = () => {
+      setDraft(clearedOf(draft, null));
+      setReason(clearedOf(reason, ""));
+    };
+    setRules.mutate({ id, rules, ...givenReason(reason) }, { onSuccess: clear });
+  };
+  const networksError = networksErrorOf(setRules.error);
+  const reasonError = errorTextAt(setRules.error, "reason");
+  const isElsewhere = setRules.error !== null && networksError === undefined && reasonError === undefined;
+
+  return (
+    <section className="panel" aria-labelledby="ip-rules">
+      <h2 id="ip-rules">IP rules</h2>
+      {isEnterprise ? null : rules.networks.length === 0 ? (
+        <p className="quiet">They belong to the enterprise plan, and this account is on {account.plan}.</p>
+      ) : (
+        <Notice tone="warning">
+          <p>
+            IP rules belong to the enterprise plan, and this account is on {account.plan}: they are kept, and
+            not enforced.
+          </p>
+        </Notice>
+      )}
+      <form className="form" id={formId} onSubmit={submit}>
+        {isElsewhere ? <Notice tone="error">{errorTextOf(setRules.error)}</Notice> : null}
+        <div className="rule-networks">
+          <TextArea
+            ref={networks}
+            label="Networks"
+            hint="Addresses and CIDR blocks of IPv4 and IPv6, one a line, such as 192.0.2.0/24. None: from everywhere."
+            rows={Math.min(12, Math.max(4, rules.networks.length + 1))}
+            spellCheck={false}
+            autoComplete="off"
+            value={written.networks}
+            error={networksError}
+            onChange={(event) => write({ networks: event.target.value })}
+          />
+        </div>
+        <div className="rule-mode">
+          <Segmented
+            label="What the rules do"
+            value={written.mode}
+            options={MODES}
+            onChange={(mode) => write({ mode })}
+          />
+          <p className="hint">{effectOf(rules, isEnterprise)}</p>
+        </div>
+      </form>
+      <TryAddress account={account} rules={rules} isDifferent={isDifferent} />
+      <div className="form">
+        <Reason form={formId} value={reason} onChange={setReason} error={reasonError} />
+        <div className="console-row">
+          <Button type="submit" form={formId} busy={setRules.isPending}>
+            Set IP rules
+          </Button>
+          {isDifferent && !setRules.isPending ? (
+            <Button
+              onClick={() => {
+                setRules.reset();
+                setDraft(null);
+                // This button is gone then, and the focus must not be gone with it.
+                networks.current?.focus();
+              }}
+            >
+              Discard what was typed
+            </Button>
+          ) : null}
+        </div>
+      </div>
+      <p role="status">{setRules.isSuccess ? "The IP rules are set." : ""}</p>
+    </section>
+  );
+}
+
+function rulesOf({ mode, networks }: WrittenRules) {
+  // Pasted lists have commas as often as lines.
+  return { mode, networks: networks.split(/[\s,;]+/).filter((network) => network !== "") };
+}
+
+function isSame(one: Rules, other: Rules): boolean {
+  return one.mode === other.mode && String(one.networks) === String(other.networks);
+}
+
+function effectOf({ mode, networks }: Rules, isEnterprise: boolean): string {
+  if (networks.length === 0) return "Keys may be used from everywhere.";
+  const these = networks.length === 1 ? "this network" : `these ${formatCount(networks.length)} networks`;
+  const what = mode === "report" ? "pass, and their audit entries say so" : "are refused with 403";
+  return `Requests from outside ${these} ${what}${isEnterprise ? "" : ", on the enterprise plan"}.`;
+}
+
+/** Of the list as a whole, or of one network in it. */
+function networksErrorOf(error: unknown): string | undefined {
+  const field = errorFieldOf(error);
+  return field === "networks" || field?.startsWith("rules.") === true ? errorTextOf(error) : undefined;
+}

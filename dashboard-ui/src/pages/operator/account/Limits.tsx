@@ -1,0 +1,81 @@
+import { useMutation } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { api } from "../../../api/client.ts";
+import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import type { AccountDetails } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Field } from "../../../components/Field.tsx";
+import { Notice } from "../../../components/Notice.tsx";
+import { changeOptions, clearedOf } from "./changes.ts";
+import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
+import { givenReason, Reason } from "./Reason.tsx";
+
+const PLAN_SAYS = "As the plan says";
+
+/** The account's own limits, where they differ from its plan's. */
+export function Limits({ account }: { readonly account: AccountDetails }) {
+  // Till something is typed it shows what is in force.
+  const [draft, setDraft] = useState<WrittenLimits | null>(null);
+  const [reason, setReason] = useState("");
+  const [isChecked, setChecked] = useState(false);
+  const { id } = account;
+  const setLimits = useMutation(api.operator.accounts.setLimits.mutationOptions(changeOptions(id)));
+  const written = draft ?? writtenLimits(account.limits);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    setChecked(true);
+    if (!LIMITS.every(({ name }) => isWritten(written[name]))) return;
+    const limits = {
+      requestsPerMinute: limitOf(written.requestsPerMinute),
+      tokensPerMinute: limitOf(written.tokensPerMinute),
+      concurrentRequests: limitOf(written.concurrentRequests),
+    };
+    const clear = () => {
+      setDraft(clearedOf(draft, null));
+      setReason(clearedOf(reason, ""));
+      setChecked(false);
+    };
+    setLimits.mutate({ id, limits, ...givenReason(reason) }, { onSuccess: clear });
+  };
+  const errorAt = (name: LimitName) =>
+    isChecked && !isWritten(written[name])
+      ? "Must be a whole number from 1 to 1,000,000,000, or empty"
+      : errorTextAt(setLimits.error, `limits.${name}`);
+  const formError = errorTextBeside(setLimits.error, [
+    "reason",
+    ...LIMITS.map(({ name }) => `limits.${name}`),
+  ]);
+  return (
+    <section className="panel" aria-labelledby="limits">
+      <h2 id="limits">Limits</h2>
+      <p>Left empty, a limit is what the {account.plan} plan says.</p>
+      <form className="form" onSubmit={submit}>
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <div className="limit-fields">
+          {LIMITS.map(({ name, label }) => (
+            <Field
+              key={name}
+              label={label}
+              inputMode="numeric"
+              autoComplete="off"
+              placeholder={PLAN_SAYS}
+              value={written[name]}
+              error={errorAt(name)}
+              onChange={(event) => {
+                if (!setLimits.isPending) setLimits.reset();
+                setDraft({ ...written, [name]: event.target.value });
+              }}
+            />
+          ))}
+        </div>
+        <Reason value={reason} onChange={setReason} error={errorTextAt(setLimits.error, "reason")} />
+        <div>
+          <Button type="submit" busy={setLimits.isPending}>
+            Set limits
+          </Button>
+        </div>
+      </form>
+      <p role="status">{setLimits.isSuccess ? "The limits are set." : ""}</p>
+    </section>
+  );
+}

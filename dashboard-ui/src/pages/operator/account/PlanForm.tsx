@@ -1,0 +1,69 @@
+import { useMutation } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { api } from "../../../api/client.ts";
+import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import type { AccountDetails } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Notice } from "../../../components/Notice.tsx";
+import { Select } from "../../../components/Select.tsx";
+import { isPlan, PLANS, type Plan } from "../plans.ts";
+import { changeOptions, clearedOf } from "./changes.ts";
+import { givenReason, Reason } from "./Reason.tsx";
+
+const WORDS: Readonly<Record<Plan, string>> = {
+  free: "At most 50 active keys. IP rules are not enforced.",
+  pro: "Any number of keys. IP rules are not enforced.",
+  enterprise: "Any number of keys. IP rules are enforced.",
+};
+
+/** The account's plan, and the choice of another. */
+export function PlanForm({ account }: { readonly account: AccountDetails }) {
+  // Till something else is chosen it shows the plan that the account is on, whoever put it there.
+  const [chosen, setChosen] = useState<Plan | null>(null);
+  const [reason, setReason] = useState("");
+  const { id } = account;
+  const setPlan = useMutation(api.operator.accounts.setPlan.mutationOptions(changeOptions(id)));
+  const plan = chosen ?? account.plan;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const clear = () => {
+      setChosen(clearedOf(chosen, null));
+      setReason(clearedOf(reason, ""));
+    };
+    setPlan.mutate({ id, plan, ...givenReason(reason) }, { onSuccess: clear });
+  };
+  const formError = errorTextBeside(setPlan.error, ["reason"]);
+  const notices = setPlan.data?.notices ?? [];
+  return (
+    <section className="panel" aria-labelledby="plan">
+      <h2 id="plan">Plan</h2>
+      <form className="form" onSubmit={submit}>
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <Select
+          label="The account is on"
+          hint={WORDS[plan]}
+          options={PLANS}
+          value={plan}
+          onChange={({ target }) => {
+            if (!setPlan.isPending) setPlan.reset();
+            if (isPlan(target.value)) setChosen(target.value);
+          }}
+        />
+        <Reason value={reason} onChange={setReason} error={errorTextAt(setPlan.error, "reason")} />
+        <div>
+          <Button type="submit" busy={setPlan.isPending}>
+            Set plan
+          </Button>
+        </div>
+      </form>
+      <p role="status">
+        {setPlan.data === undefined ? "" : `The account is on ${setPlan.data.account.plan}.`}
+      </p>
+      {notices.map((notice) => (
+        <Notice key={notice} tone="warning">
+          <p>{notice}</p>
+        </Notice>
+      ))}
+    </section>
+  );
+}

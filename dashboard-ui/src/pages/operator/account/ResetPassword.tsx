@@ -1,0 +1,55 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { client } from "../../../api/client.ts";
+import { errorTextOf } from "../../../api/errors.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Dialog } from "../../../components/Dialog.tsx";
+import { Notice } from "../../../components/Notice.tsx";
+import { ShownOnce } from "../../../components/ShownOnce.tsx";
+import { askAgain } from "./changes.ts";
+
+interface ResetPasswordProps {
+  readonly email: string;
+  readonly onClose: () => void;
+}
+
+/** Gives a user who lost their password a new one, shown once. */
+export function ResetPassword({ email, onClose }: ResetPasswordProps) {
+  // The only place that holds the password: what a mutation resolves to would stand in a cache too.
+  const [password, setPassword] = useState<string | null>(null);
+  const reset = useMutation({
+    mutationFn: async () => {
+      setPassword((await client.operator.users.resetPassword.mutate({ email })).password);
+    },
+    onSettled: askAgain,
+  });
+  if (password !== null) {
+    return (
+      <ShownOnce
+        title="Password reset"
+        what="password"
+        secret={password}
+        lead={<p>{email} signs in with this password, and may change it under Settings → Account.</p>}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <Dialog title="Reset the password?" onDismiss={reset.isPending ? undefined : onClose}>
+      <p>
+        The password of <strong className="user-email">{email}</strong> is replaced by a new one, which you
+        are shown next. They are signed out everywhere. The account's keys and management tokens go on
+        working.
+      </p>
+      {reset.error === null ? null : <Notice tone="error">{errorTextOf(reset.error)}</Notice>}
+      <div className="dialog-actions">
+        <Button onClick={onClose} disabled={reset.isPending}>
+          Cancel
+        </Button>
+        <Button look="danger" busy={reset.isPending} onClick={() => reset.mutate()}>
+          Reset password
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,54 @@
+import { useState } from "react";
+import { formatDateTime } from "../../../api/format.ts";
+import type { AccountDetails } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Reinstate } from "./Reinstate.tsx";
+import { Suspend } from "./Suspend.tsx";
+
+/** Whether the account's keys are let in, and the way to the other. */
+export function State({ account }: { readonly account: AccountDetails }) {
+  const [dialog, setDialog] = useState<"suspend" | "reinstate" | null>(null);
+  const [done, setDone] = useState("");
+  const { suspension } = account;
+  const open = (which: "suspend" | "reinstate") => {
+    setDone("");
+    setDialog(which);
+  };
+  return (
+    <section className="panel" aria-labelledby="state">
+      <div className="panel-head">
+        <h2 id="state">State</h2>
+        {/* One button, whichever it says: the focus comes back to it from the dialog. */}
+        <Button onClick={() => open(suspension === null ? "suspend" : "reinstate")}>
+          {suspension === null ? "Suspend" : "Reinstate"}
+        </Button>
+      </div>
+      {suspension === null ? (
+        <p>The account is active: requests with its keys are let in.</p>
+      ) : (
+        <>
+          <p>
+            The account is suspended since {formatDateTime(suspension.at)}: every request with a key of this
+            account is refused.
+          </p>
+          <p className="quotation">{suspension.reason}</p>
+        </>
+      )}
+      <p role="status">{done}</p>
+      {dialog === "suspend" ? (
+        <Suspend
+          account={account}
+          onDone={() => setDone("The account is suspended.")}
+          onClose={() => setDialog(null)}
+        />
+      ) : null}
+      {dialog === "reinstate" ? (
+        <Reinstate
+          account={account}
+          onDone={() => setDone("The account is reinstated.")}
+          onClose={() => setDialog(null)}
+        />
+      ) : null}
+    </section>
+  );
+}

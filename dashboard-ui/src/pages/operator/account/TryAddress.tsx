@@ -1,0 +1,101 @@
+import { useMutation } from "@tanstack/react-query";
+import { type SubmitEvent, useEffect, useState } from "react";
+import { client } from "../../../api/client.ts";
+import { errorFieldOf, errorTextOf } from "../../../api/errors.ts";
+import type { AccountDetails, IpVerdict } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Field } from "../../../components/Field.tsx";
+
+interface TryAddressProps {
+  readonly account: AccountDetails;
+  /** As they are typed. */
+  readonly rules: { readonly mode: AccountDetails["ipRules"]["mode"]; readonly networks: string[] };
+  readonly isDifferent: boolean;
+}
+
+const VERDICTS: Readonly<Record<IpVerdict, string>> = {
+  passes: "passes",
+  reported: "passes, and is reported",
+  blocked: "is refused with 403",
+};
+
+/** Would an address pass: by the rules in force, and by those that are typed and not set yet? */
+export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
+  const [address, setAddress] = useState("");
+  const attempt = useMutation({
+    mutationFn: async () => {
+      const { tryIpRules } = client.operator.accounts;
+      const [inForce, typed] = await Promise.all([
+        tryIpRules.query({ id: account.id, address }),
+        tryIpRules.query({ id: account.id, address, rules }),
+      ]);
+      return { inForce: inForce.verdict, typed: typed.verdict };
+    },
+  });
+  const { reset } = attempt;
+  const asked = JSON.stringify([address, rules, account.plan, account.ipRules]);
+  // An answer about other rules or another address would mislead.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is to happen whenever the question changes
+  useEffect(() => reset(), [asked, reset]);
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    attempt.mutate();
+  };
+  const isEnterprise = account.plan === "enterprise";
+  return (
+    <form className="try-address" onSubmit={submit}>
+      <Field
+        label="Would this address pass?"
+        placeholder="192.0.2.7"
+        autoComplete="off"
+        spellCheck={false}
+        required
+        value={address}
+        error={attempt.isError ? problemOf(attempt.error) : undefined}
+        onChange={(event) => setAddress(event.target.value)}
+      />
+      <Button type="submit" busy={attempt.isPending}>
+        Check
+      </Button>
+      <div role="status">
+        {attempt.data === undefined ? null : (
+          <dl className="verdicts">
+            {isDifferent || !isEnterprise ? (
+              <Verdict
+                by={isDifferent ? "As typed" : "If enforced"}
+                verdict={attempt.data.typed}
+                note={isEnterprise ? "" : " on the enterprise plan"}
+              />
+            ) : null}
+            <Verdict by="In force now" verdict={attempt.data.inForce} note="" />
+          </dl>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface VerdictProps {
+  readonly by: string;
+  readonly verdict: IpVerdict;
+  readonly note: string;
+}
+
+function Verdict({ by, verdict, note }: VerdictProps) {
+  return (
+    <div className={verdict === "blocked" ? "verdict verdict-blocked" : "verdict"}>
+      <dt>{by}</dt>
+      <dd>
+        a request from there {VERDICTS[verdict]}
+        {note}
+      </dd>
+    </div>
+  );
+}
+
+/** The rules may be what is wrong, and they are not beside this field. */
+function problemOf(error: unknown): string {
+  const words = errorTextOf(error);
+  return errorFieldOf(error) === "address" ? words : `The rules can't be tried. ${words}`;
+}

@@ -1,0 +1,26 @@
+import { useState } from "react";
+import type { AccountDetails } from "../../../api/types.ts";
+import { Button } from "../../../components/Button.tsx";
+import { ResetPassword } from "./ResetPassword.tsx";
+
+/** Who signs in to the account. */
+export function Users({ account }: { readonly account: AccountDetails }) {
+  const [resetting, setResetting] = useState<string | null>(null);
+  return (
+    <section className="panel" aria-labelledby="users">
+      <h2 id="users">Users</h2>
+      {account.users.length === 0 ? <p className="quiet">Nobody signs in to this account.</p> : null}
+      <ul className="rows">
+        {account.users.map(({ id, email }) => (
+          <li key={id}>
+            <span className="user-email">{email}</span>
+            <Button aria-label={`Reset password of ${email}`} onClick={() => setResetting(email)}>
+              Reset password
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {resetting === null ? null : <ResetPassword email={resetting} onClose={() => setResetting(null)} />}
+    </section>
+  );
+}

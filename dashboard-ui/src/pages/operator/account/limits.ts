@@ -1,0 +1,34 @@
+import type { AccountDetails } from "../../../api/types.ts";
+
+export type LimitName = keyof AccountDetails["limits"];
+
+/** Limits as somebody types them; empty: as the plan says. */
+export type WrittenLimits = Readonly<Record<LimitName, string>>;
+
+export const LIMITS: readonly { readonly name: LimitName; readonly label: string }[] = [
+  { name: "requestsPerMinute", label: "Requests a minute" },
+  { name: "tokensPerMinute", label: "Tokens a minute" },
+  { name: "concurrentRequests", label: "Requests at once" },
+];
+
+const MOST = 1_000_000_000;
+
+export function writtenLimits(limits: AccountDetails["limits"]): WrittenLimits {
+  const written = (limit: number | null) => (limit === null ? "" : String(limit));
+  return {
+    requestsPerMinute: written(limits.requestsPerMinute),
+    tokensPerMinute: written(limits.tokensPerMinute),
+    concurrentRequests: written(limits.concurrentRequests),
+  };
+}
+
+/** Whether it is a limit, or none. */
+export function isWritten(text: string): boolean {
+  const limit = text.trim();
+  return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MOST);
+}
+
+/** `null`: as the plan says. */
+export function limitOf(text: string): number | null {
+  return text.trim() === "" ? null : Number(text);
+}

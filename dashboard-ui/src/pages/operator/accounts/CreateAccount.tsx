@@ -1,0 +1,104 @@
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type SubmitEvent, useState } from "react";
+import { api, client, queryClient } from "../../../api/client.ts";
+import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import { Button } from "../../../components/Button.tsx";
+import { Dialog } from "../../../components/Dialog.tsx";
+import { Field } from "../../../components/Field.tsx";
+import { Notice } from "../../../components/Notice.tsx";
+import { Select } from "../../../components/Select.tsx";
+import { ShownOnce } from "../../../components/ShownOnce.tsx";
+import { isPlan, PLANS, type Plan } from "../plans.ts";
+
+interface CreatedAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Makes an account for somebody, then shows their password: once, and until the operator says that they have it. */
+export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
+  const [email, setEmail] = useState("");
+  const [name, setName] = useState("");
+  const [plan, setPlan] = useState<Plan>("free");
+  // The only place that holds the password: what a mutation resolves to would stand in a cache too.
+  const [created, setCreated] = useState<CreatedAccount | null>(null);
+  const navigate = useNavigate();
+  const create = useMutation({
+    mutationFn: async () => {
+      const made = await client.operator.accounts.create.mutate({ email, accountName: name, plan });
+      const { id } = made.account;
+      setCreated({ id, name: made.account.name, email, password: made.password });
+    },
+    onSettled: () => {
+      void queryClient.invalidateQueries(api.operator.accounts.list.pathFilter());
+      void queryClient.invalidateQueries(api.operator.audit.pathFilter());
+    },
+  });
+
+  if (created !== null) {
+    return (
+      <ShownOnce
+        title={`Account “${created.name}” created`}
+        what="password"
+        secret={created.password}
+        lead={<p>{created.email} signs in with this password, and may change it under Settings → Account.</p>}
+        onClose={() => {
+          onClose();
+          void navigate({ to: "/operator/accounts/$accountId", params: { accountId: created.id } });
+        }}
+      />
+    );
+  }
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const formError = errorTextBeside(create.error, ["email", "accountName"]);
+  return (
+    <Dialog title="Create account" onDismiss={create.isPending ? undefined : onClose}>
+      <form onSubmit={submit} className="form">
+        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <Field
+          label="E-mail"
+          hint="Of the account's first user, who signs in with it."
+          type="email"
+          required
+          maxLength={254}
+          autoComplete="off"
+          value={email}
+          error={errorTextAt(create.error, "email")}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <Field
+          label="Account name"
+          required
+          maxLength={80}
+          autoComplete="off"
+          value={name}
+          error={errorTextAt(create.error, "accountName")}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Select
+          label="Plan"
+          options={PLANS}
+          value={plan}
+          onChange={({ target }) => {
+            if (isPlan(target.value)) setPlan(target.value);
+          }}
+        />
+        <div className="dialog-actions">
+          <Button onClick={onClose} disabled={create.isPending}>
+            Cancel
+          </Button>
+          <Button type="submit" look="primary" busy={create.isPending}>
+            Create account
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

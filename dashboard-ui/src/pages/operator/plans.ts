@@ -1,0 +1,14 @@
+import type { ListedAccount } from "../../api/types.ts";
+
+export type Plan = ListedAccount["plan"];
+
+/** The plans, as one chooses among them. */
+export const PLANS: readonly { readonly value: Plan; readonly label: string }[] = [
+  { value: "free", label: "Free" },
+  { value: "pro", label: "Pro" },
+  { value: "enterprise", label: "Enterprise" },
+];
+
+export function isPlan(value: string): value is Plan {
+  return PLANS.some((plan) => plan.value === value);
+}

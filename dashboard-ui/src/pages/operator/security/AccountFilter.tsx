@@ -1,0 +1,25 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { api } from "../../../api/client.ts";
+import { Button } from "../../../components/Button.tsx";
+
+interface AccountFilterProps {
+  readonly accountId: string;
+  readonly onClear: () => void;
+}
+
+/** That only one account's are shown, and the way back to all. */
+export function AccountFilter({ accountId, onClear }: AccountFilterProps) {
+  const account = useQuery(api.operator.accounts.get.queryOptions({ id: accountId }));
+  return (
+    <div className="account-filter">
+      <p>
+        <span className="quiet">Only of</span>{" "}
+        <Link to="/operator/accounts/$accountId" params={{ accountId }}>
+          {account.data?.name ?? accountId}
+        </Link>
+      </p>
+      <Button onClick={onClear}>Show all accounts</Button>
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { Link } from "@tanstack/react-router";
+import { actionText } from "../../../api/action-words.ts";
+import { formatExactTime } from "../../../api/format.ts";
+import type { OperatorAction } from "../../../api/types.ts";
+import { type Difference, differencesOf, shortIdOf } from "./differences.ts";
+
+interface ActionTableProps {
+  readonly actions: readonly OperatorAction[];
+  /** Of one account, which need not be named, or of all. */
+  readonly of: "account" | "service";
+}
+
+/** What was changed: before and after, by whom, from where. */
+export function ActionTable({ actions, of }: ActionTableProps) {
+  return (
+    <div className="table-frame">
+      <table className="table trail-table">
+        <caption className="visually-hidden">Changes, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Change</th>
+            {of === "service" ? <th scope="col">Account</th> : null}
+            <th scope="col">By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {actions.map((action) => (
+            <tr key={action.id}>
+              <th scope="row" className="time">
+                <time dateTime={action.at.toISOString()}>{formatExactTime(action.at)}</time>
+              </th>
+              <td data-label="Change" className="change">
+                <Change action={action} />
+              </td>
+              {of === "service" ? (
+                <td data-label="Account" className="whose">
+                  <AccountOf action={action} />
+                </td>
+              ) : null}
+              <td data-label="By" className="whose">
+                <By action={action} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Change({ action }: { readonly action: OperatorAction }) {
+  const differences = differencesOf(action);
+  const id = shortIdOf(action);
+  return (
+    <div className="change-body">
+      <p className="change-name">
+        {actionText(action)}
+        {id === null ? null : <code className="small"> …{id}</code>}
+      </p>
+      {action.reason === null ? null : <p className="quotation">{action.reason}</p>}
+      {differences.length === 0 ? null : (
+        <dl className="differences">
+          {differences.map((difference) => (
+            <div key={difference.name}>
+              <dt>{difference.name}</dt>
+              <dd>
+                <Values difference={difference} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </div>
+  );
+}
+
+function Values({ difference: { before, after } }: { readonly difference: Difference }) {
+  if (before === null) return after;
+  return (
+    <>
+      <del>{before}</del>
+      <span className="visually-hidden"> became </span>
+      <span aria-hidden="true"> → </span>
+      <ins>{after ?? "none"}</ins>
+    </>
+  );
+}
+
+function AccountOf({ action: { accountId, accountName } }: { readonly action: OperatorAction }) {
+  if (accountId === null) return <span className="quiet">none</span>;
+  return (
+    <Link to="/operator/accounts/$accountId" params={{ accountId }}>
+      {accountName ?? accountId}
+    </Link>
+  );
+}
+
+function By({ action: { by, byOperator, userEmail } }: { readonly action: OperatorAction }) {
+  if (by === null) return "the service";
+  const facts = [
+    byOperator ? "operator" : null,
+    by.managementToken === null ? null : "with a management token",
+    by.sourceIp === null ? null : `from ${by.sourceIp}`,
+  ].filter((fact) => fact !== null);
+  return (
+    <span className="pair">
+      <span>{userEmail ?? "a user who is gone"}</span>
+      <span className="small">{facts.join(", ")}</span>
+    </span>
+  );
+}

@@ -1,0 +1,114 @@
+import { isNamed } from "../../../api/action-words.ts";
+import { formatCount, formatExactTime, formatUsd } from "../../../api/format.ts";
+import type { OperatorAction } from "../../../api/types.ts";
+
+/** One part of a thing that was changed, in words. */
+export interface Difference {
+  readonly name: string;
+  /** `null` where there was no thing before. */
+  readonly before: string | null;
+  /** `null` where there is none any more. */
+  readonly after: string | null;
+}
+
+/** What the parts of a record are called; those that name nothing to a person are left out. */
+const NAMES: Readonly<Record<string, string | null>> = {
+  id: null,
+  replaces: null,
+  name: "Name",
+  email: "E-mail",
+  plan: "Plan",
+  state: "State",
+  "suspension.at": "Suspended since",
+  "suspension.reason": "Reason of the suspension",
+  "ipRules.mode": "IP rules",
+  "limits.requestsPerMinute": "Requests a minute",
+  "limits.tokensPerMinute": "Tokens a minute",
+  "limits.concurrentRequests": "Requests at once",
+  amountNanoUsd: "Amount",
+  balanceNanoUsd: "Balance",
+  keyId: "Key ID",
+  tokenId: "Token",
+  expiresAt: "Expires",
+  revokedAt: "Revoked",
+};
+const NETWORKS = "ipRules.networks";
+const ORDER = [...Object.keys(NAMES), NETWORKS];
+/** What stands in the words for it already. */
+const SAID = ["name", "keyId", "tokenId", "state"];
+/** Of a long list, so many are named. */
+const MOST_NAMED = 10;
+
+/** What a change did, part by part: of what there was before, only what differs. */
+export function differencesOf(action: OperatorAction): readonly Difference[] {
+  const { at, before, after, reason } = action;
+  const was = partsOf(before);
+  const is = partsOf(after);
+  const paths = [...new Set([...was.keys(), ...is.keys()])];
+  return paths
+    .sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))
+    .flatMap((path) => {
+      const [old, next] = [was.get(path), is.get(path)];
+      if (path === NETWORKS) return networkDifferences(listOf(old), listOf(next));
+      const name = path in NAMES ? NAMES[path] : path;
+      if (name == null || (isNamed(action) && SAID.includes(path))) return [];
+      // The reason of a suspension is the change's own, and its time the change's.
+      if (next === reason || next === at.toISOString()) return [];
+      if (JSON.stringify(old) === JSON.stringify(next)) return [];
+      return [{ name, before: wordOf(path, old), after: wordOf(path, next) }];
+    });
+}
+
+/** The last characters of the key or management token that it is about. */
+export function shortIdOf({ after }: OperatorAction): string | null {
+  const id = after?.keyId ?? after?.tokenId;
+  return typeof id === "string" ? id : null;
+}
+
+/** The values of a record by their paths: `limits.tokensPerMinute`. */
+function partsOf(state: unknown, path = ""): ReadonlyMap<string, unknown> {
+  if (typeof state !== "object" || state === null || Array.isArray(state)) {
+    // A thing that is not there has no parts.
+    return state === undefined || (state === null && !path.includes("."))
+      ? new Map()
+      : new Map([[path, state]]);
+  }
+  const parts = Object.entries(state).flatMap(([name, value]) => [
+    ...partsOf(value, path === "" ? name : `${path}.${name}`),
+  ]);
+  return new Map(parts);
+}
+
+function wordOf(path: string, value: unknown): string | null {
+  if (value === undefined) return null;
+  if (value === null) return path.startsWith("limits.") ? "as the plan says" : "none";
+  if (typeof value === "string") {
+    if (path.endsWith("NanoUsd") && /^-?\d+$/.test(value)) return formatUsd(BigInt(value));
+    if (/(?:\.at|At)$/.test(path) && !Number.isNaN(Date.parse(value)))
+      return formatExactTime(new Date(value));
+    if (path === "ipRules.mode") return value === "report" ? "only reported" : "enforced";
+    return value;
+  }
+  return typeof value === "number" ? formatCount(value) : JSON.stringify(value);
+}
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function networkDifferences(before: readonly string[], after: readonly string[]): readonly Difference[] {
+  const added = after.filter((network) => !before.includes(network));
+  const removed = before.filter((network) => !after.includes(network));
+  return [
+    { name: "Networks added", networks: added },
+    { name: "Networks taken out", networks: removed },
+  ].flatMap(({ name, networks }) =>
+    networks.length === 0 ? [] : [{ name, before: null, after: namedOf(networks) }],
+  );
+}
+
+function namedOf(networks: readonly string[]): string {
+  const rest = networks.length - MOST_NAMED;
+  const named = networks.slice(0, MOST_NAMED).join(", ");
+  return rest > 0 ? `${named} and ${rest} more` : named;
+}

@@ -1,0 +1,51 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { api } from "../../api/client.ts";
+import { formatUsdRoughly } from "../../api/format.ts";
+import { Answer } from "../../components/Answer.tsx";
+import { wholeDays } from "../usage/period.ts";
+import { useCurrentHour } from "../usage/use-current-hour.ts";
+import { outlookOf, RATE_DAYS } from "./outlook.ts";
+
+const REFRESH_MS = 30_000;
+
+/** What credit is left, and for how long. */
+export function Credit() {
+  const hour = useCurrentHour();
+  const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: REFRESH_MS }));
+  const usage = useQuery(api.usage.summary.queryOptions({ ...wholeDays(RATE_DAYS, hour), groupBy: "none" }));
+  return (
+    <section className="panel" aria-labelledby="credit">
+      <div className="panel-head">
+        <h2 id="credit">Credit</h2>
+        <Link to="/settings/credits">All credits</Link>
+      </div>
+      <Answer query={balance} what="the balance">
+        {({ balanceNanoUsd }) => (
+          <div className="credit">
+            <p className="usage-figure">{formatUsdRoughly(balanceNanoUsd)}</p>
+            {usage.data === undefined ? null : (
+              <Outlook balanceNanoUsd={balanceNanoUsd} spentNanoUsd={usage.data.total.costNanoUsd} />
+            )}
+          </div>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+interface OutlookProps {
+  readonly balanceNanoUsd: bigint;
+  readonly spentNanoUsd: bigint;
+}
+
+function Outlook({ balanceNanoUsd, spentNanoUsd }: OutlookProps) {
+  const { words, isShort } = outlookOf(balanceNanoUsd, spentNanoUsd);
+  const rate = spentNanoUsd / BigInt(RATE_DAYS);
+  return (
+    <>
+      <p className={isShort ? "credit-outlook credit-short" : "credit-outlook"}>{words}</p>
+      {spentNanoUsd > 0n ? <p className="small">The rate was {formatUsdRoughly(rate)} a day.</p> : null}
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { api } from "../../api/client.ts";
+import { keyVariable } from "../../api/snippets.ts";
+import type { ListedKey } from "../../api/types.ts";
+import { CopyButton } from "../../components/CopyButton.tsx";
+import { Snippets } from "../../components/Snippets.tsx";
+
+/** The way to the first request. The page turns into the overview by itself when it has come. */
+export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }) {
+  const info = useQuery(api.service.info.queryOptions());
+  const models = useQuery(api.models.list.queryOptions());
+  const key = keys.find(({ state }) => state === "active");
+  const model = models.data?.models.find(({ modalities }) => modalities.output.includes("text"));
+  return (
+    <section className="panel" aria-labelledby="getting-started">
+      <h2 id="getting-started">Send the first request</h2>
+      <ol className="steps">
+        <li>
+          <h3>Create a key</h3>
+          {key === undefined ? (
+            <>
+              <p className="quiet">One key opens every model. It is shown once.</p>
+              <Link to="/settings/keys" className="button button-primary">
+                Create a key
+              </Link>
+            </>
+          ) : (
+            <p className="quiet">
+              The account has the key “{key.name}” <code>…{key.keyId}</code>. Is it lost? Then{" "}
+              <Link to="/settings/keys">create another</Link>.
+            </p>
+          )}
+        </li>
+        {info.data === undefined ? null : (
+          <>
+            <li>
+              <h3>Put it into the environment</h3>
+              <Environment variable={keyVariable(info.data.serviceName)} />
+            </li>
+            <li>
+              <h3>Send a request</h3>
+              {model === undefined ? (
+                <p className="quiet">{models.isSuccess ? "The catalog has no model for it yet." : "…"}</p>
+              ) : (
+                <Snippets
+                  service={info.data}
+                  request={{ model: model.id, messages: [{ role: "user", content: "Hello!" }] }}
+                />
+              )}
+            </li>
+          </>
+        )}
+      </ol>
+      <p className="waiting" role="status">
+        <span className="spinner" aria-hidden="true" /> Waiting for the first request…
+      </p>
+    </section>
+  );
+}
+
+function Environment({ variable }: { readonly variable: string }) {
+  const command = `export ${variable}="sk-…"`;
+  return (
+    <>
+      <p className="quiet">With the whole key in the place of “sk-…”.</p>
+      <div className="command">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1) */}
+        <section className="code" tabIndex={0} aria-label="Command">
+          <code>{command}</code>
+        </section>
+        <CopyButton text={command} what="command" />
+      </div>
+    </>
+  );
+}

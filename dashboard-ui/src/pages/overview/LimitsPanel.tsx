@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { formatCount } from "../../api/format.ts";
+import type { ListedKey } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
+import { Meter } from "../../components/Meter.tsx";
+import "./limits.css";
+
+const REFRESH_MS = 5_000;
+
+/** The account's limits, and how close it is to each of them now. */
+export function LimitsPanel({ keys }: { readonly keys: readonly ListedKey[] | undefined }) {
+  const now = useQuery(api.account.limits.queryOptions(undefined, { refetchInterval: REFRESH_MS }));
+  const account = useQuery(api.account.get.queryOptions());
+  const active = keys?.filter(({ state }) => state === "active").length;
+  return (
+    <section className="panel" aria-labelledby="limits">
+      <h2 id="limits">Limits</h2>
+      <Answer query={now} what="limits">
+        {({ limits, used }) => (
+          <div className="limits">
+            <Limit label="Requests a minute" used={used.requests} limit={limits.requestsPerMinute} />
+            <Limit label="Tokens a minute" used={used.tokens} limit={limits.tokensPerMinute} />
+            <Limit label="Requests at once" used={used.concurrent} limit={limits.concurrentRequests} />
+            {active === undefined || account.data === undefined ? null : (
+              <Limit label="Active keys" used={active} limit={account.data.keyLimit} isCounted />
+            )}
+          </div>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+interface LimitProps {
+  readonly label: string;
+  readonly used: number;
+  readonly limit: number | null;
+  /** Whether what is used is known where nothing limits it. */
+  readonly isCounted?: boolean;
+}
+
+function Limit({ label, used, limit, isCounted = false }: LimitProps) {
+  if (limit !== null) {
+    return (
+      <Meter label={label} value={used} most={limit} text={`${formatCount(used)} of ${formatCount(limit)}`} />
+    );
+  }
+  return (
+    <p className="meter">
+      <span>{label}</span>
+      <span className="meter-text">{isCounted ? `${formatCount(used)}, no limit` : "no limit"}</span>
+    </p>
+  );
+}

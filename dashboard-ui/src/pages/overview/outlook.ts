@@ -1,0 +1,38 @@
+/** The rate is that of so many whole days. */
+export const RATE_DAYS = 7;
+/** When less is left it is time to see to it. */
+const SHORT_DAYS = 3;
+/** Further ahead nobody can tell. */
+const FAR_DAYS = 365;
+
+export interface Outlook {
+  readonly words: string;
+  /** Whether somebody should do something about it. */
+  readonly isShort: boolean;
+}
+
+/** How long a balance lasts at the rate of the last {@link RATE_DAYS} days, in which so much was spent. */
+export function outlookOf(balanceNanoUsd: bigint, spentNanoUsd: bigint): Outlook {
+  if (balanceNanoUsd <= 0n) {
+    return {
+      words: "Nothing is left: requests that cost something are refused.",
+      isShort: spentNanoUsd > 0n,
+    };
+  }
+  if (spentNanoUsd <= 0n) {
+    return {
+      words: `Nothing was spent in the ${RATE_DAYS} days before today, so there is no telling how long it lasts.`,
+      isShort: false,
+    };
+  }
+  const days = (Number(balanceNanoUsd) / Number(spentNanoUsd)) * RATE_DAYS;
+  const rate = `at the rate of the last ${RATE_DAYS} days`;
+  return { words: `Lasts ${daysInWords(days)} ${rate}.`, isShort: days < SHORT_DAYS };
+}
+
+function daysInWords(days: number): string {
+  if (days < 1) return "less than a day";
+  if (days > FAR_DAYS) return "more than a year";
+  const whole = Math.floor(days);
+  return `about ${whole} ${whole === 1 ? "day" : "days"}`;
+}

@@ -1,0 +1,112 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useState } from "react";
+import { api } from "../../api/client.ts";
+import { errorCodeOf } from "../../api/errors.ts";
+import { formatCount, formatDuration, formatUsd } from "../../api/format.ts";
+import type { AuditEntry } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import type { ToldAnswer } from "./chat-state.ts";
+
+/** Of an answer that was left before its end the service learns by and by. */
+const SETTLED_AFTER_MS = 1_000;
+const MOST_ATTEMPTS = 6;
+/** Below this there is no speed to speak of. */
+const LEAST_MS = 20;
+
+const rate = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** What an answer took, and what was charged for it: as the audit log has it. */
+export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
+  const { requestId, firstMs, totalMs } = told;
+  const isDue = useDelay(told.outcome === "whole" ? 0 : SETTLED_AFTER_MS);
+  const entry = useQuery(
+    api.audit.get.queryOptions(
+      { requestId: requestId ?? "" },
+      {
+        enabled: requestId !== null && isDue,
+        staleTime: Number.POSITIVE_INFINITY,
+        retry: (failures, error) =>
+          failures < MOST_ATTEMPTS && [null, "not_found"].includes(errorCodeOf(error)),
+      },
+    ),
+  );
+  if (requestId === null) return null;
+  const tokens = tokensOf(told, entry.data);
+  const speed = speedOf(told, tokens?.completion ?? null);
+  return (
+    <dl className="answer-figures">
+      {firstMs === null ? null : <Figure name="First token">{formatDuration(firstMs)}</Figure>}
+      {totalMs === null ? null : <Figure name="In all">{formatDuration(totalMs)}</Figure>}
+      {speed === null ? null : <Figure name="Speed">{rate.format(speed)} tokens/s</Figure>}
+      {tokens === null ? null : (
+        <Figure name="Tokens">
+          {formatCount(tokens.prompt)} in, {formatCount(tokens.completion)} out
+          {tokens.isEstimated ? <span className="quiet"> estimated</span> : null}
+        </Figure>
+      )}
+      <Figure name="Cost">
+        {entry.data !== undefined ? (
+          formatUsd(entry.data.costNanoUsd)
+        ) : entry.isError ? (
+          <Button busy={entry.isFetching} onClick={() => void entry.refetch()}>
+            Not known yet: look again
+          </Button>
+        ) : (
+          <span className="quiet">…</span>
+        )}
+      </Figure>
+      <Figure name="Audit log">
+        <Link to="/audit" search={{ entry: requestId }}>
+          Entry
+          <span className="visually-hidden"> of {requestId}</span>
+        </Link>
+      </Figure>
+    </dl>
+  );
+}
+
+function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface Tokens {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly isEstimated: boolean;
+}
+
+/** As charged, once that is known; till then as the model's server told. */
+function tokensOf({ answer: { usage } }: ToldAnswer, entry: AuditEntry | undefined): Tokens | null {
+  if (entry?.promptTokens != null && entry.completionTokens !== null) {
+    return {
+      prompt: entry.promptTokens,
+      completion: entry.completionTokens,
+      isEstimated: entry.usageSource === "estimated",
+    };
+  }
+  if (usage === null) return null;
+  return { prompt: usage.promptTokens, completion: usage.completionTokens, isEstimated: false };
+}
+
+/** Tokens a second, from the first on. */
+function speedOf({ firstMs, totalMs }: ToldAnswer, completionTokens: number | null): number | null {
+  if (totalMs === null || completionTokens === null || completionTokens === 0) return null;
+  const takenMs = totalMs - (firstMs ?? 0);
+  return takenMs < LEAST_MS ? null : (completionTokens * 1_000) / takenMs;
+}
+
+/** True from so many milliseconds on. */
+function useDelay(milliseconds: number): boolean {
+  const [isOver, setOver] = useState(milliseconds === 0);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), milliseconds);
+    return () => clearTimeout(timer);
+  }, [milliseconds]);
+  return isOver;
+}

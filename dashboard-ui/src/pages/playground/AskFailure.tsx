@@ -1,0 +1,67 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { formatSpan } from "../../api/format.ts";
+import { Button } from "../../components/Button.tsx";
+import { Notice } from "../../components/Notice.tsx";
+import type { ChatFailure } from "./failure.ts";
+
+interface AskFailureProps {
+  readonly failure: ChatFailure;
+  readonly askAgain: () => void;
+}
+
+/** Why there is no answer, in the service's words, and what to do. */
+export function AskFailure({ failure, askAgain }: AskFailureProps) {
+  const { code, message, requestId, retryAfterMs } = failure;
+  return (
+    <Notice tone="error">
+      <div className="ask-failure">
+        <p>{message}</p>
+        <p>
+          {adviceFor(code)}
+          {retryAfterMs === null
+            ? null
+            : `Wait ${formatSpan(Math.ceil(retryAfterMs / 1_000))}, then try again. `}
+          The conversation is kept.
+        </p>
+        {code === null && requestId === null ? null : (
+          <p className="small">
+            {code === null ? null : <code>{code}</code>}{" "}
+            {requestId === null ? null : (
+              <Link to="/audit" search={{ entry: requestId }}>
+                {requestId}
+              </Link>
+            )}
+          </p>
+        )}
+      </div>
+      <Button onClick={askAgain}>Try again</Button>
+    </Notice>
+  );
+}
+
+/** Where the service's words do not say what to do here. */
+function adviceFor(code: string | null): ReactNode {
+  switch (code) {
+    case "credit_balance_exhausted":
+      return (
+        <>
+          See the <Link to="/settings/credits">credits</Link> of the account.{" "}
+        </>
+      );
+    case "context_length_exceeded":
+      return "Delete messages, or choose a model with a longer context. ";
+    case "model_not_found":
+      return (
+        <>
+          Choose one of <Link to="/models">all models</Link>.{" "}
+        </>
+      );
+    case "revoked_api_key":
+      return "Choose another key. ";
+    case "not_signed_in":
+      return "The session had ended, and nothing was sent. ";
+    default:
+      return null;
+  }
+}

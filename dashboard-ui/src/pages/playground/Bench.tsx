@@ -1,0 +1,167 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { api, queryClient } from "../../api/client.ts";
+import type { ListedKey, ListedModel } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { Empty } from "../../components/Notice.tsx";
+import { AskFailure } from "./AskFailure.tsx";
+import { Composer } from "./Composer.tsx";
+import { Conversation } from "./Conversation.tsx";
+import type { Chat } from "./chat.ts";
+import type { ChatState } from "./chat-state.ts";
+import { KeyChoice } from "./KeyChoice.tsx";
+import { ModelChoice } from "./ModelChoice.tsx";
+import { Parameters } from "./Parameters.tsx";
+import { PARAMETERS, problemOf } from "./parameters.ts";
+import { SystemPrompt } from "./SystemPrompt.tsx";
+import { useChosenKey } from "./use-chosen-key.ts";
+import { useFollowing } from "./use-following.ts";
+import { ViewAs } from "./ViewAs.tsx";
+
+interface BenchProps {
+  readonly chat: Chat;
+  /** Those that chat. */
+  readonly models: readonly ListedModel[];
+  /** Those that are active. */
+  readonly keys: readonly ListedKey[];
+}
+
+/** The request on one side, the conversation on the other. */
+export function Bench({ chat, models, keys }: BenchProps) {
+  const state = useSyncExternalStore(chat.subscribe, chat.state);
+  const { model: asked } = useSearch({ from: "/shell/account/playground" });
+  const navigate = useNavigate({ from: "/playground" });
+  const [key, chooseKey] = useChosenKey(keys);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isViewing, setViewing] = useState(false);
+  const composer = useRef<HTMLTextAreaElement>(null);
+  const talk = useRef<HTMLElement>(null);
+  const follow = useFollowing(talk);
+
+  const model = findModel(models, asked ?? state.model) ?? (asked === undefined ? models[0] : undefined);
+  const modelId = model?.id ?? null;
+  useEffect(() => {
+    if (modelId !== null) chat.set({ model: modelId });
+  }, [chat, modelId]);
+
+  const ask = (act: (model: string, keyUuid: string) => Promise<void>) => {
+    const wrong = problemWith(state, model, key);
+    setProblem(wrong);
+    if (wrong !== null || model === undefined || key === undefined) return;
+    follow();
+    void act(model.id, key.id).finally(() => {
+      // The keys' uses have changed, and one that was refused may be revoked.
+      void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
+    });
+  };
+  const askAgain = () => ask((...as) => chat.sendAgain(...as));
+  const backToComposer = () => composer.current?.focus({ preventScroll: true });
+  const isNew = state.messages.length === 0;
+
+  return (
+    <div className="playground">
+      <section className="panel setup" aria-labelledby="request">
+        <h2 id="request">Request</h2>
+        <ModelChoice
+          models={models}
+          value={model ?? null}
+          missing={model === undefined ? (asked ?? null) : null}
+          onChange={({ id }) => {
+            void navigate({ search: { model: id }, replace: true, resetScroll: false });
+          }}
+        />
+        <KeyChoice keys={keys} value={key} onChange={chooseKey} />
+        <SystemPrompt value={state.system} onChange={(system) => chat.set({ system })} />
+        <Parameters
+          texts={state.parameters}
+          stream={state.stream}
+          onChange={(parameters) => chat.set({ parameters })}
+          onStreamChange={(stream) => chat.set({ stream })}
+        />
+      </section>
+      <section className="talk" ref={talk} aria-labelledby="conversation">
+        <div className="panel-head">
+          <h2 id="conversation">Conversation</h2>
+          <div className="page-actions">
+            <Button disabled={model === undefined} onClick={() => setViewing(true)}>
+              View as code
+            </Button>
+            <Button
+              disabled={isNew}
+              onClick={() => {
+                chat.clear();
+                backToComposer();
+              }}
+            >
+              Clear
+            </Button>
+          </div>
+        </div>
+        {isNew && state.failure === null ? (
+          <Empty title="Nothing has been said yet">
+            <p>Write a message below. The answer appears here, with what it took and what it cost.</p>
+          </Empty>
+        ) : (
+          <Conversation
+            messages={state.messages}
+            isRunning={state.isRunning}
+            edit={(id, role, text) => chat.edit(id, role, text)}
+            remove={(id) => {
+              chat.remove(id);
+              backToComposer();
+            }}
+            askAgain={askAgain}
+          />
+        )}
+        {state.failure === null ? null : <AskFailure failure={state.failure} askAgain={askAgain} />}
+        <p className="visually-hidden" role="status">
+          {state.announcement}
+        </p>
+        <Composer
+          ref={composer}
+          draft={state.draft}
+          isRunning={state.isRunning}
+          problem={problem}
+          removal={state.removal}
+          onChange={(draft) => {
+            setProblem(null);
+            chat.set({ draft });
+          }}
+          send={() => ask((...as) => chat.send(...as))}
+          add={() => chat.add()}
+          stop={() => {
+            chat.stop();
+            backToComposer();
+          }}
+          putBack={() => {
+            chat.putBack();
+            backToComposer();
+          }}
+        />
+      </section>
+      {isViewing && model !== undefined ? (
+        <ViewAs state={state} model={model.id} onClose={() => setViewing(false)} />
+      ) : null}
+    </div>
+  );
+}
+
+/** By id or alias, as the service finds it. */
+function findModel(models: readonly ListedModel[], name: string | null): ListedModel | undefined {
+  if (name === null) return undefined;
+  return models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name));
+}
+
+/** Why the request can't be sent as it stands. */
+function problemWith(
+  state: ChatState,
+  model: ListedModel | undefined,
+  key: ListedKey | undefined,
+): string | null {
+  if (model === undefined) return "Choose a model first.";
+  if (key === undefined) return "Create a key first: every request is made with one.";
+  if ([...state.messages, state.draft].every(({ text }) => text.trim() === ""))
+    return "Write a message first.";
+  const wrong = PARAMETERS.find((parameter) => problemOf(parameter, state.parameters) !== undefined);
+  return wrong === undefined ? null : `${wrong.name}: ${problemOf(wrong, state.parameters)}`;
+}

@@ -1,0 +1,91 @@
+import { type KeyboardEvent, type RefObject, type SubmitEvent, useId } from "react";
+import { Button } from "../../components/Button.tsx";
+import type { Draft, Removal } from "./chat-state.ts";
+import { RoleChoice } from "./RoleChoice.tsx";
+
+interface ComposerProps {
+  readonly ref: RefObject<HTMLTextAreaElement | null>;
+  readonly draft: Draft;
+  readonly isRunning: boolean;
+  /** Why it could not be sent. */
+  readonly problem: string | null;
+  readonly removal: Removal | null;
+  readonly onChange: (draft: Draft) => void;
+  readonly send: () => void;
+  readonly add: () => void;
+  readonly stop: () => void;
+  readonly putBack: () => void;
+}
+
+/** Where the next message is written. */
+export function Composer(props: ComposerProps) {
+  const { ref, draft, isRunning, problem, removal, onChange, send, add, stop, putBack } = props;
+  const id = useId();
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    send();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // The Enter that ends a word of Japanese or Chinese sends nothing.
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (!isRunning) send();
+  };
+
+  return (
+    <form className="composer" onSubmit={submit}>
+      <div className="panel">
+        <div role="status" className="removal">
+          {removal === null ? null : (
+            <>
+              <span>
+                {removal.what === "message" ? "The message is deleted." : "The conversation is cleared."}
+              </span>
+              <Button onClick={putBack}>Undo</Button>
+            </>
+          )}
+        </div>
+        <label className="visually-hidden" htmlFor={id}>
+          Message
+        </label>
+        <textarea
+          id={id}
+          ref={ref}
+          rows={2}
+          placeholder="Write a message"
+          value={draft.text}
+          aria-describedby={`${id}-note`}
+          aria-invalid={problem !== null}
+          onChange={({ target }) => onChange({ ...draft, text: target.value })}
+          onKeyDown={onKeyDown}
+        />
+        <p
+          id={`${id}-note`}
+          className={problem === null ? "hint" : "field-error"}
+          role={problem === null ? undefined : "alert"}
+        >
+          {problem ?? (
+            <>
+              <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+            </>
+          )}
+        </p>
+        <div className="panel-head">
+          <RoleChoice value={draft.role} onChange={(role) => onChange({ ...draft, role })} />
+          <div className="page-actions">
+            <Button disabled={draft.text.trim() === ""} onClick={add}>
+              <span>
+                Add<span className="rest"> without sending</span>
+              </span>
+            </Button>
+            {isRunning ? <Button onClick={stop}>Stop</Button> : null}
+            <Button type="submit" look="primary" busy={isRunning}>
+              Send
+            </Button>
+          </div>
+        </div>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,29 @@
+import type { ChatMessage, Role } from "./chat-state.ts";
+import { Message } from "./Message.tsx";
+
+interface ConversationProps {
+  readonly messages: readonly ChatMessage[];
+  readonly isRunning: boolean;
+  readonly edit: (id: number, role: Role, text: string) => void;
+  readonly remove: (id: number) => void;
+  readonly askAgain: () => void;
+}
+
+/** What was said, by turns. */
+export function Conversation({ messages, isRunning, edit, remove, askAgain }: ConversationProps) {
+  return (
+    <ol className="messages">
+      {messages.map((message, index) => (
+        <Message
+          key={message.id}
+          number={index + 1}
+          message={message}
+          edit={(role, text) => edit(message.id, role, text)}
+          remove={() => remove(message.id)}
+          // Only the last answer can be asked for anew: of an earlier one, all that follows would hang in the air.
+          askAgain={index === messages.length - 1 && !isRunning ? askAgain : null}
+        />
+      ))}
+    </ol>
+  );
+}

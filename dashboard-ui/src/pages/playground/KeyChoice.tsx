@@ -1,0 +1,34 @@
+import { Link } from "@tanstack/react-router";
+import type { ListedKey } from "../../api/types.ts";
+import { Notice } from "../../components/Notice.tsx";
+import { Select } from "../../components/Select.tsx";
+
+interface KeyChoiceProps {
+  /** Those that are active. */
+  readonly keys: readonly ListedKey[];
+  readonly value: ListedKey | undefined;
+  readonly onChange: (id: string) => void;
+}
+
+/** The key as which requests are made. */
+export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
+  if (value === undefined) {
+    return (
+      <Notice tone="warning">
+        <p>
+          The account has no active key, and every request is made with one.{" "}
+          <Link to="/settings/keys">Create a key</Link>
+        </p>
+      </Notice>
+    );
+  }
+  return (
+    <Select
+      label="Key"
+      hint="The audit log has the requests under this key."
+      value={value.id}
+      options={keys.map(({ id, name, keyId }) => ({ value: id, label: `${name} (…${keyId})` }))}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}

@@ -1,0 +1,131 @@
+import { useRef, useState } from "react";
+import { Button } from "../../components/Button.tsx";
+import { CopyButton } from "../../components/CopyButton.tsx";
+import { AnswerFigures } from "./AnswerFigures.tsx";
+import { type Answer, isEmpty } from "./answer.ts";
+import type { ChatMessage, Role, ToldAnswer } from "./chat-state.ts";
+import { MessageForm } from "./MessageForm.tsx";
+
+interface MessageProps {
+  /** Its place in the conversation, from 1 on. */
+  readonly number: number;
+  readonly message: ChatMessage;
+  readonly edit: (role: Role, text: string) => void;
+  readonly remove: () => void;
+  /** `null` where there is nothing to ask for. */
+  readonly askAgain: (() => void) | null;
+}
+
+/** One turn of the conversation. */
+export function Message({ number, message, edit, remove, askAgain }: MessageProps) {
+  const [isEditing, setEditing] = useState(false);
+  const editButton = useRef<HTMLDivElement>(null);
+  const { role, text, told } = message;
+  const isUnderway = told?.outcome === "underway";
+  const name = `message ${number}`;
+
+  const endEditing = () => {
+    setEditing(false);
+    // Once it is there again.
+    requestAnimationFrame(() => editButton.current?.querySelector("button")?.focus());
+  };
+
+  return (
+    <li className={`message message-${role}`} aria-busy={isUnderway}>
+      <div className="message-head">
+        <p className="message-role">
+          {role === "user" ? "User" : "Assistant"}
+          {told === null ? null : <span className="small">{told.model}</span>}
+        </p>
+        {isEditing || isUnderway ? null : (
+          <div className="message-actions" ref={editButton}>
+            <Button aria-label={`Edit ${name}`} onClick={() => setEditing(true)}>
+              Edit
+            </Button>
+            <CopyButton short text={text} what={name} />
+            {askAgain === null || told === null ? null : (
+              <Button aria-label={`Ask again for ${name}`} onClick={askAgain}>
+                Ask again
+              </Button>
+            )}
+            <Button aria-label={`Delete ${name}`} onClick={remove}>
+              Delete
+            </Button>
+          </div>
+        )}
+      </div>
+      {isEditing ? (
+        <MessageForm
+          name={name}
+          role={role}
+          text={text}
+          save={(...changed) => {
+            edit(...changed);
+            endEditing();
+          }}
+          cancel={endEditing}
+        />
+      ) : (
+        <>
+          {told === null ? null : <Reasoning answer={told.answer} />}
+          {text === "" ? null : <div className="message-text">{text}</div>}
+          {told === null ? null : <Calls answer={told.answer} />}
+          {told === null ? null : <Course told={told} />}
+        </>
+      )}
+      {told === null || isUnderway ? null : <AnswerFigures told={told} />}
+    </li>
+  );
+}
+
+function Reasoning({ answer }: { readonly answer: Answer }) {
+  if (answer.reasoning === "") return null;
+  return (
+    <details className="reasoning">
+      <summary>Reasoning</summary>
+      <div className="message-text">{answer.reasoning}</div>
+    </details>
+  );
+}
+
+function Calls({ answer }: { readonly answer: Answer }) {
+  if (answer.calls.length === 0) return null;
+  return (
+    <ul className="calls">
+      {answer.calls.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls keep their places
+        <li key={index}>
+          Calls <code>{`${call.name}(${call.arguments})`}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** How far it has come, or that it has not come to its end. */
+function Course({ told: { answer, outcome } }: { readonly told: ToldAnswer }) {
+  const words = courseOf(answer, outcome);
+  if (words === null) return null;
+  return (
+    <p className="quiet course">
+      {outcome === "underway" ? <span className="spinner" aria-hidden="true" /> : null}
+      {words}
+    </p>
+  );
+}
+
+function courseOf(answer: Answer, outcome: ToldAnswer["outcome"]): string | null {
+  switch (outcome) {
+    case "underway":
+      if (isEmpty(answer)) return "Waiting for the answer…";
+      return answer.text === "" && answer.calls.length === 0 ? "Thinking…" : null;
+    case "stopped":
+      return isEmpty(answer) ? "Stopped before anything was said." : "Stopped here.";
+    case "broken":
+      return "Broke off here.";
+    case "whole":
+      if (answer.finishReason === "length") return "Ended at the limit of tokens.";
+      if (answer.finishReason === "content_filter") return "Ended by the model's filter.";
+      return answer.text === "" && answer.calls.length === 0 ? "The answer is empty." : null;
+  }
+}

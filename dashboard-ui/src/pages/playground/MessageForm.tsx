@@ -1,0 +1,51 @@
+import { type SubmitEvent, useEffect, useId, useRef, useState } from "react";
+import { Button } from "../../components/Button.tsx";
+import type { Role } from "./chat-state.ts";
+import { RoleChoice } from "./RoleChoice.tsx";
+
+interface MessageFormProps {
+  /** "message 3". */
+  readonly name: string;
+  readonly role: Role;
+  readonly text: string;
+  readonly save: (role: Role, text: string) => void;
+  readonly cancel: () => void;
+}
+
+/** Puts other words into somebody's mouth. */
+export function MessageForm({ name, save, cancel, ...before }: MessageFormProps) {
+  const [role, setRole] = useState(before.role);
+  const [text, setText] = useState(before.text);
+  const id = useId();
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    save(role, text);
+  };
+  return (
+    <form
+      className="message-form"
+      onSubmit={submit}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") cancel();
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save(role, text);
+      }}
+    >
+      <label className="visually-hidden" htmlFor={id}>
+        Text of {name}
+      </label>
+      <textarea id={id} ref={field} rows={3} value={text} onChange={({ target }) => setText(target.value)} />
+      <div className="panel-head">
+        <RoleChoice value={role} onChange={setRole} />
+        <div className="page-actions">
+          <Button onClick={cancel}>Cancel</Button>
+          <Button type="submit" look="primary">
+            Save
+          </Button>
+        </div>
+      </div>
+    </form>
+  );
+}

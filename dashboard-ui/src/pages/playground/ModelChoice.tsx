@@ -1,0 +1,92 @@
+import { Combobox } from "@base-ui/react/combobox";
+import { Link } from "@tanstack/react-router";
+import { useId } from "react";
+import { formatCount, formatUsd } from "../../api/format.ts";
+import { isFree, matches } from "../../api/models.ts";
+import type { ListedModel } from "../../api/types.ts";
+
+interface ModelChoiceProps {
+  readonly models: readonly ListedModel[];
+  readonly value: ListedModel | null;
+  /** What was asked for, when there is no such model. */
+  readonly missing: string | null;
+  readonly onChange: (model: ListedModel) => void;
+}
+
+/** Any model that chats, found by id, alias or owner. */
+export function ModelChoice({ models, value, missing, onChange }: ModelChoiceProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <Combobox.Root
+        items={models}
+        value={value}
+        itemToStringLabel={(model: ListedModel) => model.id}
+        isItemEqualToValue={(one: ListedModel, other: ListedModel) => one.id === other.id}
+        filter={(model: ListedModel, search) => matches(model, search.trim())}
+        autoHighlight
+        onValueChange={(model) => {
+          if (model !== null) onChange(model);
+        }}
+      >
+        <Combobox.Label className="combobox-label">Model</Combobox.Label>
+        <Combobox.Trigger
+          className="combobox-trigger"
+          aria-describedby={`${id}-note`}
+          aria-invalid={missing !== null}
+        >
+          <span className="combobox-name">
+            <Combobox.Value placeholder="None chosen" />
+          </span>
+          <svg width="16" height="16" viewBox="0 0 16 16" fill="currentColor" aria-hidden="true">
+            <path d="M12 6H4l4 4.5z" />
+          </svg>
+        </Combobox.Trigger>
+        <Combobox.Portal>
+          <Combobox.Positioner className="combobox-positioner" sideOffset={4} align="start">
+            <Combobox.Popup className="combobox-popup" aria-label="Models">
+              <Combobox.Input
+                className="combobox-search"
+                aria-label="Search models"
+                placeholder="Id, alias, owner or modality"
+                spellCheck={false}
+              />
+              <Combobox.Empty className="combobox-empty">No model matches.</Combobox.Empty>
+              <Combobox.List className="combobox-list" aria-label="Models">
+                {(model: ListedModel) => (
+                  <Combobox.Item key={model.id} value={model} className="combobox-item">
+                    <span className="combobox-name">{model.id}</span>
+                    <span className="small">{priceOf(model)}</span>
+                  </Combobox.Item>
+                )}
+              </Combobox.List>
+            </Combobox.Popup>
+          </Combobox.Positioner>
+        </Combobox.Portal>
+      </Combobox.Root>
+      {missing === null ? (
+        <p id={`${id}-note`} className="hint">
+          {value === null ? null : factsOf(value)}
+        </p>
+      ) : (
+        <p id={`${id}-note`} className="field-error" role="alert">
+          The catalog has no model “{missing}” that chats. Choose another one, or look at{" "}
+          <Link to="/models">all models</Link>.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function priceOf(model: ListedModel): string {
+  const { prices } = model;
+  if (prices === null) return "not charged for";
+  if (isFree(model)) return "free";
+  return `${formatUsd(prices.inputNanoUsdPerMTok)} in, ${formatUsd(prices.outputNanoUsdPerMTok)} out`;
+}
+
+function factsOf(model: ListedModel): string {
+  const { contextTokens, prices } = model;
+  const price = prices === null || isFree(model) ? priceOf(model) : `${priceOf(model)} a million tokens`;
+  return contextTokens === null ? price : `${price}, context of ${formatCount(contextTokens)} tokens`;
+}

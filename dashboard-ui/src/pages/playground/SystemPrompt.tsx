@@ -1,0 +1,23 @@
+import { useId } from "react";
+
+interface SystemPromptProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** What the model is told before the conversation. */
+export function SystemPrompt({ value, onChange }: SystemPromptProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>System prompt</label>
+      <textarea
+        id={id}
+        rows={2}
+        placeholder="None"
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </div>
+  );
+}

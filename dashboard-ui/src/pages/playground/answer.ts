@@ -1,0 +1,85 @@
+/** What a model has said so far. */
+export interface Answer {
+  readonly text: string;
+  /** What it thought before, where it shows that. */
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  /** Why it ended; `null` until it has. */
+  readonly finishReason: string | null;
+  /** As the model's server counts, once it has told. */
+  readonly usage: Usage | null;
+}
+
+export interface ToolCall {
+  readonly name: string;
+  /** JSON, as far as it has come. */
+  readonly arguments: string;
+}
+
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+export const NO_ANSWER: Answer = { text: "", reasoning: "", calls: [], finishReason: null, usage: null };
+
+/** Whether it has said anything. */
+export function isEmpty({ text, reasoning, calls }: Answer): boolean {
+  return text === "" && reasoning === "" && calls.length === 0;
+}
+
+/**
+ * An answer with what a chunk adds to it, or what a whole completion holds. Servers differ in what they send beside OpenAI's
+ * fields; what is not known is passed over.
+ */
+export function extended(answer: Answer, chunk: unknown): Answer {
+  const choice = member(member(chunk, "choices"), 0);
+  const said = member(choice, "delta") ?? member(choice, "message");
+  const finishReason = member(choice, "finish_reason");
+  return {
+    text: answer.text + textOf(member(said, "content")) + textOf(member(said, "refusal")),
+    reasoning:
+      answer.reasoning + (textOf(member(said, "reasoning_content")) || textOf(member(said, "reasoning"))),
+    calls: withCalls(answer.calls, member(said, "tool_calls")),
+    finishReason: typeof finishReason === "string" ? finishReason : answer.finishReason,
+    usage: usageOf(member(chunk, "usage")) ?? answer.usage,
+  };
+}
+
+function withCalls(calls: readonly ToolCall[], pieces: unknown): readonly ToolCall[] {
+  if (!Array.isArray(pieces) || pieces.length === 0) return calls;
+  const next = [...calls];
+  for (const [place, piece] of pieces.entries()) {
+    const told = numberOf(member(piece, "index")) ?? place;
+    // They come one after the other: a number that leaves some out is none to make room for.
+    const index = told in next ? told : next.length;
+    const before = next[index] ?? { name: "", arguments: "" };
+    const called = member(piece, "function");
+    next[index] = {
+      name: before.name + textOf(member(called, "name")),
+      arguments: before.arguments + textOf(member(called, "arguments")),
+    };
+  }
+  return next;
+}
+
+function usageOf(usage: unknown): Usage | null {
+  const promptTokens = numberOf(member(usage, "prompt_tokens"));
+  const completionTokens = numberOf(member(usage, "completion_tokens"));
+  return promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
+}
+
+/** Content is text, or for some servers a list of parts of which some are. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => textOf(member(part, "text"))).join("");
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function member(value: unknown, name: string | number): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

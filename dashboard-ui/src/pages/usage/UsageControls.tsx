@@ -1,0 +1,36 @@
+import { Segmented } from "../../components/Segmented.tsx";
+import type { Range } from "./search.ts";
+
+const RANGE_OPTIONS: readonly { readonly value: Range; readonly label: string }[] = [
+  { value: "24h", label: "24 hours" },
+  { value: "7d", label: "7 days" },
+  { value: "30d", label: "30 days" },
+  { value: "12mo", label: "12 months" },
+];
+
+interface UsageControlsProps<By extends string> {
+  readonly range: Range;
+  readonly by: By;
+  readonly groupings: readonly { readonly value: By; readonly label: string }[];
+  readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
+}
+
+/** Which time, and told apart by what. */
+export function UsageControls<By extends string>({ range, by, groupings, onChange }: UsageControlsProps<By>) {
+  return (
+    <div className="usage-controls">
+      <Segmented
+        label="Time"
+        value={range}
+        options={RANGE_OPTIONS}
+        onChange={(next) => onChange({ range: next })}
+      />
+      <Segmented
+        label="Grouping"
+        value={by}
+        options={groupings}
+        onChange={(next) => onChange({ by: next })}
+      />
+    </div>
+  );
+}

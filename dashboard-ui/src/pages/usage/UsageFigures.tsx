@@ -1,0 +1,66 @@
+import type { ReactNode } from "react";
+import { formatCount, formatShare, formatUsdRoughly } from "../../api/format.ts";
+import type { UsageTotals } from "../../api/types.ts";
+import { tokensOf } from "./groups.ts";
+
+/** From here on percentages say little. */
+const MANY_TIMES = 10;
+
+interface UsageFiguresProps {
+  readonly total: UsageTotals;
+  /** Of the time before. */
+  readonly before: UsageTotals;
+  /** "the 7 days before" */
+  readonly wordsBefore: string;
+}
+
+/** The sums of a time, beside those of the time before. */
+export function UsageFigures({ total, before, wordsBefore }: UsageFiguresProps) {
+  const compare = (read: (totals: UsageTotals) => number) =>
+    inComparison(read(total), read(before), wordsBefore);
+  return (
+    <dl className="usage-figures">
+      <Figure name="Requests" note={compare(({ requests }) => requests)}>
+        {formatCount(total.requests)}
+      </Figure>
+      <Figure name="Errors" note={before.requests === 0 ? null : `${rateOf(before)} in ${wordsBefore}`}>
+        {formatCount(total.errors)}
+        {total.requests === 0 ? null : <span className="usage-rate"> {rateOf(total)}</span>}
+      </Figure>
+      <Figure name="Tokens" note={compare(tokensOf)}>
+        {formatCount(tokensOf(total))}
+      </Figure>
+      <Figure name="Cost" note={compare(({ costNanoUsd }) => Number(costNanoUsd))}>
+        {formatUsdRoughly(total.costNanoUsd)}
+      </Figure>
+    </dl>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly note: string | null;
+  readonly children: ReactNode;
+}
+
+function Figure({ name, note, children }: FigureProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className="usage-figure">{children}</dd>
+      {note === null ? null : <dd className="small">{note}</dd>}
+    </div>
+  );
+}
+
+function rateOf({ requests, errors }: UsageTotals): string {
+  return formatShare(requests === 0 ? 0 : errors / requests);
+}
+
+function inComparison(now: number, before: number, wordsBefore: string): string | null {
+  if (before === 0) return now === 0 ? null : `none in ${wordsBefore}`;
+  if (now / before >= MANY_TIMES) return `${formatCount(Math.round(now / before))} times ${wordsBefore}`;
+  const change = Math.round((now / before - 1) * 100);
+  if (change === 0) return `as in ${wordsBefore}`;
+  return `${formatCount(Math.abs(change))}% ${change > 0 ? "more" : "less"} than in ${wordsBefore}`;
+}

@@ -1,0 +1,88 @@
+import { type ReactNode, useMemo } from "react";
+import { Swatch } from "../../components/chart/ChartLegend.tsx";
+import { seriesColour } from "../../components/chart/colours.ts";
+import { intervalInWords } from "../../components/chart/time-words.ts";
+import { type GroupName, groupsOf, sumOf, type UsageGroup, withRest } from "./groups.ts";
+import type { Period } from "./period.ts";
+import { UsageCharts } from "./UsageCharts.tsx";
+import { UsageFigures } from "./UsageFigures.tsx";
+import { UsageTable, type UsageTableRow } from "./UsageTable.tsx";
+import type { UsageAnswer } from "./use-usage.ts";
+
+interface UsageReportProps<By extends string> {
+  readonly answer: UsageAnswer<By>;
+  /** While an answer to another question is on its way. */
+  readonly isStale: boolean;
+  /** A group as the table names it: with a link to more, for example. */
+  readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
+}
+
+/** What was used in a time: sums, charts, and a table of the groups, or of the intervals where there are no groups. */
+export function UsageReport<By extends string>({ answer, isStale, nameOf }: UsageReportProps<By>) {
+  const { period, by, rows, before } = answer;
+  const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
+  const shown = useMemo(() => withRest(groups), [groups]);
+  const total = useMemo(() => sumOf(groups.map((group) => group.total)), [groups]);
+  const isGrouped = by !== "none";
+  const grouping = isGrouped ? ` by ${by}` : "";
+  return (
+    <div className={isStale ? "usage-report usage-stale" : "usage-report"} aria-busy={isStale}>
+      <UsageFigures total={total} before={before} wordsBefore={period.wordsBefore} />
+      {total.requests === 0 ? (
+        <div className="empty">
+          <p>No requests in {period.words}.</p>
+        </div>
+      ) : (
+        <>
+          <UsageCharts groups={shown} period={period} grouping={grouping} />
+          <UsageTable
+            // Another table is folded again.
+            key={by}
+            caption={`Usage${grouping}, ${period.words}`}
+            of={capitalised(isGrouped ? by : period.span.interval)}
+            isOfTime={!isGrouped}
+            rows={
+              isGrouped ? rowsOfGroups(groups, (group) => nameOf(group, answer)) : rowsOfTime(groups, period)
+            }
+          />
+          <p className="small">
+            {period.span.interval === "hour"
+              ? "The present hour is not over yet."
+              : "Days and months are those of UTC; the present one is not over yet."}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function rowsOfGroups(
+  groups: readonly UsageGroup[],
+  nameOf: (group: UsageGroup) => ReactNode,
+): readonly UsageTableRow[] {
+  return groups.map((group, index) => ({
+    id: group.id,
+    name: (
+      <span className="usage-name">
+        {groups.length > 1 ? <Swatch colour={seriesColour(index, group.isRest)} /> : null}
+        {nameOf(group)}
+      </span>
+    ),
+    total: group.total,
+  }));
+}
+
+/** Newest first. */
+function rowsOfTime(groups: readonly UsageGroup[], { starts, span }: Period): readonly UsageTableRow[] {
+  return starts
+    .map((start, index) => ({
+      id: start.toISOString(),
+      name: intervalInWords(start, span.interval),
+      total: sumOf(groups.flatMap(({ intervals }) => intervals[index] ?? [])),
+    }))
+    .toReversed();
+}
+
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,40 @@
+import { type ReactNode, useMemo } from "react";
+import { Answer } from "../../components/Answer.tsx";
+import type { GroupName } from "./groups.ts";
+import { periodOf } from "./period.ts";
+import type { Range } from "./search.ts";
+import { UsageControls } from "./UsageControls.tsx";
+import { UsageReport } from "./UsageReport.tsx";
+import { useCurrentHour } from "./use-current-hour.ts";
+import { type UsageAnswer, type UsageSource, useUsage } from "./use-usage.ts";
+import "./usage.css";
+
+interface UsageSectionProps<By extends string> {
+  readonly title: string;
+  readonly source: UsageSource<By>;
+  readonly range: Range;
+  readonly by: By;
+  readonly groupings: readonly { readonly value: By; readonly label: string }[];
+  readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
+  /** A group as the table names it: with a link to more, for example. */
+  readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
+}
+
+/** What was used, of the time and in the groups that somebody chooses. */
+export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
+  const { title, source, range, by, groupings, onChange, nameOf } = props;
+  const hour = useCurrentHour();
+  const period = useMemo(() => periodOf(range, hour), [range, hour]);
+  const usage = useUsage(source, period, by);
+  return (
+    <>
+      <div className="usage-head">
+        <h2>{title}</h2>
+        <UsageControls range={range} by={by} groupings={groupings} onChange={onChange} />
+      </div>
+      <Answer query={usage} what="usage">
+        {(answer) => <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} />}
+      </Answer>
+    </>
+  );
+}

@@ -1,0 +1,190 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser, openBrowser, openPage } from "../fixtures/browser.ts";
+import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
+import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+import { signInAt } from "./sign-in.ts";
+
+const USD = 1_000_000_000n;
+
+let catalog: CatalogFile;
+let service: Service;
+let browser: Browser;
+let operator: Visitor;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  catalog = await writeCatalog({
+    upstreams: { sandbox: { dialect: "sandbox" } },
+    models: [
+      {
+        id: "paid",
+        ownedBy: "test",
+        prices: { inputUsdPerMTok: 100, outputUsdPerMTok: 100 },
+        routes: [{ upstream: "sandbox", model: "echo" }],
+      },
+    ],
+  });
+  [service, browser] = await Promise.all([
+    startOperatedService({ env: { OSTIARY_CATALOG: catalog.file } }),
+    openBrowser(),
+  ]);
+  operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+});
+
+async function grant(owner: Owner, amountNanoUsd: bigint, reason: string): Promise<void> {
+  const { id } = await owner.trpc.account.get.query();
+  await operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, reason });
+}
+
+async function spend(key: string): Promise<void> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "paid", messages: [{ role: "user", content: "hello" }] }),
+  });
+  await response.arrayBuffer();
+  expect(response.status).toBe(200);
+}
+
+async function openCredits(owner: Owner, options: Parameters<typeof openPage>[2] = {}) {
+  const watched = await openPage(browser, service.baseUrl, options);
+  await signInAt(watched.page, owner);
+  await watched.page.goto("/settings/credits");
+  await watched.page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
+  return watched;
+}
+
+/** What the ledger says, line by line, to those who listen to it. */
+async function ledgerOf(page: Page): Promise<readonly string[]> {
+  await page.getByRole("table", { name: "Credit ledger" }).waitFor();
+  const rows = await page.locator("tbody tr").all();
+  return Promise.all(rows.map((row) => row.ariaSnapshot()));
+}
+
+describe.skipIf(!hasBrowser)("the credits page", () => {
+  it("tells the balance and what came in and went out, with its reasons", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await grant(owner, 20n * USD, "Invoice 17");
+    await grant(owner, -USD / 2n, "Granted twice");
+    const { page, complaints } = await openCredits(owner);
+    await page.getByText("$24.50", { exact: true }).waitFor();
+    const [newest, middle, oldest] = await ledgerOf(page);
+    expect(newest).toMatch(/Adjustment Granted twice −\$0\.50"/);
+    expect(middle).toMatch(/Grant Invoice 17 \+\$20\.00"/);
+    expect(oldest).toMatch(/Grant starting credits \+\$5\.00"/);
+    await page.getByText("The operator of the service grants credits").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("joins the charges of a day, and leads to their requests", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    for (let request = 0; request < 3; request++) {
+      await spend(owner.key);
+      // Charged by now: each request with a charge of its own.
+      await owner.trpc.credits.balance.query();
+    }
+    const { entries } = await owner.trpc.credits.ledger.query();
+    const charges = entries.filter(({ kind }) => kind === "charge");
+    expect(charges).toHaveLength(3);
+    const { page } = await openCredits(owner);
+    const [newest, ...rest] = await ledgerOf(page);
+    expect(newest).toContain("in 3 charges");
+    expect(rest).toHaveLength(1);
+    const { balanceNanoUsd } = await owner.trpc.credits.balance.query();
+    const spent = (Number(5n * USD - balanceNanoUsd) / 1e9).toFixed(9).replace(/0+$/, "");
+    expect(newest).toContain(`−$${spent}`);
+    await page.getByRole("link", { name: "Requests of the day" }).click();
+    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+    await page.getByRole("row", { name: /paid/ }).first().waitFor();
+    const { searchParams } = new URL(page.url());
+    const lengthMs =
+      new Date(searchParams.get("to") ?? "").getTime() - new Date(searchParams.get("from") ?? "").getTime();
+    expect(lengthMs).toBe(24 * 60 * 60_000);
+  });
+
+  it("warns when nothing is left", async () => {
+    const owner = await signUp(service.baseUrl);
+    await grant(owner, -5n * USD, "Gone");
+    const { page } = await openCredits(owner);
+    await page.getByText("requests are refused with 402").waitFor();
+  });
+
+  it("goes back through a long ledger, and keeps the keyboard's place at its end", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const grants = Array.from({ length: 205 }, (_, number) => ({
+      id,
+      amountNanoUsd: USD,
+      reason: `number ${number}`,
+    }));
+    await Promise.all(grants.map((each) => operator.trpc.operator.accounts.grantCredits.mutate(each)));
+    const { page } = await openCredits(owner);
+    const lines = page.locator("tbody tr");
+    await expect.poll(() => lines.count()).toBe(200);
+    await page.getByRole("button", { name: "Load more" }).focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => lines.count()).toBe(206);
+    await page.getByText("There are no more entries").waitFor();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toBe("There are no more entries.");
+  });
+
+  it("says what went wrong, and heals on request", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { page } = await openCredits(owner);
+    await page.route("**/trpc/**credits.ledger**", (route) =>
+      route.fulfill({
+        status: 503,
+        json: {
+          error: {
+            message: "Try again soon.",
+            type: "server_error",
+            param: null,
+            code: "server_is_overloaded",
+          },
+        },
+      }),
+    );
+    await page.reload();
+    await page.getByRole("alert").getByText("Try again soon").first().waitFor();
+    await page.unroute("**/trpc/**credits.ledger**");
+    // What was asked in the same breath failed with it, and one button heals one of them.
+    const ledger = page.getByRole("region", { name: "Ledger" });
+    await ledger.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("starting credits").waitFor();
+    await ledger.getByRole("alert").waitFor({ state: "detached" });
+  });
+
+  it.each(["light", "dark"] as const)(
+    "passes axe, and fits a phone: %s",
+    async (colorScheme) => {
+      const owner = await signUpWithKey(service.baseUrl);
+      await spend(owner.key);
+      await grant(
+        owner,
+        3_141_592_653n,
+        "A reason that goes on for so long that it does not fit a single line of a phone",
+      );
+      const { page, complaints } = await openCredits(owner, { colorScheme });
+      await ledgerOf(page);
+      expect(await violationsOf(page)).toEqual([]);
+      await page.setViewportSize({ width: 375, height: 800 });
+      expect(await violationsOf(page)).toEqual([]);
+      const fits = await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+      expect(fits).toBe(true);
+      expect(complaints).toEqual([]);
+    },
+    60_000,
+  );
+});

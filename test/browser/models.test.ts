@@ -1,0 +1,187 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import { runInShell, runModule } from "../fixtures/run-code.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { signInAt } from "./sign-in.ts";
+
+const CATALOG = {
+  upstreams: { sandbox: { dialect: "sandbox" } },
+  models: [
+    {
+      id: "acme/small",
+      aliases: ["petite"],
+      ownedBy: "acme",
+      contextTokens: 8_192,
+      prices: { inputUsdPerMTok: "0.0125", cachedInputUsdPerMTok: "0.003", outputUsdPerMTok: "0.5" },
+      routes: [{ upstream: "sandbox", model: "echo" }],
+    },
+    {
+      id: "acme/large",
+      ownedBy: "acme",
+      contextTokens: 1_000_000,
+      maxOutputTokens: 32_768,
+      modalities: { input: ["text", "image"], output: ["text"] },
+      prices: { inputUsdPerMTok: "2", outputUsdPerMTok: "8", imageUsd: "0.0036125" },
+      routes: [{ upstream: "sandbox", model: "lorem" }],
+    },
+    {
+      id: "open/gift",
+      ownedBy: "open",
+      contextTokens: 200_000,
+      prices: { inputUsdPerMTok: "0", outputUsdPerMTok: "0" },
+      routes: [{ upstream: "sandbox", model: "echo" }],
+    },
+    {
+      id: "open/vectors",
+      ownedBy: "open",
+      modalities: { input: ["text"], output: ["embedding"] },
+      routes: [{ upstream: "sandbox", model: "embedding" }],
+    },
+  ],
+};
+
+let catalog: CatalogFile;
+let service: Service;
+let browser: Browser;
+let owner: Awaited<ReturnType<typeof signUpWithKey>>;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  catalog = await writeCatalog(CATALOG);
+  [service, browser] = await Promise.all([
+    startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_SERVICE_NAME: "Acme Models" } }),
+    openBrowser(),
+  ]);
+  owner = await signUpWithKey(service.baseUrl);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+});
+
+async function modelsPage(options: Parameters<typeof openPage>[2] = {}): Promise<WatchedPage> {
+  const watched = await openPage(browser, service.baseUrl, options);
+  await signInAt(watched.page, owner);
+  await watched.page.goto("/models");
+  await watched.page.getByText("4 models", { exact: true }).waitFor();
+  return watched;
+}
+
+/** The ids of the rows, from the first on. */
+function idsOn(page: Page): Promise<string[]> {
+  return page.locator("tbody th code:first-child").filter({ hasText: "/" }).allTextContents();
+}
+
+describe.skipIf(!hasBrowser)("the catalog's page", () => {
+  it("tells limits, modalities, and prices to the last digit; what is free, and what is not charged for", async () => {
+    const { page, complaints } = await modelsPage();
+    const textOf = async (id: string) =>
+      (await page.getByRole("row", { name: new RegExp(`^${id}`) }).textContent()) ?? "";
+    const small = await textOf("acme/small");
+    for (const words of ["$0.0125", "$0.003", "$0.50", "8,192", "unknown", "petite", "chat"]) {
+      expect(small).toContain(words);
+    }
+    const large = await textOf("acme/large");
+    // Cached input costs as much as input where the catalog does not say.
+    expect(large).toMatch(/\$2\.00.*\$2\.00.*\$8\.00.*\$0\.0036125/);
+    for (const words of ["1,000,000", "32,768", "images in"]) expect(large).toContain(words);
+    expect(await textOf("open/gift")).toContain("free");
+    const vectors = await textOf("open/vectors");
+    expect(vectors).toContain("not charged for");
+    expect(vectors).toContain("embeddings");
+    expect(complaints).toEqual([]);
+  });
+
+  it("is searched from the keyboard by id, alias, owner and modality, and the search stands in the address", async () => {
+    const { page } = await modelsPage();
+    await page.keyboard.press("/");
+    await page.keyboard.type("petite");
+    await page.getByText("1 of 4 models").waitFor();
+    expect(await idsOn(page)).toEqual(["acme/small"]);
+    const search = page.getByRole("searchbox", { name: "Search" });
+    const found = async (text: string, ids: readonly string[]) => {
+      await search.fill(text);
+      await expect.poll(() => idsOn(page)).toEqual(ids);
+    };
+    await found("open embeddings", ["open/vectors"]);
+    await found("images", ["acme/large"]);
+    await found("ACME", ["acme/large", "acme/small"]);
+    await expect.poll(() => new URL(page.url()).searchParams.get("search")).toBe("ACME");
+    await page.reload();
+    await page.getByText("2 of 4 models").waitFor();
+    expect(await search.inputValue()).toBe("ACME");
+    await search.fill("nobody's");
+    await page.getByRole("heading", { name: "No model matches “nobody's”" }).waitFor();
+  });
+
+  it("is sorted by context and by price, which stands in the address", async () => {
+    const { page } = await modelsPage();
+    expect(await idsOn(page)).toEqual(["acme/large", "acme/small", "open/gift", "open/vectors"]);
+    await page.getByLabel("Sort by").selectOption("Context, longest first");
+    await expect.poll(() => idsOn(page)).toEqual(["acme/large", "open/gift", "acme/small", "open/vectors"]);
+    await page.getByLabel("Sort by").selectOption("Price, lowest first");
+    await expect.poll(() => idsOn(page)).toEqual(["open/gift", "open/vectors", "acme/small", "acme/large"]);
+    await page.reload();
+    await page.getByText("4 models", { exact: true }).waitFor();
+    expect((await idsOn(page)).at(-1)).toBe("acme/large");
+  });
+
+  it("copies an id, and leads to the playground with the model", async () => {
+    const { page } = await modelsPage();
+    await page.getByRole("button", { name: "Copy acme/small" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("acme/small");
+    await page.getByRole("link", { name: "Try it with acme/small" }).click();
+    await page.getByRole("heading", { name: "Playground", level: 1 }).waitFor();
+    expect(await page.getByRole("combobox", { name: "Model" }).textContent()).toBe("acme/small");
+  });
+
+  it("has an example for embeddings that runs as it is pasted, with each client", async () => {
+    const { page } = await modelsPage();
+    await page.getByRole("button", { name: "Example with open/vectors" }).click();
+    const dialog = page.getByRole("dialog");
+    const codeOf = async (client: string) => {
+      await dialog.getByRole("button", { name: client, exact: true }).click();
+      await dialog.getByRole("button", { name: "Copy code" }).click();
+      await dialog.getByRole("button", { name: "Copied" }).waitFor();
+      const code = await page.evaluate(() => navigator.clipboard.readText());
+      await dialog.getByRole("button", { name: "Copy code" }).waitFor();
+      return code;
+    };
+    const variables = { ACME_MODELS_API_KEY: owner.key };
+    const byCurl = await runInShell(await codeOf("curl"), variables);
+    expect(JSON.parse(byCurl.stdout).data).toHaveLength(2);
+    for (const client of ["SDK", "openai"]) {
+      const code = await codeOf(client);
+      expect(code).not.toContain(owner.key);
+      const ran = await runModule(code, variables);
+      expect(ran, ran.stderr).toMatchObject({ code: 0 });
+      expect(Number(ran.stdout)).toBeGreaterThan(0);
+    }
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  it.each(["light", "dark"] as const)("has nothing that axe finds wrong: %s", async (colorScheme) => {
+    const { page } = await modelsPage({ colorScheme });
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole("button", { name: "Example with open/vectors" }).click();
+    await page.getByRole("dialog").getByText("/v1/embeddings").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
+  it("is a list of cards on a phone, without sideways scrolling", async () => {
+    const { page } = await modelsPage({ viewport: { width: 375, height: 800 } });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
+    const card = page.getByRole("row", { name: /^acme\/large/ });
+    const { width = 0 } = (await card.boundingBox()) ?? {};
+    expect(width).toBeLessThan(375);
+    expect(await violationsOf(page)).toEqual([]);
+  });
+});

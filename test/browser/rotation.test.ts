@@ -1,0 +1,208 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+import { signInAt } from "./sign-in.ts";
+
+let service: Service;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [service, browser] = await Promise.all([startService(), openBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+const guideOf = (id: string) => `/settings/keys/${id}/rotation`;
+
+async function openGuide(
+  owner: Owner & { readonly id: string },
+  options: Parameters<typeof openPage>[2] = {},
+): Promise<WatchedPage> {
+  const watched = await openPage(browser, service.baseUrl, options);
+  await signInAt(watched.page, owner);
+  await watched.page.goto(guideOf(owner.id));
+  await watched.page.getByRole("heading", { name: "Rotate “test”" }).waitFor();
+  return watched;
+}
+
+/** Where one stands, as the page says it. */
+function standsAt(page: Page, words: string | RegExp): Promise<void> {
+  return page.getByRole("status").getByText(words).waitFor();
+}
+
+async function createSuccessor(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Create the new key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+  await page.getByTestId("key-string").waitFor();
+}
+
+describe.skipIf(!hasBrowser)("the rotation guide", () => {
+  it("leads from a key to its successor without an interruption, and knows by itself where one stands", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page, complaints } = await openPage(browser, service.baseUrl);
+    await signInAt(page, owner);
+    await page.getByRole("link", { name: "Rotate test" }).click();
+    await standsAt(page, "Step 1 of 4: Create a new key");
+
+    await page.getByRole("button", { name: "Create the new key" }).click();
+    await page.getByLabel(/unused for/).selectOption("1 hour");
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    const next = (await page.getByTestId("key-string").textContent()) ?? "";
+    await page.getByLabel("I have stored it").check();
+    await page.getByRole("button", { name: "Done" }).click();
+    await standsAt(page, "Step 2 of 4: Update your deployments");
+    await page.getByText("export OSTIARY_API_KEY=sk-…").waitFor();
+    await page.getByText("No request with it has been recorded").waitFor();
+
+    // A deployment comes with the new key, and another one still with the old.
+    expect(await statusOf(service.baseUrl, next)).toBe(200);
+    await standsAt(page, "Step 3 of 4: Watch the old key's traffic fall to zero");
+    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    await page.getByRole("row", { name: /127\.0\.0\.1.*GET \/v1\/models/ }).waitFor();
+    await page.getByRole("img", { name: /1 with “test”, 1 with “test 2”/ }).waitFor();
+    await page.getByRole("link", { name: "API keys" }).first().click();
+    await page.getByText("Still used:").waitFor();
+    await page.getByRole("link", { name: "Rotation of test" }).click();
+
+    await page.getByRole("button", { name: "Revoke test" }).click();
+    await page.getByRole("dialog").getByText("Somebody uses it: 1 request in the last hour").waitFor();
+    await page.getByLabel(/to confirm/).fill("test");
+    await page.keyboard.press("Enter");
+    await standsAt(page, "“test” is revoked. Requests with it return 401 from now on.");
+    expect(await statusOf(service.baseUrl, owner.key)).toBe(401);
+    expect(await statusOf(service.baseUrl, next)).toBe(200);
+    // What was forgotten shows.
+    await page.getByRole("row", { name: /127\.0\.0\.1.*401/ }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("says that the old key can be revoked when it has been unused for long enough", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await owner.trpc.keys.rotate.mutate({ id: owner.id });
+    const { page } = await openGuide(owner);
+    await page.getByText("Unused for less than a minute").waitFor();
+    await standsAt(page, "Step 2 of 4");
+    // A day later.
+    await page.route("**/trpc/**keys.usage**", async (route) => {
+      const response = await route.fetch();
+      const body = await response.text();
+      await route.fulfill({ response, body: body.replaceAll('"isQuiet":false', '"isQuiet":true') });
+    });
+    await standsAt(page, "Step 4 of 4: Revoke the old key");
+    await page.getByText("Nobody has used it for 1 day: it can be revoked.").waitFor();
+  });
+
+  it("shows at once what the last half hour was like", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await owner.trpc.keys.rotate.mutate({ id: owner.id });
+    for (let number = 0; number < 5; number++) await statusOf(service.baseUrl, owner.key);
+    const { page } = await openGuide(owner);
+    await page.getByRole("img", { name: /5 with “test”, 0 with “test 2”/ }).waitFor();
+    await page.getByRole("slider", { name: /in each hour of the last 24/ }).waitFor();
+    await expect.poll(() => page.getByRole("row", { name: /GET \/v1\/models/ }).count()).toBe(5);
+    await page.getByRole("link", { name: "All in the audit log" }).click();
+    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("key")).toBe(owner.id);
+  });
+
+  it("does not lose the new key with a session that ends while it is shown", async () => {
+    const { page } = await openGuide(await signUpWithKey(service.baseUrl));
+    await createSuccessor(page);
+    const shown = await page.getByTestId("key-string").textContent();
+    const refused = page.waitForResponse(async (response) =>
+      (await response.text().catch(() => "")).includes("not_signed_in"),
+    );
+    await page.context().clearCookies();
+    await refused;
+    // The answer has been read when the page has had its turn.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
+    await page.getByLabel("I have stored it").click();
+    // From here on nothing holds the page back: it may be gone before the button is pressed.
+    await page.evaluate(() => {
+      for (const button of document.querySelectorAll("button"))
+        if (button.textContent === "Done") button.click();
+    });
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+
+  it("gives the keyboard back to where it was", async () => {
+    const { page } = await openGuide(await signUpWithKey(service.baseUrl));
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await page.getByRole("button", { name: "Create the new key" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused()).toBe("Create the new key");
+  });
+
+  it("says of a key that was revoked without a successor who still tries it", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+    const { page } = await openGuide(owner);
+    await page.getByRole("heading", { name: "“test” is revoked" }).waitFor();
+    await page.getByText("Nobody has tried it since").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await statusOf(service.baseUrl, owner.key)).toBe(401);
+    await page.getByRole("row", { name: /127\.0\.0\.1.*401/ }).waitFor();
+  });
+
+  it("says so when there is no such key", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await openGuide(owner);
+    for (const id of [crypto.randomUUID(), "nothing"]) {
+      await page.goto(guideOf(id));
+      await page.getByRole("heading", { name: "There is no such key" }).waitFor();
+    }
+    await page.getByRole("link", { name: "Go to the API keys" }).click();
+    await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+  });
+
+  it.each(["light", "dark"] as const)(
+    "passes axe at every step, on a phone too: %s",
+    async (colorScheme) => {
+      const owner = await signUpWithKey(service.baseUrl);
+      const { page, complaints } = await openGuide(owner, { colorScheme });
+      const wrong: Record<string, unknown> = {};
+      const look = async (step: string) => {
+        for (const width of [1_440, 375]) {
+          await page.setViewportSize({ width, height: 900 });
+          const found = await violationsOf(page);
+          if (found.length > 0) wrong[`${step} at ${width}`] = found;
+          const beyond = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          if (beyond > 0) wrong[`${step} at ${width}, beyond the edge`] = beyond;
+        }
+      };
+      await look("create");
+      await page.getByRole("button", { name: "Create the new key" }).click();
+      await page.getByRole("dialog").waitFor();
+      await look("the dialog that creates it");
+      await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+      await page.getByTestId("key-string").waitFor();
+      await look("the new key");
+      await page.getByLabel("I have stored it").check();
+      await page.getByRole("button", { name: "Done" }).click();
+      await statusOf(service.baseUrl, owner.key);
+      await page.getByRole("row", { name: /GET \/v1\/models/ }).waitFor();
+      await page.getByRole("slider").waitFor();
+      await look("watch");
+      await owner.trpc.keys.revoke.mutate({ id: owner.id });
+      await standsAt(page, "is revoked");
+      await look("done");
+      expect(wrong).toEqual({});
+      expect(complaints).toEqual([]);
+    },
+    60_000,
+  );
+});
