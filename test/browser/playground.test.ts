@@ -353,7 +353,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     expect(await stored()).toContain("remember this");
     expect(await stored()).not.toContain(owner.key);
 
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await stored()).not.toContain("remember this");
     await page.reload();

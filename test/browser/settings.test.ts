@@ -116,6 +116,7 @@ describe.skipIf(!hasBrowser)("the list of keys", () => {
     await page.keyboard.type("ALPH");
     await expect.poll(shown).toEqual(["alpha"]);
     await page.getByText("1 of 3 keys").waitFor();
+    await expect.poll(() => new URL(page.url()).searchParams.get("search")).toBe("ALPH");
     await page.reload();
     await expect.poll(shown).toEqual(["alpha"]);
     expect(await page.getByLabel("Search").inputValue()).toBe("ALPH");

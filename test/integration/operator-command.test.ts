@@ -46,6 +46,9 @@ describe("the operator's command line", () => {
     await operator("accounts", "suspend", email, "--reason", "unpaid");
     expect((await outcomeOf(service.baseUrl, owner.key)).code).toBe("account_suspended");
     expect(await operator("accounts", "get", email)).toMatch(/suspended since .*: unpaid/);
+    const found = ["accounts", "list", "--search", email];
+    expect(await operator(...found, "--state", "suspended", "--plan", "free")).toContain(email);
+    expect(await operator(...found, "--plan", "pro")).not.toContain(email);
     await operator("accounts", "reinstate", email, "--reason", "paid");
 
     await operator("accounts", "set-plan", email, "enterprise");

@@ -5,8 +5,6 @@ import type { ListedModel } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 
-const PRICE_COLUMNS = 4;
-
 interface ModelTableProps {
   readonly models: readonly ListedModel[];
   readonly showExample: (model: ListedModel) => void;
@@ -14,6 +12,8 @@ interface ModelTableProps {
 
 /** Models with their limits and prices; on a phone, cards. */
 export function ModelTable({ models, showExample }: ModelTableProps) {
+  // Few catalogs charge for images, and there is little room.
+  const hasImagePrices = models.some(({ prices }) => prices !== null && prices.imageNanoUsd > 0n);
   return (
     <div className="table-frame">
       <table className="table models">
@@ -32,11 +32,13 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
             <th scope="colgroup" colSpan={3} className="number grouping">
               Price of a million tokens
             </th>
-            <th scope="col" rowSpan={2} className="number">
-              Price of
-              <br />
-              an image
-            </th>
+            {hasImagePrices ? (
+              <th scope="col" rowSpan={2} className="number">
+                Price of
+                <br />
+                an image
+              </th>
+            ) : null}
             <th scope="col" rowSpan={2}>
               <span className="visually-hidden">Actions</span>
             </th>
@@ -85,7 +87,7 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
               <td data-label="Output at most" className="number">
                 <Tokens count={model.maxOutputTokens} />
               </td>
-              <Prices model={model} />
+              <Prices model={model} withImages={hasImagePrices} />
               <td className="actions">
                 {chats(model) ? (
                   <Link to="/playground" search={{ model: model.id }} className="button">
@@ -135,11 +137,17 @@ function Tokens({ count }: { readonly count: number | null }) {
   return count === null ? <span className="quiet">unknown</span> : formatCount(count);
 }
 
-function Prices({ model }: { readonly model: ListedModel }) {
+interface PricesProps {
+  readonly model: ListedModel;
+  /** Whether there is a column for the price of an image. */
+  readonly withImages: boolean;
+}
+
+function Prices({ model, withImages }: PricesProps) {
   const { prices } = model;
   if (prices === null || isFree(model)) {
     return (
-      <td data-label="Price" colSpan={PRICE_COLUMNS} className="number no-price quiet">
+      <td data-label="Price" colSpan={withImages ? 4 : 3} className="number quiet">
         {prices === null ? "not charged for" : "free"}
       </td>
     );
@@ -149,7 +157,7 @@ function Prices({ model }: { readonly model: ListedModel }) {
       <Price label="Input, a million tokens" nanoUsd={prices.inputNanoUsdPerMTok} />
       <Price label="Cached input" nanoUsd={prices.cachedInputNanoUsdPerMTok} />
       <Price label="Output" nanoUsd={prices.outputNanoUsdPerMTok} />
-      <Price label="An image" nanoUsd={prices.imageNanoUsd} />
+      {withImages ? <Price label="An image" nanoUsd={prices.imageNanoUsd} /> : null}
     </>
   );
 }

@@ -22,7 +22,7 @@ export function Credit() {
       </div>
       <Answer query={balance} what="the balance">
         {({ balanceNanoUsd }) => (
-          <div className="credit">
+          <div className="overview-credit">
             <p className="usage-figure">{formatUsdRoughly(balanceNanoUsd)}</p>
             {usage.data === undefined ? null : (
               <Outlook balanceNanoUsd={balanceNanoUsd} spentNanoUsd={usage.data.total.costNanoUsd} />
@@ -44,7 +44,7 @@ function Outlook({ balanceNanoUsd, spentNanoUsd }: OutlookProps) {
   const rate = spentNanoUsd / BigInt(RATE_DAYS);
   return (
     <>
-      <p className={isShort ? "credit-outlook credit-short" : "credit-outlook"}>{words}</p>
+      <p className={isShort ? "overview-credit-short" : undefined}>{words}</p>
       {spentNanoUsd > 0n ? <p className="small">The rate was {formatUsdRoughly(rate)} a day.</p> : null}
     </>
   );

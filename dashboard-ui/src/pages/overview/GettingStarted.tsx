@@ -1,21 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { keyVariable } from "../../api/snippets.ts";
-import type { ListedKey } from "../../api/types.ts";
+import { keyVariable, type SnippetService } from "../../api/snippets.ts";
+import type { ListedKey, ListedModel } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 
 /** The way to the first request. The page turns into the overview by itself when it has come. */
 export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }) {
-  const info = useQuery(api.service.info.queryOptions());
+  const { data: service } = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
   const key = keys.find(({ state }) => state === "active");
-  const model = models.data?.models.find(({ modalities }) => modalities.output.includes("text"));
   return (
     <section className="panel" aria-labelledby="getting-started">
       <h2 id="getting-started">Send the first request</h2>
-      <ol className="steps">
+      <ol className="first-steps">
         <li>
           <h3>Create a key</h3>
           {key === undefined ? (
@@ -32,31 +32,38 @@ export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }
             </p>
           )}
         </li>
-        {info.data === undefined ? null : (
+        {service === undefined ? null : (
           <>
             <li>
               <h3>Put it into the environment</h3>
-              <Environment variable={keyVariable(info.data.serviceName)} />
+              <Environment variable={keyVariable(service.serviceName)} />
             </li>
             <li>
               <h3>Send a request</h3>
-              {model === undefined ? (
-                <p className="quiet">{models.isSuccess ? "The catalog has no model for it yet." : "…"}</p>
-              ) : (
-                <Snippets
-                  service={info.data}
-                  request={{ model: model.id, messages: [{ role: "user", content: "Hello!" }] }}
-                />
-              )}
+              <Answer query={models} what="models">
+                {({ models }) => <FirstRequest service={service} models={models} />}
+              </Answer>
             </li>
           </>
         )}
       </ol>
-      <p className="waiting" role="status">
+      <p className="first-waiting" role="status">
         <span className="spinner" aria-hidden="true" /> Waiting for the first request…
       </p>
     </section>
   );
+}
+
+interface FirstRequestProps {
+  readonly service: SnippetService;
+  readonly models: readonly ListedModel[];
+}
+
+function FirstRequest({ service, models }: FirstRequestProps) {
+  const model = models.find(({ modalities }) => modalities.output.includes("text"));
+  if (model === undefined) return <p className="quiet">The catalog has no model that answers in text yet.</p>;
+  const messages = [{ role: "user", content: "Hello!" }];
+  return <Snippets service={service} request={{ model: model.id, messages }} />;
 }
 
 function Environment({ variable }: { readonly variable: string }) {
@@ -64,7 +71,7 @@ function Environment({ variable }: { readonly variable: string }) {
   return (
     <>
       <p className="quiet">With the whole key in the place of “sk-…”.</p>
-      <div className="command">
+      <div className="first-command">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1) */}
         <section className="code" tabIndex={0} aria-label="Command">
           <code>{command}</code>

@@ -18,7 +18,7 @@ export function LimitsPanel({ keys }: { readonly keys: readonly ListedKey[] | un
       <h2 id="limits">Limits</h2>
       <Answer query={now} what="limits">
         {({ limits, used }) => (
-          <div className="limits">
+          <div className="limits-now">
             <Limit label="Requests a minute" used={used.requests} limit={limits.requestsPerMinute} />
             <Limit label="Tokens a minute" used={used.tokens} limit={limits.tokensPerMinute} />
             <Limit label="Requests at once" used={used.concurrent} limit={limits.concurrentRequests} />
