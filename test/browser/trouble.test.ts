@@ -129,6 +129,20 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
     expect(await focused(page)).toBe("Create key");
   });
 
+  it("is led to the page that a link leads to", async () => {
+    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    await page.getByRole("link", { name: "Credits" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Credits" }).waitFor();
+    await expect.poll(() => focused(page)).toBe("main");
+    await page.keyboard.press("g");
+    await page.keyboard.press("m");
+    await page.getByRole("heading", { name: "Models" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("echo");
+    await expect.poll(() => new URL(page.url()).searchParams.get("search")).toBe("echo");
+  });
+
   it("is not lost when the button that opened a dialog is gone", async () => {
     const page = await pageOf(await signUpWithKey(service.baseUrl));
     await confirmRevocation(page);

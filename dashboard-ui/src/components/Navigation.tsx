@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
 import { useId } from "react";
 import type { PageGroup } from "./pages.ts";
 
@@ -10,6 +10,7 @@ interface NavigationProps {
 /** The pages, in their groups. */
 export function Navigation({ groups, onFollow }: NavigationProps) {
   const id = useId();
+  const { pathname } = useLocation();
   return (
     <nav aria-label="Main" className="navigation">
       {groups.map(({ title, pages }, index) => (
@@ -24,8 +25,10 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
               <li key={to}>
                 <Link
                   to={to}
-                  activeOptions={{ exact: to === "/" || to === "/operator", includeSearch: false }}
+                  // Of an account's own page, or a key's, it is the list that one is in.
+                  activeOptions={{ exact: true, includeSearch: false }}
                   activeProps={{ "aria-current": "page" }}
+                  aria-current={isWithin(to, pathname) ? "page" : undefined}
                   onClick={onFollow}
                 >
                   {label}
@@ -37,4 +40,8 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
       ))}
     </nav>
   );
+}
+
+function isWithin(to: string, pathname: string): boolean {
+  return pathname.startsWith(to === "/operator" ? "/operator/accounts/" : `${to}/`);
 }

@@ -13,6 +13,7 @@ import { Notice } from "./Notice.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import { Shortcuts } from "./Shortcuts.tsx";
 import { ThemeChoice } from "./ThemeChoice.tsx";
+import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
 /** What surrounds every page of someone who is signed in. */
 export function Shell() {
@@ -31,6 +32,7 @@ export function Shell() {
   const account = me.data?.account;
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
+  useFocusOnArrival();
 
   const rest = (
     <div className="side-foot">

@@ -105,14 +105,12 @@ export class PostgresUsage implements UsageReader {
     const sql = this.#database;
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
     return sql<ServiceRow[]>`
-      with narrow as (
-        select hour, ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
+      with usage as materialized (
+        select date_trunc(${interval}, hour, 'UTC') as start,
+               ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
         from usage_service_hours
         where hour >= ${floor(from, interval)} and hour < ${floor(to, interval)}
         group by 1, 2
-      ),
-      usage as materialized (
-        select date_trunc(${interval}, hour, 'UTC') as start, model, ${sums(sql)} from narrow group by 1, 2
       ),
       ranked as (
         select model from usage group by model

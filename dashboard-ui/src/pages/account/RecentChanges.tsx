@@ -22,7 +22,7 @@ export function RecentChanges() {
       <Paged query={list} what="changes">
         {list.isSuccess && actions.length === 0 ? <p className="quiet">Nothing was changed yet.</p> : null}
         {actions.length === 0 ? null : (
-          <ul className="rows changes">
+          <ul className="rows account-changes">
             {actions.map((action) => (
               <li key={action.id}>
                 <span>{actionText(action)}</span>
