@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByRole("link", { name: "Rotate production" }).click();
     await page.getByRole("button", { name: "Create the new key" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Rotate key" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     next = (await page.getByTestId("key-string").textContent()) ?? "";
     await page.getByLabel("I have stored it").check();
     await page.getByRole("button", { name: "Done" }).click();
