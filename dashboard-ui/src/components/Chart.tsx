@@ -9,7 +9,7 @@ import { measureIn, useWidth } from "./chart/measure.ts";
 import { plotInto } from "./chart/plot.ts";
 import type { SeriesValue } from "./chart/series-value.ts";
 import { intervalInWords, timeTicks } from "./chart/time-words.ts";
-import { valueTicks } from "./chart/value-ticks.ts";
+import { topOf, valueTicks } from "./chart/value-ticks.ts";
 
 export interface ChartSeries {
   readonly label: string;
@@ -99,7 +99,7 @@ export function Chart({
   // Where they are stacked, those that are not there say nothing.
   const told = isStacked && series.length > 1 ? values.filter(({ value }) => value !== 0) : values;
   const isShown = shown !== null && time !== undefined;
-  const top = ticks.at(-1) ?? 1;
+  const top = topOf(ticks);
   return (
     <figure className="chart">
       {hasLegend && series.length > 1 ? <ChartLegend series={series} /> : null}

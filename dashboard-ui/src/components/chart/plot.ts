@@ -1,4 +1,5 @@
 import uPlot from "uplot";
+import { topOf } from "./value-ticks.ts";
 
 export interface PlotSeries {
   readonly values: readonly (number | null)[];
@@ -43,7 +44,7 @@ export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
       cursor: nothing,
       scales: {
         x: { time: false, range: [-0.5, intervals - 0.5] },
-        y: { range: [0, ticks.at(-1) ?? 1] },
+        y: { range: [0, topOf(ticks)] },
       },
       axes: [
         nothing,

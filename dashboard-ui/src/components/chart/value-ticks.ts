@@ -2,10 +2,15 @@
 const MOST_STEPS = 4;
 const ROUND = [1, 2, 2.5, 5, 10];
 
-/** Round values from 0 to the first that none of the values exceeds, which is where the scale ends. */
+/** Where a scale of these steps ends. Of nothing but zeros there is no unit that a scale would be one of. */
+export function topOf(ticks: readonly number[]): number {
+  return Math.max(0, ...ticks) || 1;
+}
+
+/** Round values from 0 to the first that none of the values exceeds. */
 export function valueTicks(values: readonly number[]): readonly number[] {
   const most = Math.max(0, ...values);
-  if (most === 0) return [0, 1];
+  if (most === 0) return [0];
   const areWhole = values.every(Number.isInteger);
   const least = most / MOST_STEPS;
   const magnitude = 10 ** Math.floor(Math.log10(least));
