@@ -1,4 +1,5 @@
 import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+import { FieldNote, noted } from "./FieldNote.tsx";
 
 export interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
   readonly label: string;
@@ -11,29 +12,15 @@ export interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
 /** A labelled input, its hint and error read out with it. */
 export function Field({ label, hint, error, end, ...input }: FieldProps) {
   const id = useId();
-  const noteId = `${id}-note`;
-  const note = error ?? hint;
+  const note = { inputId: id, hint, error };
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <div className={end === undefined ? undefined : "field-with-end"}>
-        <input
-          id={id}
-          {...input}
-          aria-invalid={error !== undefined}
-          aria-describedby={note === undefined ? undefined : noteId}
-        />
+        <input id={id} {...input} {...noted(note)} />
         {end}
       </div>
-      {note === undefined ? null : (
-        <p
-          id={noteId}
-          className={error === undefined ? "hint" : "field-error"}
-          role={error === undefined ? undefined : "alert"}
-        >
-          {note}
-        </p>
-      )}
+      <FieldNote {...note} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { Account, Balance, Limits, UsageSummaryParams, UsageTotals } from "./management.ts";
 import type { SecurityEventKind } from "./security-words.ts";
 
+/** What somebody did at the service's doors. */
 export type { SecurityEventKind };
 
 /** An account as operators see it. */

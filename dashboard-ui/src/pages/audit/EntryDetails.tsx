@@ -5,14 +5,10 @@ import type { AuditEntry } from "../../api/types.ts";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { endWords, entryJson, usageWords, wentWell } from "./entry-words.ts";
+import type { OpenEntry } from "./use-open-entry.ts";
 
 interface EntryDetailsProps {
-  /** Undefined as long as it is not there. */
-  readonly entry: AuditEntry | undefined;
-  /** Why it is not there. */
-  readonly error: unknown;
-  readonly isFetching: boolean;
-  readonly retry: () => void;
+  readonly opened: OpenEntry;
   /** To the entry above and below in the list; null where there is none. */
   readonly goNewer: (() => void) | null;
   readonly goOlder: (() => void) | null;
@@ -22,8 +18,8 @@ interface EntryDetailsProps {
 }
 
 /** All that is known of one request, beside the list. */
-export function EntryDetails(props: EntryDetailsProps) {
-  const { entry, error, isFetching, retry, goNewer, goOlder, finalFocus, onClose } = props;
+export function EntryDetails({ opened, goNewer, goOlder, finalFocus, onClose }: EntryDetailsProps) {
+  const { entry, error, isFetching, retry } = opened;
   const closing = useRef<HTMLButtonElement>(null);
   return (
     <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>

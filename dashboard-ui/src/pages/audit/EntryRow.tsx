@@ -6,8 +6,8 @@ import { wentWell } from "./entry-words.ts";
 interface EntryRowProps {
   readonly entry: AuditEntry;
   readonly index: number;
-  readonly topPx: number;
-  readonly heightPx: number;
+  /** Where it is when that is not below the row before it. */
+  readonly topPx: number | null;
   /** The one that the keyboard is at. */
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
@@ -20,7 +20,6 @@ export const EntryRow = memo(function EntryRow({
   entry,
   index,
   topPx,
-  heightPx,
   isCurrent,
   isOpen,
   isFresh,
@@ -34,7 +33,7 @@ export const EntryRow = memo(function EntryRow({
       className={`entry${isWell ? "" : " entry-failed"}${isFresh ? " entry-fresh" : ""}`}
       data-index={index}
       tabIndex={isCurrent ? 0 : -1}
-      style={{ height: heightPx, transform: `translateY(${topPx}px)` }}
+      style={topPx === null ? undefined : { position: "absolute", top: topPx }}
     >
       <td className="entry-time">
         <time dateTime={timestamp.toISOString()}>

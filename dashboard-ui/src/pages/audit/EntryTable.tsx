@@ -32,13 +32,13 @@ interface EntryTableProps {
   readonly children: ReactNode;
 }
 
-/** The styles make cards of rows on the same condition. */
+/** The styles make cards of rows on the same condition, and have the same heights. */
 const CARDS = matchMedia("(max-width: 1100px)");
 const ROW_PX = 52;
 const CARD_PX = 68;
 const HEAD_PX = 38;
 /** Rows beyond what is in view: scrolling runs ahead of rendering. */
-const OVERSCAN = 12;
+const OVERSCAN = 6;
 /** So many rows from the end more are loaded. */
 const NEAR_END = 150;
 
@@ -106,6 +106,9 @@ export function EntryTable(props: EntryTableProps) {
   }, [openPlace, virtualizer]);
 
   const items = virtualizer.getVirtualItems();
+  // Rows follow each other, and only the first is told where it is: styles of their own cost each row more than all else.
+  const apart = items.some(({ index }) => Math.abs(index - current) === 1) ? null : current;
+  const inFlow = items.find(({ index }) => index !== apart);
   const lastIndex = virtualizer.range?.endIndex ?? 0;
   const isNearEnd =
     lastIndex >= entries.length - NEAR_END || (openPlace !== null && current >= entries.length - 2);
@@ -162,7 +165,11 @@ export function EntryTable(props: EntryTableProps) {
       >
         <caption className="visually-hidden">Audit entries, newest first</caption>
         <Head />
-        <tbody ref={rows} className="entries-body" style={{ height: virtualizer.getTotalSize() }}>
+        <tbody
+          ref={rows}
+          className="entries-body"
+          style={{ height: virtualizer.getTotalSize(), paddingTop: (inFlow?.start ?? headPx) - headPx }}
+        >
           {items.map(({ index, key, start }) => {
             const entry = entries.at(index);
             return entry === undefined ? null : (
@@ -170,8 +177,7 @@ export function EntryTable(props: EntryTableProps) {
                 key={key}
                 entry={entry}
                 index={index}
-                topPx={start - headPx}
-                heightPx={rowPx}
+                topPx={index === apart ? start - headPx : null}
                 isCurrent={index === current}
                 isOpen={openPlace !== null && index === entries.indexOf(openPlace)}
                 isFresh={index < fresh}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { api } from "../../api/client.ts";
-import { errorTextAt } from "../../api/errors.ts";
+import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Select } from "../../components/Select.tsx";
@@ -36,6 +36,7 @@ export function Filters({ search, keys, error }: FiltersProps) {
   // On a phone they are folded away.
   const [isUnfolded, setUnfolded] = useState(false);
   const used = countFilters(search);
+  const isFolded = !isUnfolded && errorFieldOf(error) === null;
   const isCustom = search.from !== undefined || search.to !== undefined || isCustomWanted;
 
   const put = (change: AuditSearch) =>
@@ -62,11 +63,11 @@ export function Filters({ search, keys, error }: FiltersProps) {
   return (
     <section className="filters" aria-label="Filters">
       <div className="filters-head">
-        <Button aria-expanded={isUnfolded} aria-controls={id} onClick={() => setUnfolded(!isUnfolded)}>
+        <Button aria-expanded={!isFolded} aria-controls={id} onClick={() => setUnfolded(isFolded)}>
           Filters{used === 0 ? "" : ` (${used})`}
         </Button>
       </div>
-      <div id={id} className={`filters-fields${isUnfolded ? "" : " filters-folded"}`}>
+      <div id={id} className={`filters-fields${isFolded ? " filters-folded" : ""}`}>
         <Select
           label="Time"
           options={TIMES}

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
+import { connection } from "../../api/connection.ts";
 import type { AuditFilters } from "./filters.ts";
 
 /** Enough to fill the window. */
@@ -31,7 +32,22 @@ export function useEntries(filters: AuditFilters) {
     return isSuccess;
   }, [options, refetch]);
 
-  return { log, reload };
+  const { fetchNextPage, isFetchNextPageError } = log;
+  const mayLoadMore = log.hasNextPage && !log.isFetching && !isFetchNextPageError;
+  /** Reads the page after the last, if there is one, and what is being read is not waited for. */
+  const loadMore = useCallback(() => {
+    if (mayLoadMore) void fetchNextPage();
+  }, [mayLoadMore, fetchNextPage]);
+
+  // What failed with the connection is tried again with it.
+  useEffect(() => {
+    if (!isFetchNextPageError) return;
+    return connection.subscribe(() => {
+      if (!connection.isLost()) void fetchNextPage();
+    });
+  }, [isFetchNextPageError, fetchNextPage]);
+
+  return { log, reload, loadMore };
 }
 
 function entriesOf(filters: AuditFilters) {

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { AuditFilters } from "./filters.ts";
 import { type LiveEntries, NOTHING_LIVE, withAllShown, withNews, withPagesRead } from "./live-entries.ts";
 import { followAudit, type TailState } from "./tail.ts";
@@ -24,25 +24,40 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   const [held, setHeld] = useState({ filters, live: NOTHING_LIVE });
   const [state, setState] = useState<TailState | null>(null);
   const latest = useRef(held);
-  const lastReadMs = useRef(Number.NEGATIVE_INFINITY);
+  const reading = useRef<Promise<void> | null>(null);
+  const readMs = useRef(Number.NEGATIVE_INFINITY);
   // Those of other filters are none.
   const live = held.filters === filters ? held.live : NOTHING_LIVE;
 
+  useLayoutEffect(() => {
+    latest.current = { filters, live: NOTHING_LIVE };
+    reading.current = null;
+  }, [filters]);
+
   const update = useCallback(
     (change: (live: LiveEntries) => LiveEntries) => {
-      const { current } = latest;
-      latest.current = { filters, live: change(current.filters === filters ? current.live : NOTHING_LIVE) };
+      const before = latest.current;
+      // What is told late is told of filters that are gone.
+      if (before.filters !== filters) return;
+      const after = change(before.live);
+      if (after === before.live) return;
+      latest.current = { filters, live: after };
       setHeld(latest.current);
     },
     [filters],
   );
 
-  const readAgain = useCallback(async () => {
-    const { current } = latest;
-    const arrivedBefore = current.filters === filters ? current.live.arrived : 0;
-    lastReadMs.current = performance.now();
-    if (await reload()) update((now) => withPagesRead(now, arrivedBefore));
-  }, [filters, reload, update]);
+  const readAgain = useCallback((): Promise<void> => {
+    const read = async () => {
+      const arrivedBefore = latest.current.live.arrived;
+      readMs.current = performance.now();
+      const isRead = await reload();
+      reading.current = null;
+      if (isRead) update((now) => withPagesRead(now, arrivedBefore));
+    };
+    reading.current ??= read();
+    return reading.current;
+  }, [reload, update]);
 
   useEffect(() => {
     if (!isOn) return;
@@ -62,9 +77,13 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
 
   const isConnected = state?.kind === "live";
   useEffect(() => {
-    if (!isConnected || !live.isIncomplete || isReading()) return;
-    const sinceMs = performance.now() - lastReadMs.current;
-    const timer = setTimeout(() => void readAgain(), Math.max(READ_AFTER_MS, READ_EVERY_MS - sinceMs));
+    if (!isConnected || !live.isIncomplete) return;
+    const sinceMs = performance.now() - readMs.current;
+    const read = () => {
+      // Else that is done when they have come back to the top.
+      if (!isReading()) void readAgain();
+    };
+    const timer = setTimeout(read, Math.max(READ_AFTER_MS, READ_EVERY_MS - sinceMs));
     return () => clearTimeout(timer);
   }, [isConnected, live.isIncomplete, isReading, readAgain]);
 

@@ -1,13 +1,13 @@
-import { Progress } from "@base-ui/react/progress";
 import { useEffect, useRef, useState } from "react";
 import { noticeSignedOut } from "../../../api/client.ts";
-import { formatBytes, formatCount, formatDateTime } from "../../../api/format.ts";
+import { formatCount } from "../../../api/format.ts";
 import type { ListedKey } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Dialog } from "../../../components/Dialog.tsx";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
 import { type AuditFilters, filterWords } from "../filters.ts";
+import { ExportBar } from "./ExportBar.tsx";
 import {
   type ExportFormat,
   type ExportProgress,
@@ -106,7 +106,12 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
           {state.error === null ? null : <Notice tone="error">{state.error}</Notice>}
         </>
       ) : (
-        <Bar filters={filters} startedAt={startedAt} progress={progress} isDone={state.kind === "done"} />
+        <ExportBar
+          filters={filters}
+          startedAt={startedAt}
+          progress={progress}
+          isDone={state.kind === "done"}
+        />
       )}
       {state.kind === "failed" ? <Notice tone="error">{wordsOf(state.error)}</Notice> : null}
       <p role="status" className={state.kind === "done" ? undefined : "visually-hidden"}>
@@ -165,51 +170,6 @@ function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) 
       )}
     </>
   );
-}
-
-interface BarProps {
-  readonly filters: AuditFilters;
-  readonly startedAt: Date;
-  readonly progress: ExportProgress | null;
-  readonly isDone: boolean;
-}
-
-/** By time: how many entries there will be nobody knows. */
-function Bar({ filters, startedAt, progress, isDone }: BarProps) {
-  const share = isDone ? 1 : shareOf(filters, startedAt, progress);
-  const words = [
-    `${formatCount(progress?.entries ?? 0)} entries`,
-    formatBytes(progress?.bytes ?? 0),
-    ...(progress?.last == null || isDone ? [] : [`up to ${formatDateTime(progress.last)}`]),
-  ].join(", ");
-  return (
-    <Progress.Root
-      className="progress"
-      aria-label="Export"
-      value={share === null ? null : Math.round(share * 100)}
-      getAriaValueText={() => words}
-    >
-      <Progress.Track className="meter-track">
-        <Progress.Indicator className="meter-indicator" />
-      </Progress.Track>
-      <span className="meter-text">
-        {words}
-        {progress?.isCut === true ? ". The connection was cut; it goes on in a moment." : ""}
-      </span>
-    </Progress.Root>
-  );
-}
-
-/** How far in time it has come, of what was asked for; `null` as long as that is not known. */
-function shareOf(filters: AuditFilters, startedAt: Date, progress: ExportProgress | null): number | null {
-  const { first, last } = progress ?? {};
-  if (first == null || last == null) return null;
-  const from = filters.from === undefined ? first.getTime() : Date.parse(filters.from);
-  const to = Math.min(
-    filters.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filters.to),
-    startedAt.getTime(),
-  );
-  return Math.min(1, Math.max(0, (last.getTime() - from) / Math.max(1, to - from)));
 }
 
 /** What was refused for good is refused again. */

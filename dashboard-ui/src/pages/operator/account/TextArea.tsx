@@ -1,4 +1,5 @@
 import { type ComponentProps, useId } from "react";
+import { FieldNote, noted } from "../../../components/FieldNote.tsx";
 
 interface TextAreaProps extends ComponentProps<"textarea"> {
   readonly label: string;
@@ -9,26 +10,12 @@ interface TextAreaProps extends ComponentProps<"textarea"> {
 /** A labelled input of several lines, its hint and error read out with it. */
 export function TextArea({ label, hint, error, ...textarea }: TextAreaProps) {
   const id = useId();
-  const noteId = `${id}-note`;
-  const note = error ?? hint;
+  const note = { inputId: id, hint, error };
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <textarea
-        id={id}
-        {...textarea}
-        aria-invalid={error !== undefined}
-        aria-describedby={note === undefined ? undefined : noteId}
-      />
-      {note === undefined ? null : (
-        <p
-          id={noteId}
-          className={error === undefined ? "hint" : "field-error"}
-          role={error === undefined ? undefined : "alert"}
-        >
-          {note}
-        </p>
-      )}
+      <textarea id={id} {...textarea} {...noted(note)} />
+      <FieldNote {...note} />
     </div>
   );
 }

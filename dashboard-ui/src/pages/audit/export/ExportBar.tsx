@@ -1,0 +1,49 @@
+import { Progress } from "@base-ui/react/progress";
+import { formatBytes, formatCount, formatDateTime } from "../../../api/format.ts";
+import type { AuditFilters } from "../filters.ts";
+import type { ExportProgress } from "./export-run.ts";
+
+interface ExportBarProps {
+  readonly filters: AuditFilters;
+  readonly startedAt: Date;
+  readonly progress: ExportProgress | null;
+  readonly isDone: boolean;
+}
+
+/** How far an export has come, by time: how many entries there will be nobody knows. */
+export function ExportBar({ filters, startedAt, progress, isDone }: ExportBarProps) {
+  const share = isDone ? 1 : shareOf(filters, startedAt, progress);
+  const words = [
+    `${formatCount(progress?.entries ?? 0)} entries`,
+    formatBytes(progress?.bytes ?? 0),
+    ...(progress?.last == null || isDone ? [] : [`up to ${formatDateTime(progress.last)}`]),
+  ].join(", ");
+  return (
+    <Progress.Root
+      className="progress"
+      aria-label="Export"
+      value={share === null ? null : Math.round(share * 100)}
+      getAriaValueText={() => words}
+    >
+      <Progress.Track className="meter-track">
+        <Progress.Indicator className="meter-indicator" />
+      </Progress.Track>
+      <span className="meter-text">
+        {words}
+        {progress?.isCut === true ? ". The connection was cut; it goes on in a moment." : ""}
+      </span>
+    </Progress.Root>
+  );
+}
+
+/** How far in time it has come, of what was asked for; `null` as long as that is not known. */
+function shareOf(filters: AuditFilters, startedAt: Date, progress: ExportProgress | null): number | null {
+  const { first, last } = progress ?? {};
+  if (first == null || last == null) return null;
+  const from = filters.from === undefined ? first.getTime() : Date.parse(filters.from);
+  const to = Math.min(
+    filters.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filters.to),
+    startedAt.getTime(),
+  );
+  return Math.min(1, Math.max(0, (last.getTime() - from) / Math.max(1, to - from)));
+}

@@ -1,0 +1,70 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import { api } from "../../api/client.ts";
+import type { AuditEntry } from "../../api/types.ts";
+import type { EntryList } from "./entry-list.ts";
+
+/** The entry whose details are open. */
+export interface OpenEntry {
+  /** Undefined as long as it is not there. */
+  readonly entry: AuditEntry | undefined;
+  /** Where it is in the list; `null` when the list does not hold it. */
+  readonly place: number | null;
+  /** Why it is not there. */
+  readonly error: unknown;
+  readonly isFetching: boolean;
+  readonly retry: () => void;
+}
+
+/**
+ * The entry that the address names: from the list, or asked for by itself.
+ *
+ * @param isListPending whether the list may yet hold it.
+ */
+export function useOpenEntry(entries: EntryList, isListPending: boolean) {
+  const { entry: requestId } = useSearch({ from: "/shell/account/audit" });
+  const navigate = useNavigate({ from: "/audit" });
+  const { history } = useRouter();
+  const place = useMemo(
+    () => (requestId === undefined ? null : entries.find(requestId)),
+    [entries, requestId],
+  );
+  const linked = useQuery(
+    api.audit.get.queryOptions(
+      { requestId: requestId ?? "" },
+      { enabled: requestId !== undefined && place === null && !isListPending },
+    ),
+  );
+
+  const wasOpenedHere = useRef(false);
+  const isOpen = requestId !== undefined;
+  useEffect(() => {
+    if (!isOpen) wasOpenedHere.current = false;
+  }, [isOpen]);
+
+  const open = useCallback(
+    (at: number) => {
+      if (!isOpen) wasOpenedHere.current = true;
+      const entry = entries.at(entries.indexOf(at))?.requestId;
+      // Going back closes it; from one to the next is no step that anybody wants to go back.
+      void navigate({ search: (now) => ({ ...now, entry }), replace: isOpen });
+    },
+    [entries, isOpen, navigate],
+  );
+  const close = () => {
+    if (wasOpenedHere.current) history.back();
+    else void navigate({ search: (now) => ({ ...now, entry: undefined }), replace: true });
+  };
+
+  const opened: OpenEntry | null = isOpen
+    ? {
+        entry: place === null ? linked.data : entries.at(entries.indexOf(place)),
+        place,
+        error: linked.error,
+        isFetching: linked.isFetching,
+        retry: () => void linked.refetch(),
+      }
+    : null;
+  return { opened, open, close };
+}
