@@ -1,5 +1,5 @@
 // Whether the audit log scrolls smoothly with ENTRIES entries (100,000 by default), and what they take of the browser's memory.
-import type { Page } from "playwright-core";
+import type { CDPSession, Page } from "playwright-core";
 import { openBrowser, openPage } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { startService } from "../fixtures/service.ts";
@@ -38,9 +38,15 @@ try {
   tell("frames meanwhile", whileLoading);
   report("what they take of memory", "MB", ((await usedMb(page)) - before).toFixed(0));
 
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
   for (const speed of SPEEDS) {
+    const workedMs = await workOf(session);
     const frames = await framesOf(page, scrollThrough, { speed, count: FRAMES });
     tell(`scrolling by ${speed} px a frame`, frames);
+    // Of the processor, whoever else uses it: what has to fit into a frame.
+    const eachMs = ((await workOf(session)) - workedMs) / FRAMES;
+    report("  work of the page's thread for each", "ms", eachMs.toFixed(1));
   }
 } finally {
   await browser.close();
@@ -95,6 +101,12 @@ function tell(what: string, frames: readonly number[]): void {
     "ms",
     `median ${at(0.5)}  p99 ${at(0.99)}  max ${at(1)}  ${(frames.length / seconds).toFixed(0)} frames/s  ${long} of ${frames.length} long`,
   );
+}
+
+/** What the page's thread has done so far, in milliseconds of the processor. */
+async function workOf(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1_000;
 }
 
 async function usedMb(page: Page): Promise<number> {

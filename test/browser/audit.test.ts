@@ -23,6 +23,18 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
+/** Signs the browser in with a session of before. */
+async function signInBy(page: Page, owner: Owner, url: string): Promise<void> {
+  const cookies = owner
+    .cookie()
+    .split("; ")
+    .map((pair) => {
+      const [name = "", value = ""] = pair.split("=");
+      return { name, value, url };
+    });
+  await page.context().addCookies(cookies);
+}
+
 /** A page of someone who is signed in. */
 async function watch(
   owner: Owner,
@@ -32,15 +44,7 @@ async function watch(
 ): Promise<WatchedPage> {
   const watched = await openPage(browser, baseUrl, options);
   const { page } = watched;
-  await page.context().addCookies(
-    owner
-      .cookie()
-      .split("; ")
-      .map((pair) => {
-        const [name = "", value = ""] = pair.split("=");
-        return { name, value, url: baseUrl };
-      }),
-  );
+  await signInBy(page, owner, baseUrl);
   // Nobody is there to choose a file: what is exported is downloaded, as in browsers that have no such choice.
   await page.addInitScript(() => Reflect.deleteProperty(window, "showSaveFilePicker"));
   await page.goto(path);
@@ -56,6 +60,15 @@ async function chat(key: string, model = "sandbox/echo", baseUrl = service.baseU
   });
   await response.arrayBuffer();
   return response.headers.get("x-request-id") ?? "";
+}
+
+/** What the API exports. */
+async function exported(key: string, query: string): Promise<string> {
+  const response = await fetch(`${service.baseUrl}/v1/audit/export?${query}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(response.status).toBe(200);
+  return response.text();
 }
 
 /** The rows of entries, without the head. */
@@ -100,7 +113,9 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await page.getByText("2,000 entries in all.").waitFor();
     expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("2001");
     expect(await rowsOf(page).count()).toBeLessThan(80);
-    expect(await rowsOf(page).last().getAttribute("aria-rowindex")).toBe("2001");
+    const [oldest = ""] = (await exported(owner.key, "format=ndjson")).split("\n");
+    const last = rowOf(page, JSON.parse(oldest).request_id);
+    expect(await last.getAttribute("aria-rowindex")).toBe("2001");
     // The first one is there again, in its place.
     await page.keyboard.press("Home");
     await expect.poll(() => focusedRow(page)).toBe(0);
@@ -375,6 +390,47 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     await rowOf(page, after).waitFor();
     await page.getByText("4 entries in all.").waitFor();
   });
+
+  it("begins to follow when the service can do it again", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await openPage(browser, service.baseUrl);
+    const tails = (url: URL) => url.pathname.includes("audit.tail");
+    await page.route(tails, (route) => route.fulfill({ status: 503, json: {} }));
+    await signInBy(page, owner, service.baseUrl);
+    await page.goto("/audit?live=true");
+    await page.getByText("Connecting…").waitFor();
+    await page.unroute(tails);
+    await page.getByText("Following").waitFor({ timeout: 20_000 });
+    await rowOf(page, await chat(owner.key)).waitFor();
+  });
+
+  it("leads to signing in, and back, when the session has ended", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await watch(owner, "/audit?live=true");
+    await page.getByText("Following").waitFor();
+    await owner.trpc.auth.signOut.mutate();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("to")).toBe("/audit?live=true");
+  });
+
+  it("tells when more came at once than it can show, and has all of it", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await watch(owner, "/audit");
+    await page.getByRole("heading", { name: "No requests yet" }).waitFor();
+    const nextList = () => page.waitForResponse((response) => response.url().includes("audit.list"));
+    // What was recorded before following had begun.
+    const begun = nextList();
+    await page.getByRole("button", { name: "Live" }).click();
+    await begun;
+    const first = await chat(owner.key);
+    await rowOf(page, first).waitFor();
+    const readAgain = nextList();
+    await insertEntries(service, owner, 1_000);
+    await page.getByText("800 more entries came too fast to be shown one by one.").waitFor();
+    await readAgain;
+    await goToEnd(page);
+    await page.getByText("1,001 entries in all.").waitFor();
+  });
 });
 
 describe.skipIf(!hasBrowser)("an audit entry", () => {
@@ -431,15 +487,6 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await dialog.waitFor({ state: "detached" });
   });
 });
-
-/** What the API exports of the same. */
-async function exported(key: string, query: string): Promise<string> {
-  const response = await fetch(`${service.baseUrl}/v1/audit/export?${query}`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  expect(response.status).toBe(200);
-  return response.text();
-}
 
 async function textOf(download: Download): Promise<string> {
   return readFile(await download.path(), "utf8");

@@ -1,4 +1,5 @@
 import { formatCount } from "../../api/format.ts";
+import { Button } from "../../components/Button.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { MOST_ENTRIES } from "./use-entries.ts";
 
@@ -12,14 +13,24 @@ interface ListEndProps {
     fetchNextPage(): Promise<unknown>;
   };
   readonly count: number;
+  /** Whether there are more than are listed, for whom the list has to be read again. */
+  readonly isIncomplete: boolean;
+  readonly readAgain: () => void;
 }
 
 /** Below the last row: that more are on their way, why they are not, or that there are no more. */
-export function ListEnd({ log, count }: ListEndProps) {
+export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   if (log.isFetchNextPageError) {
     return (
       <div className="entries-end">
         <LoadError error={log.error} busy={log.isFetchingNextPage} retry={() => void log.fetchNextPage()} />
+      </div>
+    );
+  }
+  if (isIncomplete && !log.hasNextPage) {
+    return (
+      <div className="entries-end">
+        <Button onClick={readAgain}>More have come: read the list again</Button>
       </div>
     );
   }

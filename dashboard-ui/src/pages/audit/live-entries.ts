@@ -13,8 +13,9 @@ export interface LiveEntries {
   readonly waiting: number;
   /** How many have come in all: tells how many came since some moment. */
   readonly arrived: number;
-  /** There are more than these: the pages have to be read again. */
-  readonly isIncomplete: boolean;
+  /** How often there were more than are told; and how many of those times the pages have been read since. */
+  readonly gaps: number;
+  readonly gapsRead: number;
   /** Why, where that is worth telling. */
   readonly told: string | null;
 }
@@ -28,7 +29,8 @@ export const NOTHING_LIVE: LiveEntries = {
   kept: [],
   waiting: 0,
   arrived: 0,
-  isIncomplete: false,
+  gaps: 0,
+  gapsRead: 0,
   told: null,
 };
 
@@ -42,7 +44,7 @@ export function withNews(live: LiveEntries, news: TailNews, isReading: boolean):
     kept: isReading && isTooMuch ? [] : kept,
     waiting: live.waiting + come.length + news.skipped,
     arrived: live.arrived + come.length,
-    isIncomplete: live.isIncomplete || news.skipped > 0 || news.hasGap || isTooMuch,
+    gaps: live.gaps + (news.skipped > 0 || news.hasGap || isTooMuch ? 1 : 0),
     told: wordsOf(news) ?? live.told,
   };
   return isReading ? next : withAllShown(next);
@@ -61,10 +63,20 @@ export function withAllShown(live: LiveEntries): LiveEntries {
   };
 }
 
-/** The pages were read again: they hold whatever had come when that began. */
-export function withPagesRead(live: LiveEntries, arrivedBefore: number): LiveEntries {
-  const shown = [...live.kept, ...live.shown].slice(0, live.arrived - arrivedBefore);
-  return { ...live, shown, fresh: shown.length, kept: [], waiting: 0, isIncomplete: false };
+/** Something may have been recorded that was not told. */
+export function withGap(live: LiveEntries): LiveEntries {
+  return { ...live, gaps: live.gaps + 1 };
+}
+
+/** Whether there are more than these: the pages have to be read again. */
+export function isIncomplete(live: LiveEntries): boolean {
+  return live.gaps > live.gapsRead;
+}
+
+/** The pages were read again: they hold whatever there was when that began. */
+export function withPagesRead(live: LiveEntries, before: LiveEntries): LiveEntries {
+  const shown = [...live.kept, ...live.shown].slice(0, live.arrived - before.arrived);
+  return { ...live, shown, fresh: shown.length, kept: [], waiting: 0, gapsRead: before.gaps };
 }
 
 /** Those on top of the pages that are not in the first of them already. */
@@ -76,8 +88,8 @@ export function aboveOf(live: LiveEntries, firstPage: readonly AuditEntry[]): re
 
 function wordsOf({ skipped, hasGap }: TailNews): string | null {
   if (hasGap)
-    return "More was recorded while the connection was lost than is told afterwards. The list was read again.";
+    return "More was recorded while the connection was lost than is told afterwards. The list is read again.";
   if (skipped === 0) return null;
   const count = new Intl.NumberFormat("en").format(skipped);
-  return `${count} more ${skipped === 1 ? "entry" : "entries"} came too fast to be shown one by one. The list was read again.`;
+  return `${count} more ${skipped === 1 ? "entry" : "entries"} came too fast to be shown one by one. The list is read again.`;
 }

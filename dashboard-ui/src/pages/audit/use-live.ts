@@ -1,6 +1,14 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { AuditFilters } from "./filters.ts";
-import { type LiveEntries, NOTHING_LIVE, withAllShown, withNews, withPagesRead } from "./live-entries.ts";
+import {
+  isIncomplete,
+  type LiveEntries,
+  NOTHING_LIVE,
+  withAllShown,
+  withGap,
+  withNews,
+  withPagesRead,
+} from "./live-entries.ts";
 import { followAudit, type TailState } from "./tail.ts";
 
 interface LiveOptions {
@@ -49,11 +57,11 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
 
   const readAgain = useCallback((): Promise<void> => {
     const read = async () => {
-      const arrivedBefore = latest.current.live.arrived;
+      const before = latest.current.live;
       readMs.current = performance.now();
       const isRead = await reload();
       reading.current = null;
-      if (isRead) update((now) => withPagesRead(now, arrivedBefore));
+      if (isRead) update((now) => withPagesRead(now, before));
     };
     reading.current ??= read();
     return reading.current;
@@ -65,7 +73,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
     const leave = followAudit(filters, {
       onState: setState,
       onLive: (isAnew) => {
-        if (isAnew) update((now) => ({ ...now, isIncomplete: true }));
+        if (isAnew) update(withGap);
       },
       onNews: (news) => update((now) => withNews(now, news, isReading())),
     });
@@ -76,8 +84,10 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   }, [isOn, filters, isReading, update]);
 
   const isConnected = state?.kind === "live";
+  const hasGap = isIncomplete(live);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: begins anew when there was a gap while the pages were read
   useEffect(() => {
-    if (!isConnected || !live.isIncomplete) return;
+    if (!isConnected || !hasGap) return;
     const sinceMs = performance.now() - readMs.current;
     const read = () => {
       // Else that is done when they have come back to the top.
@@ -85,7 +95,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
     };
     const timer = setTimeout(read, Math.max(READ_AFTER_MS, READ_EVERY_MS - sinceMs));
     return () => clearTimeout(timer);
-  }, [isConnected, live.isIncomplete, isReading, readAgain]);
+  }, [isConnected, hasGap, live.gapsRead, isReading, readAgain]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: begins anew when more have come
   useEffect(() => {
@@ -101,7 +111,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
 
   /** Nobody reads any more: what waits is shown. */
   const show = useCallback(() => {
-    if (latest.current.live.isIncomplete) void readAgain();
+    if (isIncomplete(latest.current.live)) void readAgain();
     else update(withAllShown);
   }, [readAgain, update]);
 
