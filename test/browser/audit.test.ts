@@ -413,6 +413,15 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     expect(new URL(page.url()).searchParams.get("to")).toBe("/audit?live=true");
   });
 
+  it("leads to signing in when the session had ended before", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { page } = await watch(owner, "/audit");
+    await page.getByRole("heading", { name: "No requests yet" }).waitFor();
+    await owner.trpc.auth.signOut.mutate();
+    await page.getByRole("button", { name: "Live" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+
   it("tells when more came at once than it can show, and has all of it", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { page } = await watch(owner, "/audit");

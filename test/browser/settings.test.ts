@@ -66,6 +66,7 @@ describe.skipIf(!hasBrowser)("a key", () => {
       page.evaluate(
         () => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent,
       );
+    await page.getByText("No keys yet").waitFor();
     await page.getByRole("button", { name: "Create key" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();

@@ -137,7 +137,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
     await expect.poll(() => focused(page)).toBe("main");
     await page.keyboard.press("g");
     await page.keyboard.press("m");
-    await page.getByRole("heading", { name: "Models" }).waitFor();
+    await page.getByRole("searchbox").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("echo");
     await expect.poll(() => new URL(page.url()).searchParams.get("search")).toBe("echo");

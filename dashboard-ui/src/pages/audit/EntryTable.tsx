@@ -70,11 +70,13 @@ export function EntryTable(props: EntryTableProps) {
     },
     [current],
   );
+  // The same function for the same entries: with another one all of them would be measured again, at each scroll.
+  const getItemKey = useCallback((index: number) => entries.placeOf(index), [entries]);
   const virtualizer = useVirtualizer({
     count: entries.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowPx,
-    getItemKey: (index) => entries.placeOf(index),
+    getItemKey,
     overscan: OVERSCAN,
     scrollMargin: headPx,
     scrollPaddingStart: headPx,
@@ -143,7 +145,7 @@ export function EntryTable(props: EntryTableProps) {
   };
   const onFocus = (event: FocusEvent) => {
     const index = indexAt(event.target);
-    if (index !== null && index !== current) setCurrentPlace(entries.placeOf(index));
+    if (index !== null) setCurrentPlace(entries.placeOf(index));
   };
 
   return (

@@ -1,6 +1,6 @@
 import type { AppRouter } from "@ostiary/server/router";
 import type { inferRouterOutputs } from "@trpc/server";
-import { client, noticeSignedOut } from "../../api/client.ts";
+import { api, client, noticeSignedOut, queryClient } from "../../api/client.ts";
 import { connection } from "../../api/connection.ts";
 import { errorCodeOf } from "../../api/errors.ts";
 import type { AuditFilters } from "./filters.ts";
@@ -50,6 +50,8 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
       isOver = true;
       const code = errorCodeOf(error);
       if (code === "not_signed_in") noticeSignedOut();
+      // Refused before it began, a browser does not say why: that is for whatever else is asked to find out.
+      if (code === null) void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
       if (code !== null && !PASSING.includes(code)) {
         listener.onState({ kind: "refused", error });
         return;
