@@ -4,7 +4,7 @@ import "./chart/chart.css";
 import { ChartCursor } from "./chart/ChartCursor.tsx";
 import { ChartLegend } from "./chart/ChartLegend.tsx";
 import { ChartTooltip } from "./chart/ChartTooltip.tsx";
-import { resolveColour, seriesColour, useThemeChanges } from "./chart/colours.ts";
+import { seriesColour, useColours } from "./chart/colours.ts";
 import { measureIn, useWidth } from "./chart/measure.ts";
 import { plotInto } from "./chart/plot.ts";
 import type { SeriesValue } from "./chart/series-value.ts";
@@ -50,11 +50,10 @@ export function Chart({
 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(place);
-  const themeChanges = useThemeChanges();
+  const resolveColour = useColours();
   const [shown, setShown] = useState<number | null>(null);
   const ticks = useMemo(() => valueTicks(heightsOf(series, times.length, kind)), [series, times, kind]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with the theme, the colours behind the variables change
   useLayoutEffect(() => {
     const element = place.current;
     if (element === null || widthPx === 0 || times.length === 0) return;
@@ -71,7 +70,7 @@ export function Chart({
       gridColour: resolveColour(element, "var(--line)"),
     });
     return () => plot.destroy();
-  }, [widthPx, heightPx, kind, series, times, ticks, themeChanges]);
+  }, [widthPx, heightPx, kind, series, times, ticks, resolveColour]);
 
   const timeLabels = useMemo(() => {
     const element = place.current;

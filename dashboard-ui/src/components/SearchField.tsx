@@ -40,11 +40,13 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
     sendLatest.current = send;
   });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it begins anew with each keystroke
-  useEffect(() => {
-    const timer = setTimeout(() => sendLatest.current(), waitMs);
-    return () => clearTimeout(timer);
-  }, [text, waitMs]);
+  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(typing.current), []);
+  const type = (typed: string) => {
+    setText(typed);
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => sendLatest.current(), waitMs);
+  };
 
   return (
     <div className="search">
@@ -54,7 +56,7 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
         autoComplete="off"
         spellCheck={false}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => type(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") send();
         }}

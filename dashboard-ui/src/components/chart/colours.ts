@@ -9,7 +9,7 @@ export function seriesColour(index: number, isRest = false): string {
 }
 
 /** A colour of the styles as a canvas understands it: without variables, and in the theme that is on. */
-export function resolveColour(element: HTMLElement, colour: string): string {
+function resolveColour(element: HTMLElement, colour: string): string {
   const probe = document.createElement("span");
   probe.style.color = colour;
   element.append(probe);
@@ -18,11 +18,13 @@ export function resolveColour(element: HTMLElement, colour: string): string {
   return resolved;
 }
 
-/** Changes with the theme: what is drawn on a canvas does not take its new colours by itself. */
-export function useThemeChanges(): number {
-  const [changes, setChanges] = useState(0);
+type ResolveColour = typeof resolveColour;
+
+/** {@link resolveColour}, another one for each theme: what is drawn on a canvas does not take its new colours by itself. */
+export function useColours(): ResolveColour {
+  const [resolve, setResolve] = useState<ResolveColour>(() => resolveColour);
   useEffect(() => {
-    const notice = () => setChanges((count) => count + 1);
+    const notice = () => setResolve((): ResolveColour => (element, colour) => resolveColour(element, colour));
     const isDark = matchMedia("(prefers-color-scheme: dark)");
     addEventListener("themechange", notice);
     isDark.addEventListener("change", notice);
@@ -31,5 +33,5 @@ export function useThemeChanges(): number {
       isDark.removeEventListener("change", notice);
     };
   }, []);
-  return changes;
+  return resolve;
 }

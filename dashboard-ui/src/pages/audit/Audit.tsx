@@ -15,7 +15,7 @@ import { Filters } from "./Filters.tsx";
 import { countFilters } from "./filters.ts";
 import { ListEnd } from "./ListEnd.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
-import { aboveOf, isIncomplete } from "./live-entries.ts";
+import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { NO_FILTERS } from "./search.ts";
 import { useEntries } from "./use-entries.ts";
@@ -128,7 +128,7 @@ export function Audit() {
             loadMore={loadMore}
             onTop={show}
           >
-            <ListEnd log={log} count={entries.length} isIncomplete={isIncomplete(live)} readAgain={refresh} />
+            <ListEnd log={log} count={entries.length} isIncomplete={gapsLeft(live) > 0} readAgain={refresh} />
           </EntryTable>
         ) : null}
       </div>

@@ -68,9 +68,9 @@ export function withGap(live: LiveEntries): LiveEntries {
   return { ...live, gaps: live.gaps + 1 };
 }
 
-/** Whether there are more than these: the pages have to be read again. */
-export function isIncomplete(live: LiveEntries): boolean {
-  return live.gaps > live.gapsRead;
+/** While there are any, there are more entries than these: the pages have to be read again. */
+export function gapsLeft(live: LiveEntries): number {
+  return live.gaps - live.gapsRead;
 }
 
 /** The pages were read again: they hold whatever there was when that began. */

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { AuditFilters } from "./filters.ts";
 import {
-  isIncomplete,
+  gapsLeft,
   type LiveEntries,
   NOTHING_LIVE,
   withAllShown,
@@ -84,10 +84,10 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   }, [isOn, filters, isReading, update]);
 
   const isConnected = state?.kind === "live";
-  const hasGap = isIncomplete(live);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: begins anew when there was a gap while the pages were read
+  const missing = gapsLeft(live);
   useEffect(() => {
-    if (!isConnected || !hasGap) return;
+    // One more, or one less, is a reason to look anew: there may have been a gap while the pages were read.
+    if (!isConnected || missing === 0) return;
     const sinceMs = performance.now() - readMs.current;
     const read = () => {
       // Else that is done when they have come back to the top.
@@ -95,11 +95,11 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
     };
     const timer = setTimeout(read, Math.max(READ_AFTER_MS, READ_EVERY_MS - sinceMs));
     return () => clearTimeout(timer);
-  }, [isConnected, hasGap, live.gapsRead, isReading, readAgain]);
+  }, [isConnected, missing, isReading, readAgain]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: begins anew when more have come
   useEffect(() => {
-    const timer = setTimeout(() => update((now) => (now.fresh === 0 ? now : { ...now, fresh: 0 })), FRESH_MS);
+    if (live.fresh === 0) return;
+    const timer = setTimeout(() => update((now) => ({ ...now, fresh: 0 })), FRESH_MS);
     return () => clearTimeout(timer);
   }, [live.fresh, update]);
 
@@ -111,7 +111,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
 
   /** Nobody reads any more: what waits is shown. */
   const show = useCallback(() => {
-    if (isIncomplete(latest.current.live)) void readAgain();
+    if (gapsLeft(latest.current.live) > 0) void readAgain();
     else update(withAllShown);
   }, [readAgain, update]);
 

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { type SubmitEvent, useEffect, useState } from "react";
+import { type SubmitEvent, useState } from "react";
 import { client } from "../../../api/client.ts";
 import { errorFieldOf, errorTextOf } from "../../../api/errors.ts";
 import type { AccountDetails, IpVerdict } from "../../../api/types.ts";
@@ -19,11 +19,13 @@ const VERDICTS: Readonly<Record<IpVerdict, string>> = {
   blocked: "is refused with 403",
 };
 
+const NOTHING_ASKED = { data: undefined, error: null };
+
 /** Would an address pass: by the rules in force, and by those that are typed and not set yet? */
 export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
   const [address, setAddress] = useState("");
   const attempt = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (_question: string) => {
       const { tryIpRules } = client.operator.accounts;
       const [inForce, typed] = await Promise.all([
         tryIpRules.query({ id: account.id, address }),
@@ -32,15 +34,13 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
       return { inForce: inForce.verdict, typed: typed.verdict };
     },
   });
-  const { reset } = attempt;
-  const asked = JSON.stringify([address, rules, account.plan, account.ipRules]);
+  const question = JSON.stringify([address, rules, account.plan, account.ipRules]);
   // An answer about other rules or another address would mislead.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is to happen whenever the question changes
-  useEffect(() => reset(), [asked, reset]);
+  const { data, error } = attempt.variables === question ? attempt : NOTHING_ASKED;
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    attempt.mutate();
+    attempt.mutate(question);
   };
   const isEnterprise = account.plan === "enterprise";
   return (
@@ -52,23 +52,23 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
         spellCheck={false}
         required
         value={address}
-        error={attempt.isError ? problemOf(attempt.error) : undefined}
+        error={error === null ? undefined : problemOf(error)}
         onChange={(event) => setAddress(event.target.value)}
       />
       <Button type="submit" busy={attempt.isPending}>
         Check
       </Button>
       <div role="status">
-        {attempt.data === undefined ? null : (
+        {data === undefined ? null : (
           <dl className="verdicts">
             {isDifferent || !isEnterprise ? (
               <Verdict
                 by={isDifferent ? "As typed" : "If enforced"}
-                verdict={attempt.data.typed}
+                verdict={data.typed}
                 note={isEnterprise ? "" : " on the enterprise plan"}
               />
             ) : null}
-            <Verdict by="In force now" verdict={attempt.data.inForce} note="" />
+            <Verdict by="In force now" verdict={data.inForce} note="" />
           </dl>
         )}
       </div>
