@@ -7,6 +7,7 @@ import {
   snippetFor,
   snippetNeeds,
 } from "../api/snippets.ts";
+import { Code } from "./Code.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { Segmented } from "./Segmented.tsx";
 
@@ -25,12 +26,7 @@ export function Snippets({ service, request }: SnippetsProps) {
         <Segmented label="Client" value={kind} options={SNIPPET_KINDS} onChange={setKind} />
         <CopyButton text={code} what="code" />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1) */}
-      <section className="code" tabIndex={0} aria-label="Code">
-        <pre>
-          <code>{code}</code>
-        </pre>
-      </section>
+      <Code label="Code">{code}</Code>
       <p className="hint">{snippetNeeds(kind, service)}</p>
     </div>
   );

@@ -4,7 +4,7 @@ import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import "./account.css";
-import { LimitsPanel } from "../overview/LimitsPanel.tsx";
+import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { IpRules } from "./IpRules.tsx";
 import { Password } from "./Password.tsx";
 import { Plan } from "./Plan.tsx";

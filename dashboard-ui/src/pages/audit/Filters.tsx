@@ -6,11 +6,11 @@ import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Select } from "../../components/Select.tsx";
+import { TextField } from "../../components/TextField.tsx";
 import { countFilters, findKey, RANGE_NAMES } from "./filters.ts";
 import { SuggestField } from "./SuggestField.tsx";
 import { type AuditSearch, NO_FILTERS, RANGES } from "./search.ts";
 import { ERROR_CODES, STATUSES } from "./statuses.ts";
-import { TextField } from "./TextField.tsx";
 import { TimeField } from "./TimeField.tsx";
 
 interface FiltersProps {

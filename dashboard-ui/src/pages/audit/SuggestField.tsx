@@ -1,6 +1,6 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { useId } from "react";
-import { useDraft } from "./use-draft.ts";
+import { useDraft } from "../../components/use-draft.ts";
 
 interface SuggestFieldProps {
   readonly label: string;

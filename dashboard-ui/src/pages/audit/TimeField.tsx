@@ -1,5 +1,5 @@
 import { Field } from "../../components/Field.tsx";
-import { useDraft } from "./use-draft.ts";
+import { useDraft } from "../../components/use-draft.ts";
 
 interface TimeFieldProps {
   readonly label: string;

@@ -7,7 +7,7 @@ import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Select } from "../../components/Select.tsx";
-import { TextField } from "../audit/TextField.tsx";
+import { TextField } from "../../components/TextField.tsx";
 import { focusPage } from "./focus.ts";
 import { readSecuritySearch } from "./search.ts";
 import { AccountFilter } from "./security/AccountFilter.tsx";

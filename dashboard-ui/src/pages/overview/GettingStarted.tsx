@@ -4,6 +4,7 @@ import { api } from "../../api/client.ts";
 import { keyVariable, type SnippetService } from "../../api/snippets.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { Code } from "../../components/Code.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 
@@ -72,10 +73,7 @@ function Environment({ variable }: { readonly variable: string }) {
     <>
       <p className="quiet">With the whole key in the place of “sk-…”.</p>
       <div className="first-command">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1) */}
-        <section className="code" tabIndex={0} aria-label="Command">
-          <code>{command}</code>
-        </section>
+        <Code label="Command">{command}</Code>
         <CopyButton text={command} what="command" />
       </div>
     </>

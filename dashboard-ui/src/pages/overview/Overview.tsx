@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { AccountUsage } from "./AccountUsage.tsx";
 import { Credit } from "./Credit.tsx";
 import { GettingStarted } from "./GettingStarted.tsx";
-import { LimitsPanel } from "./LimitsPanel.tsx";
 import "./overview.css";
 
 /** How often the account is asked whether its first request has come. */

@@ -1,4 +1,4 @@
-import { Field } from "../../components/Field.tsx";
+import { Field } from "./Field.tsx";
 import { useDraft } from "./use-draft.ts";
 
 interface TextFieldProps {

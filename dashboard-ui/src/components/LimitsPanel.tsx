@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { api } from "../../api/client.ts";
-import { formatCount } from "../../api/format.ts";
-import type { ListedKey } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
-import { Meter } from "../../components/Meter.tsx";
+import { api } from "../api/client.ts";
+import { formatCount } from "../api/format.ts";
+import type { ListedKey } from "../api/types.ts";
+import { Answer } from "./Answer.tsx";
+import { Meter } from "./Meter.tsx";
 import "./limits.css";
 
 const REFRESH_MS = 5_000;
