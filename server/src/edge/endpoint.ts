@@ -4,6 +4,7 @@ import type { Hold } from "../credits/allowance.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
 import type { ClaimId } from "../idempotency/idempotency.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
 /** What opens an endpoint. */
@@ -55,7 +56,7 @@ export interface EndpointRequest {
   /** Resolves when it is written down that the request has begun. @throws {Failure} when it can't be. */
   readonly written: () => Promise<void>;
   /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
-  readonly signal: AbortSignal;
+  readonly signal: RequestSignal;
   /** Milliseconds since the request came in. */
   readonly elapsedMs: () => number;
 }

@@ -9,6 +9,7 @@ import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts"
 import type { ClaimId } from "../idempotency/idempotency.ts";
 import { eventOfRefusedKey } from "../security/refused-key.ts";
 import type { SecurityEvents } from "../security/security-event.ts";
+import { RequestAbort } from "../upstream/request-signal.ts";
 import { clientAddress } from "./client-address.ts";
 import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
@@ -34,9 +35,6 @@ export interface PassageParts extends OpeningParts {
 /** What an entry holds where nobody was left to be answered: nginx's code for it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Made once: an error for each request that has ended would cost more than the rest of its ending. */
-const UNWANTED = "nobody waits for the answer any more";
-
 /** One request on its way through the plane. */
 export class Passage {
   readonly #parts: PassageParts;
@@ -47,7 +45,7 @@ export class Passage {
   #opening: Opening | null = null;
   #hold: Hold | null = null;
   #begun: BegunRequest | null = null;
-  readonly #unwanted = new AbortController();
+  readonly #unwanted = new RequestAbort();
   #isCutOff = false;
   /** Of a request that is seen through even when its client leaves. */
   #claim: ClaimId | null = null;
@@ -69,7 +67,7 @@ export class Passage {
     this.#id = parts.newId();
     this.#startedMs = parts.monotonicMs();
     exchange.onClientGone(() => {
-      if (this.#claim === null) this.#unwanted.abort(UNWANTED);
+      if (this.#claim === null) this.#unwanted.abort();
     });
   }
 
@@ -80,7 +78,7 @@ export class Passage {
 
   cutOff(): void {
     this.#isCutOff = true;
-    this.#unwanted.abort(UNWANTED);
+    this.#unwanted.abort();
   }
 
   async answer(): Promise<void> {
@@ -101,7 +99,7 @@ export class Passage {
           this.#claim = claim;
         },
         written: async () => void (await this.#begun?.segment),
-        signal: this.#unwanted.signal,
+        signal: this.#unwanted,
         elapsedMs: () => this.#elapsedMs(),
       });
     } catch (thrown) {
@@ -115,7 +113,7 @@ export class Passage {
   /** Takes no place any more, however the request has ended. */
   async leave(): Promise<void> {
     // Nothing goes on for it after this, whoever was left waiting.
-    this.#unwanted.abort(UNWANTED);
+    this.#unwanted.abort();
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
     await this.#permission?.admitted?.end(null);
@@ -148,7 +146,7 @@ export class Passage {
     this.#logFault(failure);
     this.#noteRefusedKey(thrown);
     // Whatever still goes on for it is wanted by nobody.
-    this.#unwanted.abort(UNWANTED);
+    this.#unwanted.abort();
     if (this.#headSent) return;
     try {
       await this.#recordFailure(failure, "refused", NO_FACTS);

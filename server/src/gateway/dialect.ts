@@ -1,5 +1,6 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { Failure } from "../errors/failure.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { JsonBody } from "./json-body.ts";
 import type { TextTally } from "./text-tally.ts";
 
@@ -41,7 +42,7 @@ export interface UpstreamCall {
   /** The client's body, unknown fields included. */
   readonly body: JsonBody;
   /** Aborting it ends the request at the upstream at once. */
-  readonly signal: AbortSignal;
+  readonly signal: RequestSignal;
 }
 
 export interface ChatCall extends UpstreamCall {

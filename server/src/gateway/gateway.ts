@@ -1,5 +1,6 @@
 import type { Catalog, CatalogModel, DialectName, Route, Upstream } from "../catalog/catalog.ts";
 import { Failure } from "../errors/failure.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { begunStream } from "./begun-stream.ts";
 import type { ChatAnswer, Dialect, WholeAnswer } from "./dialect.ts";
@@ -14,7 +15,7 @@ export interface ModelRequest {
   readonly model: CatalogModel;
   readonly body: JsonBody;
   /** Aborted when the client is gone. */
-  readonly signal: AbortSignal;
+  readonly signal: RequestSignal;
 }
 
 export interface ChatRequest extends ModelRequest {
@@ -116,7 +117,7 @@ export class Gateway {
     return [...this.#parts.catalog.upstreams.values()].map((upstream) => this.#stateOf(upstream).health());
   }
 
-  async #route<Answer>(model: CatalogModel, signal: AbortSignal, ask: Ask<Answer>): Promise<Routed<Answer>> {
+  async #route<Answer>(model: CatalogModel, signal: RequestSignal, ask: Ask<Answer>): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
     budget.first();
     const routes = [...inOrderOfTrial(model.routes, this.#parts.random)];
@@ -173,7 +174,7 @@ export class Gateway {
     upstream: Upstream,
     route: Route,
     state: UpstreamState,
-    { signal, ask, isLast }: { signal: AbortSignal; ask: Ask<Answer>; isLast: boolean },
+    { signal, ask, isLast }: { signal: RequestSignal; ask: Ask<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
     const giveBack = await state.slots.take(isLast, signal);
     if (giveBack === null) return null;

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { type Json, type JsonObject, parseJsonObject } from "./json.ts";
 import { type Member, type ScanLimits, scanObject } from "./json-text.ts";
 
 /** What is to become of members of an object: another value, or none. */
@@ -10,13 +10,14 @@ const NO_LIMITS: ScanLimits = { depth: Number.POSITIVE_INFINITY, values: Number.
 export class JsonBody {
   readonly value: JsonObject;
   readonly text: string;
-  readonly #members: readonly Member[];
+  /** Of the object itself, in their order. */
+  readonly members: readonly Member[];
   readonly #end: number;
 
   private constructor(value: JsonObject, text: string, members: readonly Member[], end: number) {
     this.value = value;
     this.text = text;
-    this.#members = members;
+    this.members = members;
     this.#end = end;
   }
 
@@ -31,19 +32,14 @@ export class JsonBody {
     const scanned = scanObject(text, limits);
     if (scanned.kind === "other") return null;
     if (scanned.kind !== "object") return scanned.kind;
-    try {
-      const value: unknown = JSON.parse(text);
-      return isJsonObject(value) ? new JsonBody(value, text, scanned.members, scanned.end) : null;
-    } catch {
-      // The caller says what that means.
-      return null;
-    }
+    const value = parseJsonObject(text);
+    return value === null ? null : new JsonBody(value, text, scanned.members, scanned.end);
   }
 
   /** A name that stands twice: which of the values counts, readers don't agree on. */
   get doubledName(): string | null {
     const seen = new Set<string>();
-    for (const { name } of this.#members) {
+    for (const { name } of this.members) {
       if (seen.has(name)) return name;
       seen.add(name);
     }
@@ -56,7 +52,7 @@ export class JsonBody {
     let copied = 0;
     const left = new Map(Object.entries(changes));
     let keptBefore = false;
-    for (const [index, { name, start, valueStart, valueEnd }] of this.#members.entries()) {
+    for (const [index, { name, start, valueStart, valueEnd }] of this.members.entries()) {
       if (!Object.hasOwn(changes, name)) {
         keptBefore = true;
         continue;
@@ -70,8 +66,8 @@ export class JsonBody {
         continue;
       }
       // With the comma before it, or, at the beginning, the one after.
-      const next = this.#members[index + 1];
-      const previousEnd = this.#members[index - 1]?.valueEnd;
+      const next = this.members[index + 1];
+      const previousEnd = this.members[index - 1]?.valueEnd;
       if (keptBefore && previousEnd !== undefined) {
         parts.push(this.text.slice(copied, Math.max(copied, previousEnd)));
         copied = valueEnd;

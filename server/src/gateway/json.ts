@@ -4,6 +4,17 @@ export interface JsonObject {
   readonly [name: string]: Json | undefined;
 }
 
+/** @returns `null` when the text is no JSON object. */
+export function parseJsonObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    // The caller says what that means.
+    return null;
+  }
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

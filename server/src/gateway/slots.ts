@@ -1,3 +1,5 @@
+import type { RequestSignal } from "../upstream/request-signal.ts";
+
 /** A number of places at an upstream, and a short queue for them. */
 export class Slots {
   readonly #most: number;
@@ -26,7 +28,7 @@ export class Slots {
    * @param mayWait whether there is nowhere else to go.
    * @returns what gives the place back, to be called once; `null` when there is none in time.
    */
-  async take(mayWait: boolean, signal: AbortSignal): Promise<(() => void) | null> {
+  async take(mayWait: boolean, signal: RequestSignal): Promise<(() => void) | null> {
     if (this.#taken < this.#most) {
       this.#taken++;
       return this.#giveBackOnce();
@@ -36,7 +38,7 @@ export class Slots {
   }
 
   /** Resolves with a place that whoever had it before has handed on, or without one. */
-  #turn(signal: AbortSignal): Promise<boolean> {
+  #turn(signal: RequestSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const decide = (isFree: boolean) => {
         clearTimeout(timer);
@@ -48,7 +50,7 @@ export class Slots {
         decide(false);
       };
       const timer = setTimeout(giveUp, this.#patienceMs);
-      signal.addEventListener("abort", giveUp, { once: true });
+      signal.addEventListener("abort", giveUp);
       this.#waiting.push(decide);
     });
   }

@@ -1,3 +1,5 @@
+import type { RequestSignal } from "./request-signal.ts";
+
 /**
  * How a request reaches an upstream. Implemented on undici's dispatcher (Node), on `fetch` (Deno, Bun) and by
  * the in-process sandbox; the gateway does not know which.
@@ -21,7 +23,7 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
   /** Aborting it drops the request at once, the body of the answer included. */
-  readonly signal: AbortSignal;
+  readonly signal: RequestSignal;
   readonly timeouts: TransportTimeouts;
 }
 

@@ -16,6 +16,7 @@ import {
 import type { JsonObject } from "../../gateway/json.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
+import { toAbortSignal } from "../request-signal.ts";
 import { type Transport, TransportError } from "../transport.ts";
 import { callOptionsOf } from "./call-options.ts";
 import { type AnswerHead, completionOf, usageOf } from "./completion.ts";
@@ -46,7 +47,7 @@ export class AiSdkDialect implements Dialect {
     const guarded = options.reasoning === undefined ? null : call.mostTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
-      const asked = { ...options, abortSignal: call.signal };
+      const asked = { ...options, abortSignal: toAbortSignal(call.signal) };
       if (call.stream) return this.#streamed(call, (await model.doStream(asked)).stream, errorOfCall);
       const result = await model.doGenerate(asked);
       if (result.finishReason.unified === "error") throw failedInAnswer();
@@ -66,7 +67,7 @@ export class AiSdkDialect implements Dialect {
     return this.#calling(call, null, async (provider) => {
       const model = provider.embeddingModel?.(call.upstreamModel);
       if (model === undefined) throw cannot("model", "its server can't embed");
-      const result = await model.doEmbed({ ...options, abortSignal: call.signal });
+      const result = await model.doEmbed({ ...options, abortSignal: toAbortSignal(call.signal) });
       const asBase64 = call.body.value.encoding_format === "base64";
       return embeddingsOf(result, call.publicModel, asBase64, ignoredBy(result.warnings));
     });

@@ -1,3 +1,4 @@
+import { type RequestSignal, toAbortSignal } from "../request-signal.ts";
 import {
   type Transport,
   TransportError,
@@ -65,8 +66,8 @@ class Deadline {
   #timer: ReturnType<typeof setTimeout> | undefined;
   expired = false;
 
-  constructor(outer: AbortSignal) {
-    this.signal = AbortSignal.any([outer, this.#controller.signal]);
+  constructor(outer: RequestSignal) {
+    this.signal = AbortSignal.any([toAbortSignal(outer), this.#controller.signal]);
   }
 
   set(milliseconds: number): void {
@@ -85,7 +86,7 @@ class Deadline {
 function toTransportError(
   error: unknown,
   deadline: Deadline,
-  outer: AbortSignal,
+  outer: RequestSignal,
   otherwise: "connect" | "cut",
 ): TransportError {
   if (outer.aborted) return new TransportError("aborted", "the request was aborted", error);

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import type { RequestSignal } from "../request-signal.ts";
 
 /** What is read of an answer before anybody wants it. */
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -15,7 +16,7 @@ export interface ExchangeHead {
  * body is a whole Node stream.
  */
 export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
-  readonly #signal: AbortSignal;
+  readonly #signal: RequestSignal;
   readonly #toError: (error: unknown) => Error;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
@@ -27,7 +28,7 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
   #isOver = false;
 
   /** `toError`: what an error of undici's means. */
-  constructor(signal: AbortSignal, toError: (error: unknown) => Error) {
+  constructor(signal: RequestSignal, toError: (error: unknown) => Error) {
     this.#signal = signal;
     this.#toError = toError;
     signal.addEventListener("abort", this.#abort);

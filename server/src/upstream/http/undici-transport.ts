@@ -1,4 +1,5 @@
 import { Agent, errors } from "undici";
+import type { RequestSignal } from "../request-signal.ts";
 import {
   type Transport,
   TransportError,
@@ -65,7 +66,7 @@ export class UndiciTransport implements Transport {
   }
 }
 
-function toTransportError(error: unknown, signal: AbortSignal): TransportError {
+function toTransportError(error: unknown, signal: RequestSignal): TransportError {
   if (signal.aborted) return new TransportError("aborted", "the request was aborted", error);
   if (error instanceof errors.ConnectTimeoutError) {
     return new TransportError("connect", "the upstream could not be reached in time", error);

@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
-import { JsonBody } from "../../gateway/json-body.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
 import { TransportError } from "../transport.ts";
+import { ChunkEditor } from "./chunk-editor.ts";
 import { refusalOf, unintelligible } from "./refusal.ts";
 import { EventReader, EventTooLarge } from "./sse.ts";
 import { readUsage } from "./usage.ts";
@@ -65,11 +65,13 @@ class ChunkTranslator {
   /** Why there is no more, if that is not as it should be. What came before it is good. */
   fault: Error | null = null;
   readonly #call: ChatCall;
+  readonly #editor: ChunkEditor;
   #data: readonly string[] = [];
   #next = 0;
 
   constructor(call: ChatCall) {
     this.#call = call;
+    this.#editor = new ChunkEditor(call.publicModel, !call.includeUsage);
   }
 
   /** Takes what is to be translated. */
@@ -114,8 +116,7 @@ class ChunkTranslator {
 
   /** Empty for a chunk that only told us the usage. */
   #eventFor(data: string): string {
-    const { publicModel, includeUsage } = this.#call;
-    const chunk = JsonBody.parse(data);
+    const chunk = this.#editor.edit(data);
     if (chunk === null) throw unintelligible();
     const { value } = chunk;
     if (value.error !== undefined && value.error !== null) {
@@ -124,9 +125,9 @@ class ChunkTranslator {
     this.usage = readUsage(value.usage) ?? this.usage;
     addProduced(value.choices, this.produced);
     this.isFinished ||= hasFinish(value);
-    const isHidden = !includeUsage && "usage" in value;
+    const isHidden = !this.#call.includeUsage && "usage" in value;
     if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return "";
-    const text = chunk.textWith(isHidden ? { model: publicModel, usage: undefined } : { model: publicModel });
+    const { text } = chunk;
     // Data of several lines was one event; a line break in JSON is but a space.
     return `data: ${text.includes("\n") ? text.replaceAll("\n", " ") : text}\n\n`;
   }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
+import { type RequestSignal, toAbortSignal } from "../request-signal.ts";
 import {
   type Transport,
   TransportError,
@@ -72,7 +73,7 @@ function whole(chat: ChatRequest, options: CompletionOptions): TransportResponse
   return jsonResponse(200, wholeCompletion(answersTo(chat), options));
 }
 
-function streamed(chat: ChatRequest, options: CompletionOptions, signal: AbortSignal): TransportResponse {
+function streamed(chat: ChatRequest, options: CompletionOptions, signal: RequestSignal): TransportResponse {
   const chunks = chunksOfCompletion(answersTo(chat), options);
   const encoder = new TextEncoder();
   const body = async function* () {
@@ -92,7 +93,7 @@ function answersTo(chat: ChatRequest) {
 async function delay(delayMs: number, request: TransportRequest): Promise<void> {
   const { firstByteMs } = request.timeouts;
   try {
-    await setTimeout(Math.min(delayMs, firstByteMs), undefined, { signal: request.signal });
+    await setTimeout(Math.min(delayMs, firstByteMs), undefined, { signal: toAbortSignal(request.signal) });
   } catch (cause) {
     throw new TransportError("aborted", "the request was aborted", cause);
   }
