@@ -26,8 +26,14 @@ describe("the chunks of a stream", () => {
     ["of which the last tells usage", ["", ',"usage":{"prompt_tokens":1}']],
     ["whose usage stands before something else", ["", ',"usage":null,"x":1']],
     ["that name their model twice", ["", ',"model":"inner"', ',"model":"other"', ',"\\u006dodel":"other"']],
-    ["that write usage otherwise", ["", ', "usage" : null ', ',"us\\u0061ge":null', ',"usage":null,"usage":null']],
-    ["that have such words where they mean nothing", ["", ',"x":"\\"usage\\":null}"', ',"x":{"y":1,"usage":null}']],
+    [
+      "that write usage otherwise",
+      ["", ', "usage" : null ', ',"us\\u0061ge":null', ',"usage":null,"usage":null'],
+    ],
+    [
+      "that have such words where they mean nothing",
+      ["", ',"x":"\\"usage\\":null}"', ',"x":{"y":1,"usage":null}'],
+    ],
     ["that are no JSON at the end", ["", ',"usage":nul', ',"usage":null}']],
   ])("%s are changed as if each were alone", (_, rests) => {
     for (const hidesUsage of [true, false]) {

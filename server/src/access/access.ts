@@ -8,7 +8,7 @@ import { within } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
 import type { KeySnapshot, KeyUuid } from "../keys/key.ts";
 import { digestTextOf } from "../secrets/digest.ts";
-import { readBearer } from "./bearer.ts";
+import { readBearer, requireKeyForm } from "./bearer.ts";
 import type { IpRuleBook } from "./ip-rules.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
@@ -107,7 +107,9 @@ export class Access {
     const keyString = readBearer(authorization);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
+    // What has a known key's digest is that key, and has its form.
     if (known !== null) return known;
+    requireKeyForm(keyString);
     if (!this.#recogniser.recognises(keyString) || this.#unknown.has(digest)) throw unknownKey();
     return this.#read(digest);
   }

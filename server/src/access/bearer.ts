@@ -4,8 +4,8 @@ import { isKeyString } from "../keys/key-string.ts";
 const BEARER = /^Bearer (sk-.*)$/;
 
 /**
- * The key string of an `Authorization` header: exactly `Bearer sk-…`, one header, one space (specification,
- * sections 5 and 7).
+ * What an `Authorization` header has for a key: exactly `Bearer sk-…`, one header, one space (specification,
+ * sections 5 and 7). Whether it has a key's form is for {@link requireKeyForm} to say.
  *
  * @throws {Failure} `invalid_api_key` for everything else. The message never repeats what was sent.
  */
@@ -23,12 +23,15 @@ export function readBearer(authorization: readonly string[]): string {
       "The Authorization header is malformed. It must be exactly `Bearer <API_KEY>`, with one space, and the key begins with `sk-`.",
     );
   }
-  if (!isKeyString(keyString)) {
-    throw invalidApiKey(
-      "The API key is mistyped or cut short. Copy it again, or create a new one in the dashboard.",
-    );
-  }
   return keyString;
+}
+
+/** @throws {Failure} `invalid_api_key` for what nobody can have minted. */
+export function requireKeyForm(keyString: string): void {
+  if (isKeyString(keyString)) return;
+  throw invalidApiKey(
+    "The API key is mistyped or cut short. Copy it again, or create a new one in the dashboard.",
+  );
 }
 
 /** The management token of the header, when it holds one instead of a key. */

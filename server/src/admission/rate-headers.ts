@@ -1,17 +1,19 @@
-import type { Rate, Rates } from "./limits.ts";
+import type { Rates } from "./limits.ts";
 
 /** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. */
 export function rateHeaders({ requests, tokens }: Rates): Record<string, string> {
-  return { ...headersOf("requests", requests), ...headersOf("tokens", tokens) };
-}
-
-function headersOf(what: "requests" | "tokens", rate: Rate | null): Record<string, string> {
-  if (rate === null) return {};
-  return {
-    [`x-ratelimit-limit-${what}`]: String(rate.limit),
-    [`x-ratelimit-remaining-${what}`]: String(rate.remaining),
-    [`x-ratelimit-reset-${what}`]: duration(rate.resetMs),
-  };
+  const headers: Record<string, string> = {};
+  if (requests !== null) {
+    headers["x-ratelimit-limit-requests"] = String(requests.limit);
+    headers["x-ratelimit-remaining-requests"] = String(requests.remaining);
+    headers["x-ratelimit-reset-requests"] = duration(requests.resetMs);
+  }
+  if (tokens !== null) {
+    headers["x-ratelimit-limit-tokens"] = String(tokens.limit);
+    headers["x-ratelimit-remaining-tokens"] = String(tokens.remaining);
+    headers["x-ratelimit-reset-tokens"] = duration(tokens.resetMs);
+  }
+  return headers;
 }
 
 function duration(ms: number): string {

@@ -64,24 +64,24 @@ export class ChatEndpoint implements Endpoint {
     const answering = gateway.chat({ model, body, stream, includeUsage, mostTokens, signal });
     if (!stream) return this.#reply(request, body, call, await answering);
     // A proxy on the way may take silence for death. What comes after is told in the stream.
-    const answer = await inTime(HEARTBEAT_MS, answering);
-    return answer === null
+    const routed = await inTime(HEARTBEAT_MS, answering);
+    return routed === null
       ? this.#lateReply(request, body, call, answering)
-      : this.#reply(request, body, call, answer);
+      : this.#reply(request, body, call, routed);
   }
 
   async #reply(
     request: EndpointRequest,
     body: JsonBody,
     call: PaidCall,
-    answer: Routed<ChatAnswer>,
+    { answer, upstream }: Routed<ChatAnswer>,
   ): Promise<Reply> {
     const firstTokenMs = request.elapsedMs();
     const factsOf = async (usage: Usage | null): Promise<EntryFacts> => {
       const told = await this.#toldOrEstimated(body, usage, answer.produced);
       return {
         model: call.model.id,
-        upstream: answer.upstream,
+        upstream,
         ...told,
         costNanoUsd: chargeOf(told.usage, call),
         timeToFirstTokenMs: firstTokenMs,
@@ -118,7 +118,7 @@ export class ChatEndpoint implements Endpoint {
     };
     // Told in the stream, if anybody is left to be told.
     answering.catch(() => {});
-    const chunks = async function* (reply: (answer: Routed<ChatAnswer>) => Promise<Reply>) {
+    const chunks = async function* (reply: (routed: Routed<ChatAnswer>) => Promise<Reply>) {
       yield HEARTBEAT;
       const late = await reply(await answering.catch(noted));
       if (late.kind !== "stream") throw new Error("a stream was asked for");
@@ -128,7 +128,7 @@ export class ChatEndpoint implements Endpoint {
     return {
       kind: "stream",
       headers: EVENT_STREAM_HEADERS,
-      chunks: chunks((answer) => this.#reply(request, body, call, answer)),
+      chunks: chunks((routed) => this.#reply(request, body, call, routed)),
       lastChunk: LAST_EVENT,
       atFailure: "event",
       facts: () => facts(),

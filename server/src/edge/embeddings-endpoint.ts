@@ -53,7 +53,8 @@ export class EmbeddingsEndpoint implements Endpoint {
     // What is embedded is prompt; there is no answer that would cost.
     const asked = { model, maxTokens: 0, choices: 1, images: 0, files: 0 };
     return modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
-      const answer = await gateway.embed({ model: call.model, body, signal: request.signal });
+      const { signal } = request;
+      const { answer, upstream } = await gateway.embed({ model: call.model, body, signal });
       const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
       return {
         kind: "whole",
@@ -61,7 +62,7 @@ export class EmbeddingsEndpoint implements Endpoint {
         body: answer.body,
         facts: {
           model: call.model.id,
-          upstream: answer.upstream,
+          upstream,
           usage,
           usageSource: answer.usage === null ? "estimated" : "upstream",
           costNanoUsd: chargeOf(usage, call),

@@ -49,9 +49,6 @@ export class Passage {
   #isCutOff = false;
   /** Of a request that is seen through even when its client leaves. */
   #claim: ClaimId | null = null;
-  /** Resolves when it is over. */
-  readonly left: Promise<void>;
-  #leave: () => void = () => {};
   #recorded = false;
   #headSent = false;
   /** From where it comes, once that was asked; `null` where that can't be told. */
@@ -61,9 +58,6 @@ export class Passage {
   constructor(parts: PassageParts, exchange: Exchange) {
     this.#parts = parts;
     this.#exchange = exchange;
-    this.left = new Promise((resolve) => {
-      this.#leave = resolve;
-    });
     this.#id = parts.newId();
     this.#startedMs = parts.monotonicMs();
     exchange.onClientGone(() => {
@@ -117,7 +111,6 @@ export class Passage {
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
     await this.#permission?.admitted?.end(null);
-    this.#leave();
   }
 
   #begin(model: string, hold: Hold): void {

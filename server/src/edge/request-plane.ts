@@ -5,6 +5,8 @@ import { Passage, type PassageParts } from "./passage.ts";
 export class RequestPlane {
   readonly #parts: PassageParts;
   readonly #passages = new Set<Passage>();
+  /** Who waits for all of them to be over. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(parts: PassageParts) {
     this.#parts = parts;
@@ -22,7 +24,10 @@ export class RequestPlane {
 
   /** Resolves when nothing is being answered, also for clients that have left. */
   async idle(): Promise<void> {
-    while (this.#passages.size > 0) await Promise.all([...this.#passages].map(({ left }) => left));
+    if (this.#passages.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+    });
   }
 
   /** Ends what is still being answered: its clients are told, as far as they can be, and it is recorded. */
@@ -41,6 +46,7 @@ export class RequestPlane {
     } finally {
       await passage.leave();
       this.#passages.delete(passage);
+      if (this.#passages.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
     }
   }
 }

@@ -26,7 +26,11 @@ export interface ChatRequest extends ModelRequest {
 }
 
 /** An upstream's answer, begun: of a stream the first event is in. */
-export type Routed<Answer> = Answer & { readonly upstream: string };
+export interface Routed<Answer> {
+  readonly answer: Answer;
+  /** Whose it is. */
+  readonly upstream: string;
+}
 
 /** No route led to an answer. */
 export class RoutesFailed extends Error {
@@ -117,7 +121,11 @@ export class Gateway {
     return [...this.#parts.catalog.upstreams.values()].map((upstream) => this.#stateOf(upstream).health());
   }
 
-  async #route<Answer>(model: CatalogModel, signal: RequestSignal, ask: Ask<Answer>): Promise<Routed<Answer>> {
+  async #route<Answer>(
+    model: CatalogModel,
+    signal: RequestSignal,
+    ask: Ask<Answer>,
+  ): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
     budget.first();
     const routes = [...inOrderOfTrial(model.routes, this.#parts.random)];
@@ -176,7 +184,7 @@ export class Gateway {
     state: UpstreamState,
     { signal, ask, isLast }: { signal: RequestSignal; ask: Ask<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
-    const giveBack = await state.slots.take(isLast, signal);
+    const giveBack = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
     if (giveBack === null) return null;
     const attempt = state.breaker.enter();
     if (attempt === null) {
@@ -198,7 +206,7 @@ export class Gateway {
       const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
       const answer = await ask.begin(sent, ended);
       attempt.begun();
-      return { ...answer, upstream: upstream.name };
+      return { answer, upstream: upstream.name };
     } catch (reason) {
       ended(reason);
       throw reason;

@@ -22,18 +22,16 @@ export class Slots {
     return this.#waiting.length;
   }
 
-  /**
-   * Takes a place, waiting for one if it may.
-   *
-   * @param mayWait whether there is nowhere else to go.
-   * @returns what gives the place back, to be called once; `null` when there is none in time.
-   */
-  async take(mayWait: boolean, signal: RequestSignal): Promise<(() => void) | null> {
-    if (this.#taken < this.#most) {
-      this.#taken++;
-      return this.#giveBackOnce();
-    }
-    if (!mayWait || this.#waiting.length >= this.#mostWaiting || signal.aborted) return null;
+  /** Takes a place. @returns what gives it back, to be called once; `null` when there is none. */
+  take(): (() => void) | null {
+    if (this.#taken >= this.#most) return null;
+    this.#taken++;
+    return this.#giveBackOnce();
+  }
+
+  /** The same for who has nowhere else to go, when there is none: waits for one. @returns `null` when there is none in time. */
+  async wait(signal: RequestSignal): Promise<(() => void) | null> {
+    if (this.#waiting.length >= this.#mostWaiting || signal.aborted) return null;
     return (await this.#turn(signal)) ? this.#giveBackOnce() : null;
   }
 

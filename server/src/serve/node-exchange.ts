@@ -65,32 +65,31 @@ export class NodeExchange implements Exchange {
   }
 
   /** What has come of the body when it has ended, or when it is too much to be read. Of a body too large the length only. */
-  #received(maxBytes: number): Promise<{ readonly chunks: readonly Buffer[]; readonly bytes: number }> {
+  #received(maxBytes: number): Promise<Received> {
     const request = this.#request;
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
+      // The listeners stay: to take them off takes longer than all else here. What they hold on to does not, as a stream may be
+      // open for long after its request was read.
+      let reading: Reading | null = { chunks: [], resolve, reject };
       let bytes = 0;
-      // By events: to iterate over a request costs several times as much as the rest of this.
-      const data = (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= maxBytes) chunks.push(chunk);
-        else if (bytes > DRAIN_BYTES) done();
-      };
       const done = () => {
-        leave();
-        resolve({ chunks, bytes });
+        reading?.resolve({ chunks: reading.chunks, bytes });
+        reading = null;
       };
       const broken = (cause?: unknown) => {
-        leave();
         const message = "The request's body did not arrive whole. Send it again.";
-        reject(new Failure("request_timeout", message, { cause }));
+        reading?.reject(new Failure("request_timeout", message, { cause }));
+        reading = null;
       };
-      // A stream may be open for long after its request was read.
-      const leave = () => {
-        request.off("data", data).off("end", done).off("close", broken).off("error", broken);
-        request.on("error", ignored).resume();
-      };
-      request.on("data", data).once("end", done).once("close", broken).once("error", broken);
+      // By events: to iterate over a request costs several times as much as the rest of this.
+      request.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= maxBytes) reading?.chunks.push(chunk);
+        else if (bytes > DRAIN_BYTES) done();
+      });
+      request.on("end", done);
+      request.on("close", broken);
+      request.on("error", broken);
       // What happened before somebody listened is not told again.
       if (request.destroyed) broken();
     });
@@ -139,8 +138,16 @@ export class NodeExchange implements Exchange {
   }
 }
 
-/** A request that breaks after it was read: its answer's end tells. */
-function ignored(): void {}
+interface Received {
+  readonly chunks: readonly Buffer[];
+  readonly bytes: number;
+}
+
+interface Reading {
+  readonly chunks: Buffer[];
+  readonly resolve: (received: Received) => void;
+  readonly reject: (failure: Failure) => void;
+}
 
 /** Whether more may be written, in time. `close` comes instead of `drain` when the client has gone. */
 function drained(response: ServerResponse): Promise<boolean> {

@@ -61,11 +61,14 @@ export class ChunkEditor {
     const body = JsonBody.parse(text);
     if (body === null) return null;
     const { value } = body;
+    const head = this.#headOf(body);
+    this.#head = head;
+    const rest = head === null ? null : this.#restAfter(head, text, value);
+    if (head !== null && rest !== null) return { value, text: head.edited + rest };
     const changes: Changes =
       this.#hidesUsage && "usage" in value
         ? { model: this.#model, usage: undefined }
         : { model: this.#model };
-    this.#head = this.#headOf(body);
     return { value, text: body.textWith(changes) };
   }
 

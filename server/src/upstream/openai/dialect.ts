@@ -79,6 +79,7 @@ export class OpenAiDialect implements Dialect {
 }
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 function headersFor(upstream: Upstream): Record<string, string> {
   return {
@@ -96,13 +97,14 @@ function upstreamBody({ body, upstreamModel, stream }: ChatCall): string {
 }
 
 async function readText(response: TransportResponse, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw unintelligible();
-    text += decoder.decode(chunk, { stream: true });
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  const [first] = chunks;
+  // At once: a decoder that has to remember half a character is several times as slow.
+  return decoder.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
 }
