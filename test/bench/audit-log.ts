@@ -49,8 +49,8 @@ async function fill(): Promise<void> {
     select account_id, batch, count(*), (array_agg(id order by id desc))[1], sha256(batch::text::bytea)
     from audit_entries group by account_id, batch`;
   await database`
-    insert into audit_chains (account_id, batches, digest)
-    select account_id, batch, digest from audit_batches order by batch desc limit 1`;
+    insert into audit_chains (account_id, batches, digest, newest)
+    select account_id, batch, digest, newest from audit_batches order by batch desc limit 1`;
   await database.unsafe("vacuum analyze audit_entries, audit_batches, audit_chains");
 }
 
@@ -68,8 +68,9 @@ try {
     const times: number[] = [];
     for (let page = 0; page < PAGES; page++) {
       const started = performance.now();
-      await log.list(ACCOUNT, NO_FILTER, cursor, 50);
+      const { entries } = await log.list(ACCOUNT, NO_FILTER, cursor, 50);
       times.push(performance.now() - started);
+      if (entries.length !== 50) throw new Error(`a page of ${entries.length} entries`);
     }
     report(`${what} of ${ENTRIES} entries`, "ms", summary(times, 2));
   }

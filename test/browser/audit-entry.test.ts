@@ -1,0 +1,88 @@
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser, openBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+import { chat, focusedRow, openSignedIn, rowOf, rowsOf } from "./audit-page.ts";
+
+let service: Service;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [service, browser] = await Promise.all([startService(), openBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** A page of someone who is signed in. */
+function open(
+  owner: Owner,
+  path: string,
+  options: BrowserContextOptions = {},
+  baseUrl = service.baseUrl,
+): Promise<WatchedPage> {
+  return openSignedIn(browser, baseUrl, owner, path, options);
+}
+
+describe.skipIf(!hasBrowser)("an audit entry", () => {
+  it("is opened in a sheet, by its link too, and one steps to its neighbours", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const ids = [
+      await chat(service.baseUrl, owner.key),
+      await chat(service.baseUrl, owner.key, "no/such-model"),
+      await chat(service.baseUrl, owner.key),
+    ];
+    const { page, complaints } = await open(owner, "/audit");
+    await rowsOf(page).first().focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(ids[2] ?? "").waitFor();
+    expect(new URL(page.url()).searchParams.get("entry")).toBe(ids[2]);
+    await page.keyboard.press("ArrowRight");
+    await dialog.getByText(ids[1] ?? "").waitFor();
+    await dialog.getByText("model_not_found").waitFor();
+    await dialog.getByText("The service refused it.").waitFor();
+    await dialog.getByRole("button", { name: "Older entry" }).click();
+    await dialog.getByText(ids[0] ?? "").waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await dialog.getByText(ids[1] ?? "").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(new URL(page.url()).search).toBe("");
+    await expect.poll(() => focusedRow(page)).toBe(1);
+
+    await rowOf(page, ids[0] ?? "").click();
+    await dialog.getByText(ids[0] ?? "").waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+  });
+
+  it("is there under its link, though the list does not hold it, and is copied as the API has it", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const requestId = await chat(service.baseUrl, owner.key);
+    const { page } = await open(owner, `/audit?model=another&entry=${requestId}`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(requestId).waitFor();
+    expect(await dialog.getByRole("button", { name: "Older entry" }).getAttribute("aria-disabled")).toBe(
+      "true",
+    );
+    await dialog.getByRole("button", { name: "Copy as JSON" }).click();
+    await dialog.getByRole("button", { name: "Copied" }).waitFor();
+    const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+    const response = await fetch(`${service.baseUrl}/v1/audit`, {
+      headers: { authorization: `Bearer ${owner.key}` },
+    });
+    const { data } = (await response.json()) as { data: { request_id: string }[] };
+    expect(copied).toEqual(data.find(({ request_id }) => request_id === requestId));
+
+    await page.goto("/audit?entry=req_019a0000000070008000000000000000");
+    await dialog.getByText("The account has no entry of this request").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+});

@@ -1,0 +1,293 @@
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser, openBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { insertEntries } from "../fixtures/entries.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
+import {
+  chat,
+  exported,
+  focusedRow,
+  goToEnd,
+  openSignedIn,
+  rowOf,
+  rowsOf,
+  startExport,
+} from "./audit-page.ts";
+
+let service: Service;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [service, browser] = await Promise.all([startService(), openBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** A page of someone who is signed in. */
+function open(
+  owner: Owner,
+  path: string,
+  options: BrowserContextOptions = {},
+  baseUrl = service.baseUrl,
+): Promise<WatchedPage> {
+  return openSignedIn(browser, baseUrl, owner, path, options);
+}
+
+describe.skipIf(!hasBrowser)("the audit log", () => {
+  it("loads more by itself as one scrolls, to the last entry, and only has the rows that are in view", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await insertEntries(service, owner, 2_000);
+    const { page, complaints } = await open(owner, "/audit");
+    await rowsOf(page).first().waitFor();
+    expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("-1");
+    await goToEnd(page);
+    await page.getByText("2,000 entries in all.").waitFor();
+    expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("2001");
+    expect(await rowsOf(page).count()).toBeLessThan(80);
+    const [oldest = ""] = (await exported(service.baseUrl, owner.key, "format=ndjson")).split("\n");
+    const last = rowOf(page, JSON.parse(oldest).request_id);
+    expect(await last.getAttribute("aria-rowindex")).toBe("2001");
+    // The first one is there again, in its place.
+    await page.keyboard.press("Home");
+    await expect.poll(() => focusedRow(page)).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("is gone through with the keyboard, and the row that one is at is in view", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await insertEntries(service, owner, 120);
+    const { page } = await open(owner, "/audit");
+    await rowsOf(page).first().waitFor();
+    await page.getByLabel("Source IP").focus();
+    await page.keyboard.press("Tab");
+    await expect.poll(() => focusedRow(page)).toBe(0);
+    for (let press = 0; press < 20; press++) await page.keyboard.press("ArrowDown");
+    await expect.poll(() => focusedRow(page)).toBe(20);
+    await page.keyboard.press("ArrowUp");
+    await expect.poll(() => focusedRow(page)).toBe(19);
+    await page.keyboard.press("PageDown");
+    const down = (await focusedRow(page)) ?? 0;
+    expect(down).toBeGreaterThan(22);
+    await page.keyboard.press("PageUp");
+    await expect.poll(() => focusedRow(page)).toBe(19);
+
+    // Scrolled away from it, the focus is not lost.
+    await page.locator(".entries-frame").evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
+    await page.getByText("120 entries in all.").waitFor();
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => focusedRow(page)).toBe(20);
+  });
+
+  it("tells at the end of the list that more could not be loaded, and keeps those that are there", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await insertEntries(service, owner, 700);
+    const { page } = await open(owner, "/audit");
+    await rowsOf(page).first().waitFor();
+    const message = "The service can't do this just now. Try again shortly.";
+    const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
+    const lists = (url: URL) => url.pathname.includes("audit.list");
+    await page.route(lists, (route) => route.fulfill({ status: 503, json: { error } }));
+    await rowsOf(page).first().focus();
+    const alert = page.getByRole("alert");
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("End");
+        return alert.isVisible();
+      })
+      .toBe(true);
+    await page.locator(".entries-frame").evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
+    await alert.getByText(message).waitFor();
+    const inView = await alert.evaluate((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return top >= 0 && bottom <= window.innerHeight;
+    });
+    expect(inView).toBe(true);
+    expect(await rowsOf(page).count()).toBeGreaterThan(5);
+    await page.unroute(lists);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await goToEnd(page);
+    await page.getByText("700 entries in all.").waitFor();
+  });
+
+  it("shows every column on a wide screen, however long a key's name is", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "n".repeat(64) });
+    await chat(service.baseUrl, key);
+    const { page } = await open(owner, "/audit", { viewport: { width: 1280, height: 800 } });
+    const row = page.getByRole("row", { name: /sandbox\/echo/ });
+    await row.getByText("POST /v1/chat/completions").waitFor();
+    const beyond = await row.evaluate((element) => {
+      const frame = element.closest(".entries-frame") as HTMLElement;
+      const cells = [...element.children].filter(
+        (cell) => cell.getBoundingClientRect().right > frame.getBoundingClientRect().right,
+      );
+      return [frame.scrollWidth - frame.clientWidth, cells.length];
+    });
+    expect(beyond).toEqual([0, 0]);
+  });
+
+  it("has cards of two lines on a phone, and no sideways scrolling", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await insertEntries(service, owner, 300);
+    await chat(service.baseUrl, owner.key, "no/such-model");
+    const { page } = await open(owner, "/audit", { viewport: { width: 375, height: 800 }, hasTouch: true });
+    const card = rowsOf(page).first();
+    await card.getByText("model_not_found").waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    expect(await rowsOf(page).count()).toBeLessThan(40);
+    await card.tap();
+    await page.getByRole("dialog").getByText("The service refused it.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).tap();
+    expect(await page.getByLabel("Status").isVisible()).toBe(false);
+    await page.getByRole("button", { name: "Filters" }).tap();
+    await page.getByLabel("Status").selectOption("4xx: refused");
+    await page.getByRole("button", { name: "Filters (1)" }).waitFor();
+    await page.getByRole("row", { name: /429/ }).first().waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  });
+
+  it("says so when there is nothing yet", async () => {
+    const { page } = await open(await signUp(service.baseUrl), "/audit");
+    await page.getByRole("heading", { name: "No requests yet" }).waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
+  let owner: Awaited<ReturnType<typeof signUpWithKey>>;
+
+  beforeAll(async () => {
+    if (!hasBrowser) return;
+    owner = await signUpWithKey(service.baseUrl);
+    await insertEntries(service, owner, 90);
+  });
+
+  it("stand in the address, and one goes back and forward through them", async () => {
+    const { page, complaints } = await open(owner, "/audit");
+    await page.getByText("90 entries in all.").waitFor({ state: "attached" });
+    await page.getByLabel("Status").selectOption("4xx: refused");
+    await page.getByText("10 entries in all.").waitFor();
+    expect(new URL(page.url()).search).toBe("?status=4xx");
+    await page.getByLabel("Model").fill("acme/chat-2");
+    await page.keyboard.press("Enter");
+    await page.getByText("2 entries in all.").waitFor();
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      status: "4xx",
+      model: "acme/chat-2",
+    });
+    await page.goBack();
+    await page.getByText("10 entries in all.").waitFor();
+    expect(await page.getByLabel("Model").inputValue()).toBe("");
+    await page.goForward();
+    await page.getByText("2 entries in all.").waitFor();
+    expect(await page.getByLabel("Model").inputValue()).toBe("acme/chat-2");
+    await page.reload();
+    await page.getByText("2 entries in all.").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByText("90 entries in all.").waitFor({ state: "attached" });
+    expect(new URL(page.url()).search).toBe("");
+    expect(complaints).toEqual([]);
+  });
+
+  it("take a model of the catalog that is chosen, an address with a network, and an error code", async () => {
+    const { page } = await open(owner, "/audit");
+    await page.getByLabel("Model").click();
+    await page.getByRole("option", { name: "sandbox/echo" }).click();
+    await page.getByRole("heading", { name: "No entry matches" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("model")).toBe("sandbox/echo");
+    await page.getByRole("button", { name: "Clear filters" }).last().click();
+    await page.getByLabel("Source IP").fill("192.0.2.8/29");
+    await page.keyboard.press("Tab");
+    await page.getByText("8 entries in all.").waitFor();
+    await page.getByLabel("Error code").fill("rate");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 entry in all.").waitFor();
+    expect(new URL(page.url()).searchParams.get("error_code")).toBe("rate_limit_exceeded");
+  });
+
+  it("find a key by its key ID, and revoked ones too", async () => {
+    const other = await owner.trpc.keys.create.mutate({ name: "laptop" });
+    await chat(service.baseUrl, other.key);
+    await owner.trpc.keys.revoke.mutate({ id: other.id });
+    const { page } = await open(owner, `/audit?key=${JSON.stringify(other.keyId)}`);
+    await page.getByText("1 entry in all.").waitFor();
+    const chosen = page.getByLabel("Key").locator("option:checked");
+    expect(await chosen.textContent()).toBe(`laptop (…${other.keyId}), revoked`);
+    await page.getByLabel("Key").selectOption({ index: 1 });
+    await page.getByText("1 entry in all.").waitFor({ state: "detached" });
+  });
+
+  it("take a time in the browser's zone, and keep it in the address as one that holds everywhere", async () => {
+    const entries = (await owner.trpc.audit.list.query({ model: "acme/chat-1" })).entries;
+    const middle = entries[6]?.timestamp ?? new Date();
+    const second = new Date(Math.floor(middle.getTime() / 1_000) * 1_000);
+    const { page } = await open(owner, "/audit?model=acme/chat-1", { timezoneId: "Asia/Kolkata" });
+    await page.getByLabel("Time").selectOption("Custom…");
+    // Half past five hours ahead of UTC, all the year.
+    const local = new Date(second.getTime() + 5.5 * 60 * 60 * 1_000).toISOString().slice(0, 19);
+    await page.getByLabel("From").fill(local);
+    await page.keyboard.press("Enter");
+    await page.getByText("7 entries in all.").waitFor();
+    expect(new URL(page.url()).searchParams.get("from")).toBe(second.toISOString().replace(".000Z", "Z"));
+    await page.getByLabel("Time").selectOption("Last 24 hours");
+    await page.getByText("13 entries in all.").waitFor();
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      model: "acme/chat-1",
+      range: "24h",
+    });
+  });
+
+  it("that can't be used are told at their fields, in the service's words", async () => {
+    const { page } = await open(owner, "/audit?source=nonsense&status=4xx");
+    const source = page.getByLabel("Source IP");
+    const words = page.getByText("Must be an IP address or a CIDR block");
+    await words.waitFor();
+    expect(await source.inputValue()).toBe("nonsense");
+    expect(await source.getAttribute("aria-describedby")).toBe(await words.getAttribute("id"));
+    await page.getByRole("heading", { name: "A filter can't be used" }).waitFor();
+    await source.fill("192.0.2.0/24");
+    await page.keyboard.press("Enter");
+    await page.getByText("10 entries in all.").waitFor();
+    expect(await words.isVisible()).toBe(false);
+    for (const [search, text] of [
+      ["from=yesterday", "Must be a time as in RFC 3339"],
+      ["status=999", "Must be a status such as 404"],
+      ["key=nobody", "Must be a key's id"],
+    ] as const) {
+      await page.goto(`/audit?${search}`);
+      await page.getByText(text).waitFor();
+    }
+  });
+});
+
+describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("with %s colours", (colorScheme) => {
+  it("axe finds nothing wrong with the list, the filters, an entry and the export", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await insertEntries(service, owner, 200);
+    const { page, complaints } = await open(owner, "/audit?status=4xx&live=true", { colorScheme });
+    await page.getByText("Following").waitFor();
+    await rowsOf(page).first().focus();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByText("The service refused it.").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await startExport(page, "CSV");
+    await page.getByRole("dialog").getByText("entries are in").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+
+    await page.setViewportSize({ width: 375, height: 800 });
+    await page.goto("/audit?source=nonsense");
+    await page.getByRole("button", { name: "Filters (1)" }).click();
+    await page.getByText("Must be an IP address").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+});

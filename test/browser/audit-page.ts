@@ -1,0 +1,91 @@
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+import { openPage, type WatchedPage } from "../fixtures/browser.ts";
+import type { Owner } from "../fixtures/user.ts";
+
+/** Signs the browser in with a session of before. */
+export async function signInBy(page: Page, owner: Owner, url: string): Promise<void> {
+  const cookies = owner
+    .cookie()
+    .split("; ")
+    .map((pair) => {
+      const [name = "", value = ""] = pair.split("=");
+      return { name, value, url };
+    });
+  await page.context().addCookies(cookies);
+}
+
+/** A page of someone who is signed in. */
+export async function openSignedIn(
+  browser: Browser,
+  baseUrl: string,
+  owner: Owner,
+  path: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const watched = await openPage(browser, baseUrl, options);
+  const { page } = watched;
+  await signInBy(page, owner, baseUrl);
+  // Nobody is there to choose a file: what is exported is downloaded, as in browsers that have no such choice.
+  await page.addInitScript(() => Reflect.deleteProperty(window, "showSaveFilePicker"));
+  await page.goto(path);
+  return watched;
+}
+
+/** Makes an entry. @returns the request's id. */
+export async function chat(baseUrl: string, key: string, model = "sandbox/echo"): Promise<string> {
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
+  });
+  await response.arrayBuffer();
+  return response.headers.get("x-request-id") ?? "";
+}
+
+/** What the API exports. */
+export async function exported(baseUrl: string, key: string, query: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/v1/audit/export?${query}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+/** The rows of entries, without the head. */
+export function rowsOf(page: Page): Locator {
+  return page.getByRole("grid").locator("tbody").getByRole("row");
+}
+
+export function rowOf(page: Page, requestId: string): Locator {
+  return rowsOf(page).filter({ has: page.getByRole("button", { name: `Details of ${requestId}` }) });
+}
+
+/** Goes to the last row, and on to what is loaded then, until there is no more. */
+export async function goToEnd(page: Page): Promise<void> {
+  await rowsOf(page).first().focus();
+  await expect
+    .poll(async () => {
+      await page.keyboard.press("End");
+      return page.getByText(/ in all\.$/).isVisible();
+    })
+    .toBe(true);
+}
+
+/** The index of the row that has the focus, if it can be seen. */
+export function focusedRow(page: Page): Promise<number | null> {
+  return page.evaluate(() => {
+    const row = document.activeElement as HTMLElement;
+    const frame = row.closest(".entries-frame")?.getBoundingClientRect();
+    const { top, bottom } = row.getBoundingClientRect();
+    if (frame === undefined || top < frame.top - 1 || bottom > frame.bottom + 1) return null;
+    return Number(row.dataset.index);
+  });
+}
+
+/** Opens the dialog and starts. */
+export async function startExport(page: Page, format: "CSV" | "NDJSON"): Promise<void> {
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("button", { name: format }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Export", exact: true }).click();
+}
