@@ -55,8 +55,8 @@ export interface CatalogWatchParts {
 /** Keeps a catalog like its file, and the credentials like the files that it names. */
 export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
-  /** Of all that was read for the catalog that is in force, or was refused. */
-  #seen: string | null = null;
+  /** The files that the catalog in force, or one that was refused, was made from, as they were. */
+  #seen: ReadonlyMap<string, string> | null = null;
   #looking: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
@@ -75,28 +75,43 @@ export class CatalogWatch {
 
   async #look(): Promise<void> {
     const { catalog, source, onReloaded, onProblems } = this.#parts;
-    const digest = createHash("sha256");
+    const isFirst = this.#seen === null;
+    // To read files costs little; to make sense of a large one would hold up every request meanwhile.
+    if (this.#seen !== null && (await this.#isAsSeen(this.#seen))) return;
+    const seen = new Map<string, string>();
+    this.#seen = seen;
     const readFile = async (path: string) => {
-      const text = await source.readFile(path);
-      digest.update(`${path}\0${text}\0`);
-      return text;
+      const { text, state } = await this.#read(path);
+      seen.set(path, state);
+      return text();
     };
     try {
       const next = await loadCatalog({ ...source, readFile });
-      if (!this.#isNews(digest.digest("hex"))) return;
+      // The first state is the one that the service was started with.
+      if (isFirst) return;
       catalog.replace(next);
       onReloaded(next);
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
-      if (this.#isNews(`${digest.digest("hex")} ${error.message}`)) onProblems(error.problems);
+      if (!isFirst) onProblems(error.problems);
     }
   }
 
-  #isNews(state: string): boolean {
-    const isFirst = this.#seen === null;
-    const isNews = this.#seen !== state;
-    this.#seen = state;
-    // The first state is the one that the service was started with.
-    return isNews && !isFirst;
+  async #isAsSeen(seen: ReadonlyMap<string, string>): Promise<boolean> {
+    for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
+    return true;
+  }
+
+  /** A file's text, or the failure to read it, and what tells either from another. Credentials are not kept. */
+  async #read(path: string): Promise<{ readonly text: () => string; readonly state: string }> {
+    try {
+      const text = await this.#parts.source.readFile(path);
+      return { text: () => text, state: createHash("sha256").update(text).digest("hex") };
+    } catch (error) {
+      const fail = () => {
+        throw error;
+      };
+      return { text: fail, state: String(error) };
+    }
   }
 }

@@ -6,6 +6,7 @@ export class EventTooLarge extends Error {
   override readonly name = "EventTooLarge";
 }
 
+const ROOM_KEPT_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = "\u{feff}";
@@ -60,6 +61,8 @@ export class EventReader {
   #takeLine(): string {
     const text = this.#decoder.decode(this.#line.subarray(0, this.#lineBytes));
     this.#lineBytes = 0;
+    // One long line does not take its room for as long as the stream is open.
+    if (this.#line.length > ROOM_KEPT_BYTES) this.#line = new Uint8Array(0);
     return text;
   }
 

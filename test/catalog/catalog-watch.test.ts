@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { CatalogWatch, LiveCatalog } from "../../server/src/catalog/live-catalog.ts";
+import { loadCatalog } from "../../server/src/catalog/load.ts";
+
+const PATH = "/etc/catalog.yaml";
+const CREDENTIAL = "/run/secrets/acme";
+
+function catalogOf(model: string): string {
+  return `
+upstreams:
+  acme: { dialect: openai, baseUrl: "http://127.0.0.1:9/v1", credentialFile: ${CREDENTIAL} }
+models:
+  - id: ${model}
+    contextTokens: 1000
+    maxOutputTokens: 100
+    routes: [{ upstream: acme, model: ${model} }]
+`;
+}
+
+/** A watch over files that are in memory. */
+async function watching(files: Map<string, string>) {
+  const told = { reloads: 0, problems: [] as string[], made: 0 };
+  const source = {
+    path: PATH,
+    environment: {},
+    readFile: async (path: string) => {
+      const text = files.get(path);
+      if (text === undefined) throw Object.assign(new Error(`no such file: ${path}`), { code: "ENOENT" });
+      return text;
+    },
+    // Asked for once for each catalog that is made.
+    now: () => {
+      told.made++;
+      return new Date();
+    },
+  };
+  const catalog = new LiveCatalog(await loadCatalog(source));
+  const watch = new CatalogWatch({
+    catalog,
+    source,
+    onReloaded: () => {
+      told.reloads++;
+    },
+    onProblems: (problems) => told.problems.push(...problems),
+  });
+  await watch.look();
+  return { watch, catalog, told };
+}
+
+const credentialOf = (catalog: LiveCatalog) => catalog.upstreams.get("acme")?.credential?.reveal();
+
+describe("a catalog that is watched", () => {
+  it("is not made anew while its files are as they were", async () => {
+    const files = new Map([
+      [PATH, catalogOf("one")],
+      [CREDENTIAL, "first"],
+    ]);
+    const { watch, told } = await watching(files);
+    const made = told.made;
+    for (let look = 0; look < 5; look++) await watch.look();
+    expect(told).toEqual({ reloads: 0, problems: [], made });
+    files.set(PATH, catalogOf("two"));
+    for (let look = 0; look < 5; look++) await watch.look();
+    expect(told).toEqual({ reloads: 1, problems: [], made: made + 1 });
+  });
+
+  it("takes a credential whose file has changed, and goes back to what it was", async () => {
+    const files = new Map([
+      [PATH, catalogOf("one")],
+      [CREDENTIAL, "first"],
+    ]);
+    const { watch, catalog, told } = await watching(files);
+    for (const credential of ["second", "first"]) {
+      files.set(CREDENTIAL, credential);
+      await watch.look();
+      expect(credentialOf(catalog)).toBe(credential);
+    }
+    expect(told.reloads).toBe(2);
+  });
+
+  it("stays as it was while something is wrong, which is told once, and told again when it is wrong otherwise", async () => {
+    const files = new Map([
+      [PATH, catalogOf("one")],
+      [CREDENTIAL, "first"],
+    ]);
+    const { watch, catalog, told } = await watching(files);
+    const breaks = [
+      () => files.delete(CREDENTIAL),
+      () => files.set(PATH, "models: ["),
+      () => files.delete(PATH),
+      () => files.set(PATH, catalogOf("two")),
+    ];
+    for (const [index, breakIt] of breaks.entries()) {
+      breakIt();
+      await watch.look();
+      const problems = told.problems.length;
+      expect(problems).toBeGreaterThan(index);
+      await watch.look();
+      expect(told.problems).toHaveLength(problems);
+      expect(catalog.find("one")).not.toBeNull();
+      expect(credentialOf(catalog)).toBe("first");
+    }
+    files.set(CREDENTIAL, "third");
+    await watch.look();
+    expect(catalog.find("one")).toBeNull();
+    expect(catalog.find("two")).not.toBeNull();
+    expect(credentialOf(catalog)).toBe("third");
+    expect(told.reloads).toBe(1);
+  });
+});
