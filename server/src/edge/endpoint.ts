@@ -3,8 +3,8 @@ import type { EndReason, UsageSource } from "../audit/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
+import type { RequestSignal } from "../gateway/request-signal.ts";
 import type { ClaimId } from "../idempotency/idempotency.ts";
-import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
 /** What opens an endpoint. */

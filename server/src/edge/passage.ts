@@ -6,10 +6,10 @@ import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry
 import type { BegunRequest, Recorder } from "../audit/recorder.ts";
 import type { Hold } from "../credits/allowance.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { RequestAbort } from "../gateway/request-signal.ts";
 import type { ClaimId } from "../idempotency/idempotency.ts";
 import { eventOfRefusedKey } from "../security/refused-key.ts";
 import type { SecurityEvents } from "../security/security-event.ts";
-import { RequestAbort } from "../upstream/request-signal.ts";
 import { clientAddress } from "./client-address.ts";
 import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";

@@ -1,7 +1,7 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { JsonBody } from "./json-body.ts";
+import type { RequestSignal } from "./request-signal.ts";
 import type { TextTally } from "./text-tally.ts";
 
 /** How one kind of upstream is spoken to. The gateway's side of it is always OpenAI's wire format. */

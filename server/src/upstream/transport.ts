@@ -1,4 +1,4 @@
-import type { RequestSignal } from "./request-signal.ts";
+import type { RequestSignal } from "../gateway/request-signal.ts";
 
 /**
  * How a request reaches an upstream. Implemented on undici's dispatcher (Node), on `fetch` (Deno, Bun) and by

@@ -14,9 +14,9 @@ import {
   type WholeAnswer,
 } from "../../gateway/dialect.ts";
 import type { JsonObject } from "../../gateway/json.ts";
+import { toAbortSignal } from "../../gateway/request-signal.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
-import { toAbortSignal } from "../request-signal.ts";
 import { type Transport, TransportError } from "../transport.ts";
 import { callOptionsOf } from "./call-options.ts";
 import { type AnswerHead, completionOf, usageOf } from "./completion.ts";

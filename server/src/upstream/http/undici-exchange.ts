@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { RequestSignal } from "../request-signal.ts";
+import type { RequestSignal } from "../../gateway/request-signal.ts";
 
 /** What is read of an answer before anybody wants it. */
 const READ_AHEAD_BYTES = 64 * 1024;
