@@ -1,42 +1,19 @@
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openBrowser, type WatchedPage } from "../fixtures/browser.ts";
-import { type Service, startService } from "../fixtures/service.ts";
-import { type Owner, signUpWithKey } from "../fixtures/user.ts";
-import { chat, focusedRow, openSignedIn, rowOf, rowsOf } from "./audit-page.ts";
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { chat, focusedRow, openSite, rowOf, rowsOf } from "./audit-page.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-/** A page of someone who is signed in. */
-function open(
-  owner: Owner,
-  path: string,
-  options: BrowserContextOptions = {},
-  baseUrl = service.baseUrl,
-): Promise<WatchedPage> {
-  return openSignedIn(browser, baseUrl, owner, path, options);
-}
+const site = openSite();
 
 describe.skipIf(!hasBrowser)("an audit entry", () => {
   it("is opened in a sheet, by its link too, and one steps to its neighbours", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const ids = [
-      await chat(service.baseUrl, owner.key),
-      await chat(service.baseUrl, owner.key, "no/such-model"),
-      await chat(service.baseUrl, owner.key),
+      await chat(site.service.baseUrl, owner.key),
+      await chat(site.service.baseUrl, owner.key, "no/such-model"),
+      await chat(site.service.baseUrl, owner.key),
     ];
-    const { page, complaints } = await open(owner, "/audit");
+    const { page, complaints } = await site.open(owner, "/audit");
     await rowsOf(page).first().focus();
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog");
@@ -63,9 +40,9 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
   });
 
   it("is there under its link, though the list does not hold it, and is copied as the API has it", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const requestId = await chat(service.baseUrl, owner.key);
-    const { page } = await open(owner, `/audit?model=another&entry=${requestId}`);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const requestId = await chat(site.service.baseUrl, owner.key);
+    const { page } = await site.open(owner, `/audit?model=another&entry=${requestId}`);
     const dialog = page.getByRole("dialog");
     await dialog.getByText(requestId).waitFor();
     expect(await dialog.getByRole("button", { name: "Older entry" }).getAttribute("aria-disabled")).toBe(
@@ -74,7 +51,7 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await dialog.getByRole("button", { name: "Copy as JSON" }).click();
     await dialog.getByRole("button", { name: "Copied" }).waitFor();
     const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
-    const response = await fetch(`${service.baseUrl}/v1/audit`, {
+    const response = await fetch(`${site.service.baseUrl}/v1/audit`, {
       headers: { authorization: `Bearer ${owner.key}` },
     });
     const { data } = (await response.json()) as { data: { request_id: string }[] };

@@ -1,36 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser, BrowserContextOptions, Download } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import type { Download } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
-import { type Service, startService } from "../fixtures/service.ts";
-import { type Owner, signUpWithKey } from "../fixtures/user.ts";
-import { exported, openSignedIn, rowsOf, startExport } from "./audit-page.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { exported, openSite, rowsOf, startExport } from "./audit-page.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-/** A page of someone who is signed in. */
-function open(
-  owner: Owner,
-  path: string,
-  options: BrowserContextOptions = {},
-  baseUrl = service.baseUrl,
-): Promise<WatchedPage> {
-  return openSignedIn(browser, baseUrl, owner, path, options);
-}
+const site = openSite();
 
 async function textOf(download: Download): Promise<string> {
   return readFile(await download.path(), "utf8");
@@ -49,7 +27,7 @@ async function openCuttingProxy(): Promise<CuttingProxy> {
   const exports: URLSearchParams[] = [];
   let cutAfterBytes: number | null = null;
   const server = createServer((incoming, outgoing) => {
-    const url = new URL(incoming.url ?? "/", service.baseUrl);
+    const url = new URL(incoming.url ?? "/", site.service.baseUrl);
     const isExport = url.pathname === "/dashboard/audit/export";
     if (isExport) exports.push(url.searchParams);
     const { "accept-encoding": _, ...headers } = incoming.headers;
@@ -89,12 +67,12 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
 
   beforeAll(async () => {
     if (!hasBrowser) return;
-    owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 12_000);
+    owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 12_000);
   });
 
   it.each(["CSV", "NDJSON"] as const)("saves what is filtered, as the API exports it: %s", async (format) => {
-    const { page, complaints } = await open(owner, "/audit?status=4xx&model=acme/chat-3");
+    const { page, complaints } = await site.open(owner, "/audit?status=4xx&model=acme/chat-3");
     await rowsOf(page).first().waitFor();
     const downloading = page.waitForEvent("download");
     await startExport(page, format);
@@ -103,15 +81,19 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     expect(download.suggestedFilename()).toMatch(new RegExp(`^audit-[-\\d]+\\.${format.toLowerCase()}$`));
     const query = `format=${format.toLowerCase()}&status=4xx&model=acme/chat-3`;
     const saved = await textOf(download);
-    expect(saved).toBe(await exported(service.baseUrl, owner.key, query));
+    expect(saved).toBe(await exported(site.service.baseUrl, owner.key, query));
     expect(saved.trimEnd().split("\n")).toHaveLength(format === "CSV" ? 191 : 190);
     expect(complaints).toEqual([]);
   });
 
   it("says what will be in the file", async () => {
-    const { page } = await open(owner, "/audit?status=4xx&source=192.0.2.0/24&from=2026-01-31T12:00:00Z", {
-      timezoneId: "UTC",
-    });
+    const { page } = await site.open(
+      owner,
+      "/audit?status=4xx&source=192.0.2.0/24&from=2026-01-31T12:00:00Z",
+      {
+        timezoneId: "UTC",
+      },
+    );
     await page.getByRole("button", { name: "Export" }).click();
     const words = page.getByRole("dialog").getByRole("listitem");
     await words.first().waitFor();
@@ -124,7 +106,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
 
   it("goes on where it was cut, without gap or repeat", async () => {
     await using proxy = await openCuttingProxy();
-    const { page } = await open(owner, "/audit", {}, proxy.baseUrl);
+    const { page } = await site.open(owner, "/audit", {}, proxy.baseUrl);
     await rowsOf(page).first().waitFor();
     proxy.cutAfter(1_500_000);
     const downloading = page.waitForEvent("download", { timeout: 60_000 });
@@ -134,12 +116,12 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     const saved = await textOf(await downloading);
     expect(proxy.exports[0]?.has("cursor")).toBe(false);
     expect(proxy.exports[1]?.has("cursor")).toBe(true);
-    expect(saved).toBe(await exported(service.baseUrl, owner.key, "format=csv"));
+    expect(saved).toBe(await exported(site.service.baseUrl, owner.key, "format=csv"));
   }, 90_000);
 
   it("is not saved when it is given up", async () => {
     await using proxy = await openCuttingProxy();
-    const { page } = await open(owner, "/audit", {}, proxy.baseUrl);
+    const { page } = await site.open(owner, "/audit", {}, proxy.baseUrl);
     await rowsOf(page).first().waitFor();
     const saved: Download[] = [];
     page.on("download", (download) => saved.push(download));
@@ -157,7 +139,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
 
   it("that breaks off again and again is not saved, and goes on when asked", async () => {
     await using proxy = await openCuttingProxy();
-    const { page } = await open(owner, "/audit?model=acme/chat-5", {}, proxy.baseUrl);
+    const { page } = await site.open(owner, "/audit?model=acme/chat-5", {}, proxy.baseUrl);
     await rowsOf(page).first().waitFor();
     await page.clock.install();
     const saved: Download[] = [];
@@ -178,12 +160,12 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     await expect.poll(() => saved.length).toBe(1);
     const [download] = saved;
     expect(download === undefined ? "" : await textOf(download)).toBe(
-      await exported(service.baseUrl, owner.key, "format=csv&model=acme/chat-5"),
+      await exported(site.service.baseUrl, owner.key, "format=csv&model=acme/chat-5"),
     );
   });
 
   it("is written to disk as it comes, where the browser can", async () => {
-    const { page } = await open(owner, "/audit?status=4xx");
+    const { page } = await site.open(owner, "/audit?status=4xx");
     await page.evaluate(() => {
       const showSaveFilePicker = async ({ suggestedName }: { suggestedName: string }) => {
         const folder = await navigator.storage.getDirectory();
@@ -202,11 +184,11 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
       }
       return texts;
     });
-    expect(written).toEqual([await exported(service.baseUrl, owner.key, "format=ndjson&status=4xx")]);
+    expect(written).toEqual([await exported(site.service.baseUrl, owner.key, "format=ndjson&status=4xx")]);
   });
 
   it("that the service refuses says why", async () => {
-    const { page } = await open(owner, "/audit?source=nonsense");
+    const { page } = await site.open(owner, "/audit?source=nonsense");
     await page.getByText("Must be an IP address").waitFor();
     await startExport(page, "CSV");
     await page.getByRole("dialog").getByRole("alert").getByText("must be an IP address").waitFor();

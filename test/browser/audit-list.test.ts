@@ -1,56 +1,24 @@
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
-import { type Service, startService } from "../fixtures/service.ts";
-import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
-import {
-  chat,
-  exported,
-  focusedRow,
-  goToEnd,
-  openSignedIn,
-  rowOf,
-  rowsOf,
-  startExport,
-} from "./audit-page.ts";
+import { signUp, signUpWithKey } from "../fixtures/user.ts";
+import { chat, exported, focusedRow, goToEnd, openSite, rowOf, rowsOf, startExport } from "./audit-page.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-/** A page of someone who is signed in. */
-function open(
-  owner: Owner,
-  path: string,
-  options: BrowserContextOptions = {},
-  baseUrl = service.baseUrl,
-): Promise<WatchedPage> {
-  return openSignedIn(browser, baseUrl, owner, path, options);
-}
+const site = openSite();
 
 describe.skipIf(!hasBrowser)("the audit log", () => {
   it("loads more by itself as one scrolls, to the last entry, and only has the rows that are in view", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 2_000);
-    const { page, complaints } = await open(owner, "/audit");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 2_000);
+    const { page, complaints } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
     expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("-1");
     await goToEnd(page);
     await page.getByText("2,000 entries in all.").waitFor();
     expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("2001");
     expect(await rowsOf(page).count()).toBeLessThan(80);
-    const [oldest = ""] = (await exported(service.baseUrl, owner.key, "format=ndjson")).split("\n");
+    const [oldest = ""] = (await exported(site.service.baseUrl, owner.key, "format=ndjson")).split("\n");
     const last = rowOf(page, JSON.parse(oldest).request_id);
     expect(await last.getAttribute("aria-rowindex")).toBe("2001");
     // The first one is there again, in its place.
@@ -60,9 +28,9 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
   });
 
   it("is gone through with the keyboard, and the row that one is at is in view", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 120);
-    const { page } = await open(owner, "/audit");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 120);
+    const { page } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
     await page.getByLabel("Source IP").focus();
     await page.keyboard.press("Tab");
@@ -85,9 +53,9 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
   });
 
   it("tells at the end of the list that more could not be loaded, and keeps those that are there", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 700);
-    const { page } = await open(owner, "/audit");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 700);
+    const { page } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
     const message = "The service can't do this just now. Try again shortly.";
     const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
@@ -116,10 +84,10 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
   });
 
   it("shows every column on a wide screen, however long a key's name is", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const { key } = await owner.trpc.keys.create.mutate({ name: "n".repeat(64) });
-    await chat(service.baseUrl, key);
-    const { page } = await open(owner, "/audit", { viewport: { width: 1280, height: 800 } });
+    await chat(site.service.baseUrl, key);
+    const { page } = await site.open(owner, "/audit", { viewport: { width: 1280, height: 800 } });
     const row = page.getByRole("row", { name: /sandbox\/echo/ });
     await row.getByText("POST /v1/chat/completions").waitFor();
     const beyond = await row.evaluate((element) => {
@@ -133,10 +101,13 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
   });
 
   it("has cards of two lines on a phone, and no sideways scrolling", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 300);
-    await chat(service.baseUrl, owner.key, "no/such-model");
-    const { page } = await open(owner, "/audit", { viewport: { width: 375, height: 800 }, hasTouch: true });
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 300);
+    await chat(site.service.baseUrl, owner.key, "no/such-model");
+    const { page } = await site.open(owner, "/audit", {
+      viewport: { width: 375, height: 800 },
+      hasTouch: true,
+    });
     const card = rowsOf(page).first();
     await card.getByText("model_not_found").waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
@@ -153,7 +124,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
   });
 
   it("says so when there is nothing yet", async () => {
-    const { page } = await open(await signUp(service.baseUrl), "/audit");
+    const { page } = await site.open(await signUp(site.service.baseUrl), "/audit");
     await page.getByRole("heading", { name: "No requests yet" }).waitFor();
   });
 });
@@ -163,12 +134,12 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
 
   beforeAll(async () => {
     if (!hasBrowser) return;
-    owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 90);
+    owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 90);
   });
 
   it("stand in the address, and one goes back and forward through them", async () => {
-    const { page, complaints } = await open(owner, "/audit");
+    const { page, complaints } = await site.open(owner, "/audit");
     await page.getByText("90 entries in all.").waitFor({ state: "attached" });
     await page.getByLabel("Status").selectOption("4xx: refused");
     await page.getByText("10 entries in all.").waitFor();
@@ -195,7 +166,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
   });
 
   it("take a model of the catalog that is chosen, an address with a network, and an error code", async () => {
-    const { page } = await open(owner, "/audit");
+    const { page } = await site.open(owner, "/audit");
     await page.getByLabel("Model").click();
     await page.getByRole("option", { name: "sandbox/echo" }).click();
     await page.getByRole("heading", { name: "No entry matches" }).waitFor();
@@ -213,9 +184,9 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
 
   it("find a key by its key ID, and revoked ones too", async () => {
     const other = await owner.trpc.keys.create.mutate({ name: "laptop" });
-    await chat(service.baseUrl, other.key);
+    await chat(site.service.baseUrl, other.key);
     await owner.trpc.keys.revoke.mutate({ id: other.id });
-    const { page } = await open(owner, `/audit?key=${JSON.stringify(other.keyId)}`);
+    const { page } = await site.open(owner, `/audit?key=${JSON.stringify(other.keyId)}`);
     await page.getByText("1 entry in all.").waitFor();
     const chosen = page.getByLabel("Key").locator("option:checked");
     expect(await chosen.textContent()).toBe(`laptop (…${other.keyId}), revoked`);
@@ -227,7 +198,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     const entries = (await owner.trpc.audit.list.query({ model: "acme/chat-1" })).entries;
     const middle = entries[6]?.timestamp ?? new Date();
     const second = new Date(Math.floor(middle.getTime() / 1_000) * 1_000);
-    const { page } = await open(owner, "/audit?model=acme/chat-1", { timezoneId: "Asia/Kolkata" });
+    const { page } = await site.open(owner, "/audit?model=acme/chat-1", { timezoneId: "Asia/Kolkata" });
     await page.getByLabel("Time").selectOption("Custom…");
     // Half past five hours ahead of UTC, all the year.
     const local = new Date(second.getTime() + 5.5 * 60 * 60 * 1_000).toISOString().slice(0, 19);
@@ -244,7 +215,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
   });
 
   it("that can't be used are told at their fields, in the service's words", async () => {
-    const { page } = await open(owner, "/audit?source=nonsense&status=4xx");
+    const { page } = await site.open(owner, "/audit?source=nonsense&status=4xx");
     const source = page.getByLabel("Source IP");
     const words = page.getByText("Must be an IP address or a CIDR block");
     await words.waitFor();
@@ -268,9 +239,9 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
 
 describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("with %s colours", (colorScheme) => {
   it("axe finds nothing wrong with the list, the filters, an entry and the export", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 200);
-    const { page, complaints } = await open(owner, "/audit?status=4xx&live=true", { colorScheme });
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 200);
+    const { page, complaints } = await site.open(owner, "/audit?status=4xx&live=true", { colorScheme });
     await page.getByText("Following").waitFor();
     await rowsOf(page).first().focus();
     expect(await violationsOf(page)).toEqual([]);

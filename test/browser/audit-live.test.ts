@@ -1,48 +1,25 @@
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { describe, expect, it } from "vitest";
+import { hasBrowser, openPage } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
-import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
-import { type Owner, signUpWithKey } from "../fixtures/user.ts";
-import { chat, goToEnd, openSignedIn, rowOf, rowsOf, signInBy } from "./audit-page.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { chat, goToEnd, openSite, rowOf, rowsOf, signInBy } from "./audit-page.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-/** A page of someone who is signed in. */
-function open(
-  owner: Owner,
-  path: string,
-  options: BrowserContextOptions = {},
-  baseUrl = service.baseUrl,
-): Promise<WatchedPage> {
-  return openSignedIn(browser, baseUrl, owner, path, options);
-}
+const site = openSite();
 
 describe.skipIf(!hasBrowser)("the live audit log", () => {
   it("shows what is recorded on top, by itself, and only what matches", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const before = await chat(service.baseUrl, owner.key);
-    const { page, complaints } = await open(owner, "/audit?model=sandbox/echo");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const before = await chat(site.service.baseUrl, owner.key);
+    const { page, complaints } = await site.open(owner, "/audit?model=sandbox/echo");
     await rowOf(page, before).waitFor();
     await page.getByRole("button", { name: "Live" }).click();
     await page.getByText("Following").waitFor();
     expect(new URL(page.url()).searchParams.get("live")).toBe("true");
-    const other = await chat(service.baseUrl, owner.key, "sandbox/lorem");
-    const first = await chat(service.baseUrl, owner.key);
+    const other = await chat(site.service.baseUrl, owner.key, "sandbox/lorem");
+    const first = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, first).waitFor();
-    const second = await chat(service.baseUrl, owner.key);
+    const second = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, second).waitFor();
     const shown = await rowsOf(page)
       .getByRole("button")
@@ -55,18 +32,18 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
   });
 
   it("does not move what one reads: what is new waits, is counted, and is shown on request", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await insertEntries(service, owner, 90);
-    const { page } = await open(owner, "/audit?live=true");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 90);
+    const { page } = await site.open(owner, "/audit?live=true");
     await page.getByText("Following").waitFor();
     const frame = page.locator(".entries-frame");
     await frame.evaluate((element) => element.scrollTo({ top: 1_000 }));
     const read = rowsOf(page).filter({ hasText: "192.0.2.66" });
     const { y } = (await read.boundingBox()) ?? { y: Number.NaN };
     const asked = [
-      await chat(service.baseUrl, owner.key),
-      await chat(service.baseUrl, owner.key),
-      await chat(service.baseUrl, owner.key),
+      await chat(site.service.baseUrl, owner.key),
+      await chat(site.service.baseUrl, owner.key),
+      await chat(site.service.baseUrl, owner.key),
     ];
     await page.getByRole("button", { name: "3 new" }).waitFor();
     expect((await read.boundingBox())?.y).toBe(y);
@@ -79,39 +56,39 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
   });
 
   it("says that the connection was lost, comes back by itself, and misses nothing", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    await using proxy = await openTcpProxy(Number(new URL(service.baseUrl).port));
-    const { page } = await open(owner, "/audit?live=true", {}, `http://127.0.0.1:${proxy.port}`);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await using proxy = await openTcpProxy(Number(new URL(site.service.baseUrl).port));
+    const { page } = await site.open(owner, "/audit?live=true", {}, `http://127.0.0.1:${proxy.port}`);
     await page.getByText("Following").waitFor();
-    const first = await chat(service.baseUrl, owner.key);
+    const first = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, first).waitFor();
     proxy.cut();
     await page.getByText("Reconnecting…").waitFor();
-    const missed = [await chat(service.baseUrl, owner.key), await chat(service.baseUrl, owner.key)];
+    const missed = [await chat(site.service.baseUrl, owner.key), await chat(site.service.baseUrl, owner.key)];
     proxy.heal();
     await page.getByText("Following").waitFor({ timeout: 20_000 });
     for (const id of missed) await rowOf(page, id).waitFor();
-    const after = await chat(service.baseUrl, owner.key);
+    const after = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, after).waitFor();
     await page.getByText("4 entries in all.").waitFor();
   });
 
   it("begins to follow when the service can do it again", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page } = await openPage(browser, service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await openPage(site.browser, site.service.baseUrl);
     const tails = (url: URL) => url.pathname.includes("audit.tail");
     await page.route(tails, (route) => route.fulfill({ status: 503, json: {} }));
-    await signInBy(page, owner, service.baseUrl);
+    await signInBy(page, owner, site.service.baseUrl);
     await page.goto("/audit?live=true");
     await page.getByText("Connecting…").waitFor();
     await page.unroute(tails);
     await page.getByText("Following").waitFor({ timeout: 20_000 });
-    await rowOf(page, await chat(service.baseUrl, owner.key)).waitFor();
+    await rowOf(page, await chat(site.service.baseUrl, owner.key)).waitFor();
   });
 
   it("leads to signing in, and back, when the session has ended", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page } = await open(owner, "/audit?live=true");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.open(owner, "/audit?live=true");
     await page.getByText("Following").waitFor();
     await owner.trpc.auth.signOut.mutate();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -119,8 +96,8 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
   });
 
   it("leads to signing in when the session had ended before", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page } = await open(owner, "/audit");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.open(owner, "/audit");
     await page.getByRole("heading", { name: "No requests yet" }).waitFor();
     await owner.trpc.auth.signOut.mutate();
     await page.getByRole("button", { name: "Live" }).click();
@@ -128,18 +105,18 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
   });
 
   it("tells when more came at once than it can show, and has all of it", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page } = await open(owner, "/audit");
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.open(owner, "/audit");
     await page.getByRole("heading", { name: "No requests yet" }).waitFor();
     const nextList = () => page.waitForResponse((response) => response.url().includes("audit.list"));
     // What was recorded before following had begun.
     const begun = nextList();
     await page.getByRole("button", { name: "Live" }).click();
     await begun;
-    const first = await chat(service.baseUrl, owner.key);
+    const first = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, first).waitFor();
     const readAgain = nextList();
-    await insertEntries(service, owner, 1_000);
+    await insertEntries(site.service, owner, 1_000);
     await page.getByText("800 more entries came too fast to be shown one by one.").waitFor();
     await readAgain;
     await goToEnd(page);

@@ -1,7 +1,39 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { expect } from "vitest";
-import { openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { afterAll, beforeAll, expect } from "vitest";
+import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import type { Owner } from "../fixtures/user.ts";
+
+export interface Site {
+  readonly service: Service;
+  readonly browser: Browser;
+  /** A page of someone who is signed in. */
+  open(owner: Owner, path: string, options?: BrowserContextOptions, baseUrl?: string): Promise<WatchedPage>;
+}
+
+/** A service and a browser, from before the first of a file's tests until after the last. */
+export function openSite(): Site {
+  let service: Service;
+  let browser: Browser;
+  beforeAll(async () => {
+    if (!hasBrowser) return;
+    [service, browser] = await Promise.all([startService(), openBrowser()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+  return {
+    get service() {
+      return service;
+    },
+    get browser() {
+      return browser;
+    },
+    open: (owner, path, options = {}, baseUrl = service.baseUrl) =>
+      openSignedIn(browser, baseUrl, owner, path, options),
+  };
+}
 
 /** Signs the browser in with a session of before. */
 export async function signInBy(page: Page, owner: Owner, url: string): Promise<void> {
@@ -15,8 +47,7 @@ export async function signInBy(page: Page, owner: Owner, url: string): Promise<v
   await page.context().addCookies(cookies);
 }
 
-/** A page of someone who is signed in. */
-export async function openSignedIn(
+async function openSignedIn(
   browser: Browser,
   baseUrl: string,
   owner: Owner,
