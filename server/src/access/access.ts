@@ -98,12 +98,12 @@ export class Access {
   }
 
   /**
-   * Finds the caller of a request, without deciding whether they may pass.
+   * Finds the caller of a request, without deciding whether they may pass: at once where their key is known.
    *
    * @throws {Failure} `invalid_api_key` when the header is not in form or the key is nobody's;
    *   `server_is_overloaded` when nobody can tell.
    */
-  async identify(authorization: readonly string[]): Promise<Caller> {
+  identify(authorization: readonly string[]): Caller | Promise<Caller> {
     const keyString = readBearer(authorization);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
@@ -121,7 +121,7 @@ export class Access {
    * @throws {Failure} `server_is_overloaded` when nobody can tell.
    */
   async identifyAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
-    const found = await vouched(() => within(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)));
+    const found = await within(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)).catch(unvouched);
     if (found === null) return null;
     const digest = Buffer.from(found).toString("base64");
     return this.#knownCaller(digest) ?? this.#read(digest);
@@ -144,14 +144,14 @@ export class Access {
       const decision = this.#decide(snapshot, address);
       // A request that is refused anyway takes nothing of the limits.
       if (tokens === null || decision.refusal !== null) {
-        const verdict = await vouched(() => this.#admission.check(account.id, account.version));
+        const verdict = await this.#admission.check(account.id, account.version).catch(unvouched);
         // A store that was lost since the snapshot was read may have come back with an older state, and agree with it.
         if (verdict === "current" && doubts === this.#doubts) return passed(snapshot, decision, null);
       } else {
         const limits = this.#limitsOf(account);
-        const outcome = await vouched(() =>
-          this.#admissions.admit(account.id, account.version, limits, tokens),
-        );
+        const outcome = await this.#admissions
+          .admit(account.id, account.version, limits, tokens)
+          .catch(unvouched);
         if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
         if (outcome.kind === "admitted") {
           if (doubts === this.#doubts) return passed(snapshot, decision, outcome.request);
@@ -207,7 +207,7 @@ export class Access {
       const isCertain = believed && doubts === this.#doubts;
       return { digest, snapshot: isCertain ? this.#known.set(digest, snapshot) : snapshot, doubts };
     };
-    return vouched(() => within(PATIENCE_MS, read));
+    return within(PATIENCE_MS, read).catch(unvouched);
   }
 
   #isUnknown(digest: string): Failure {
@@ -289,11 +289,7 @@ function overloaded(cause?: unknown): Failure {
 }
 
 /** When the database or the admission store fails, nothing vouches for a key: the answer is 503, never a guess. */
-async function vouched<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await question();
-  } catch (error) {
-    if (error instanceof Failure || error instanceof RefusedCaller) throw error;
-    throw overloaded(error);
-  }
+function unvouched(error: unknown): never {
+  if (error instanceof Failure || error instanceof RefusedCaller) throw error;
+  throw overloaded(error);
 }

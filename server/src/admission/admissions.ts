@@ -18,6 +18,8 @@ export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly request: AdmittedRequest }
   | Exclude<Awaited<ReturnType<AdmissionStore["admit"]>>, { kind: "admitted" }>;
 
+const ENDED = Promise.resolve();
+
 /** This node's admitted requests: they keep their places as long as it lives. */
 export class Admissions {
   readonly #store: AdmissionStore;
@@ -38,11 +40,11 @@ export class Admissions {
     if (admission.kind !== "admitted") return admission;
     this.#places.set(place, accountId);
     const { rates, atS } = admission;
-    const end = async (taken: number | null): Promise<void> => {
-      if (!this.#places.delete(place)) return;
+    const end = (taken: number | null): Promise<void> => {
+      if (!this.#places.delete(place)) return ENDED;
       const tokensMore = taken === null ? 0 : taken - Math.min(tokens, limits.tokensPerMinute ?? tokens);
       // While the store is away nothing is admitted either; the place is free when its lease has run out.
-      await this.#store.release(accountId, { place, atS, tokensMore }).catch(() => {});
+      return this.#store.release(accountId, { place, atS, tokensMore }).catch(() => {});
     };
     return { kind: "admitted", request: { rates, end } };
   }

@@ -79,19 +79,130 @@ export function tokenCountOf(entry: AuditEntry): number | null {
   return (entry.promptTokens ?? 0) + (entry.completionTokens ?? 0);
 }
 
-/** One line of the journal. Money travels as a decimal string: JSON has no integers of that size. */
+/** What {@link valuesOf} makes of an entry, at these places. */
+export type EntryValues = readonly (string | number | null)[];
+
+/**
+ * An entry without the names of its fields: half as long, and in half the time, as JSON of an object. Money travels as a
+ * decimal string: JSON has no integers of that size. The order is that of journals and of the database's batches: what is
+ * added goes to the end.
+ */
+export function valuesOf(entry: AuditEntry): EntryValues {
+  return [
+    entry.id,
+    entry.accountId,
+    entry.key,
+    entry.keyId,
+    entry.at.toISOString(),
+    entry.endpoint,
+    entry.model,
+    entry.upstream,
+    entry.status,
+    entry.errorCode,
+    entry.endReason,
+    entry.usageSource,
+    entry.promptTokens,
+    entry.completionTokens,
+    entry.cachedTokens,
+    entry.costNanoUsd.toString(),
+    entry.latencyMs,
+    entry.timeToFirstTokenMs,
+    entry.sourceIp,
+    entry.wouldRefuse,
+    entry.claim ?? null,
+  ];
+}
+
+/** One line of the journal. */
 export function encodeEntry(entry: AuditEntry): string {
-  return JSON.stringify({ ...entry, at: entry.at.toISOString(), costNanoUsd: entry.costNanoUsd.toString() });
+  return JSON.stringify(valuesOf(entry));
 }
 
 /** Reads what {@link encodeEntry} wrote. @throws {Error} when the line was torn. */
 export function decodeEntry(line: string): AuditEntry {
   // Our own writing, read back: a line is either whole or not JSON at all.
-  const raw = JSON.parse(line) as Omit<AuditEntry, "at" | "costNanoUsd"> & {
-    at: string;
-    costNanoUsd: string;
+  const raw = JSON.parse(line) as WrittenValues | WrittenObject;
+  if (!Array.isArray(raw)) return ofObject(raw as WrittenObject);
+  const [
+    id,
+    accountId,
+    key,
+    keyId,
+    at,
+    endpoint,
+    model,
+    upstream,
+    status,
+    errorCode,
+    endReason,
+    usageSource,
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+    costNanoUsd,
+    latencyMs,
+    timeToFirstTokenMs,
+    sourceIp,
+    wouldRefuse,
+    claim,
+  ] = raw as WrittenValues;
+  return {
+    id,
+    accountId,
+    key,
+    keyId,
+    at: new Date(at),
+    endpoint,
+    model,
+    upstream,
+    status,
+    errorCode,
+    endReason,
+    usageSource,
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+    costNanoUsd: BigInt(costNanoUsd),
+    latencyMs,
+    timeToFirstTokenMs,
+    sourceIp,
+    wouldRefuse,
+    ...(claim === null ? {} : { claim }),
   };
-  // Segments of before there were such rules have no `wouldRefuse`.
-  const wouldRefuse = raw.wouldRefuse ?? null;
-  return { ...raw, at: new Date(raw.at), costNanoUsd: BigInt(raw.costNanoUsd), wouldRefuse };
+}
+
+type WrittenValues = readonly [
+  id: AuditEntry["id"],
+  accountId: AuditEntry["accountId"],
+  key: AuditEntry["key"],
+  keyId: string,
+  at: string,
+  endpoint: string,
+  model: string | null,
+  upstream: string | null,
+  status: number,
+  errorCode: AuditEntry["errorCode"],
+  endReason: EndReason,
+  usageSource: UsageSource,
+  promptTokens: number | null,
+  completionTokens: number | null,
+  cachedTokens: number | null,
+  costNanoUsd: string,
+  latencyMs: number,
+  timeToFirstTokenMs: number | null,
+  sourceIp: string | null,
+  wouldRefuse: AuditEntry["wouldRefuse"],
+  claim: ClaimId | null,
+];
+
+/** What former versions wrote, whose journals may be replayed. The oldest had no `wouldRefuse`. */
+type WrittenObject = Omit<AuditEntry, "at" | "costNanoUsd" | "wouldRefuse"> & {
+  readonly at: string;
+  readonly costNanoUsd: string;
+  readonly wouldRefuse?: AuditEntry["wouldRefuse"];
+};
+
+function ofObject(raw: WrittenObject): AuditEntry {
+  const { at, costNanoUsd, wouldRefuse = null } = raw;
+  return { ...raw, at: new Date(at), costNanoUsd: BigInt(costNanoUsd), wouldRefuse };
 }

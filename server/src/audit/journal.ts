@@ -39,7 +39,10 @@ export class Journal {
   #openedMs = 0;
   /** Lines of a segment that are in this file and nowhere else yet. Counted as they are written, before anybody knows. */
   readonly #unreleased = new Map<Segment, number>();
-  #waiting: Append[] = [];
+  /** Lines that are to be written together, and what becomes of them. */
+  #waiting: JournalLine[] = [];
+  #written: Promise<Segment> = Promise.resolve(0);
+  /** Ends with whatever was to be written last, well or not. */
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(options: JournalOptions, firstSegment: Segment) {
@@ -60,12 +63,17 @@ export class Journal {
 
   /** Resolves with the segment once the line would survive this process. */
   append(line: JournalLine): Promise<Segment> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ line, resolve, reject });
-      if (this.#waiting.length > 1) return;
-      // All that comes in one turn of the event loop is one write.
-      this.#writing = this.#writing.then(() => setImmediate()).then(() => this.#writeWaiting());
-    });
+    // All that comes in one turn of the event loop is one write.
+    if (this.#waiting.length === 0) {
+      this.#written = this.#writing.then(() => setImmediate()).then(() => this.#writeWaiting());
+      this.#writing = this.#written.then(
+        () => this.#endIfFull(),
+        // The segment may end in half a line now: nothing more goes into it.
+        () => this.#endSegment().catch(NOTHING),
+      );
+    }
+    this.#waiting.push(line);
+    return this.#written;
   }
 
   /** The lines of a segment. A torn last one, of a request that never ended for its client, is dropped. */
@@ -103,31 +111,25 @@ export class Journal {
     await this.#writing;
   }
 
-  async #writeWaiting(): Promise<void> {
+  async #writeWaiting(): Promise<Segment> {
     const batch = this.#waiting;
     this.#waiting = [];
-    if (batch.length === 0) return;
-    try {
-      if (this.#file === null) {
-        this.#file = await open(this.#path(this.#segment), "a", 0o600);
-        this.#openedMs = performance.now();
-      }
-      const bytes = Buffer.from(batch.map(({ line }) => encodeLine(line)).join(""));
-      writeWhole(this.#file, bytes);
-      if (this.#sync) await this.#file.datasync();
-      this.#bytes += bytes.length;
-      this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + batch.length);
-    } catch (error) {
-      for (const append of batch) append.reject(error);
-      // The segment may end in half a line now: nothing more goes into it.
-      await this.#endSegment().catch(() => {});
-      return;
+    if (this.#file === null) {
+      this.#file = await open(this.#path(this.#segment), "a", 0o600);
+      this.#openedMs = performance.now();
     }
-    const segment = this.#segment;
-    for (const append of batch) append.resolve(segment);
-    // A file that can't be closed or deleted is no matter of the entries that are in it.
+    const bytes = Buffer.from(batch.map(encodeLine).join(""));
+    writeWhole(this.#file, bytes);
+    if (this.#sync) await this.#file.datasync();
+    this.#bytes += bytes.length;
+    this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + batch.length);
+    return this.#segment;
+  }
+
+  async #endIfFull(): Promise<void> {
     const isFull = this.#bytes >= SEGMENT_BYTES || performance.now() - this.#openedMs > SEGMENT_MS;
-    if (isFull) await this.#endSegment().catch(() => {});
+    // A file that can't be closed or deleted is no matter of the entries that are in it.
+    if (isFull) await this.#endSegment().catch(NOTHING);
   }
 
   async #endSegment(): Promise<void> {
@@ -165,8 +167,4 @@ function encodeLine({ kind, entry }: JournalLine): string {
   return `${kind === "begun" ? BEGUN : ""}${encodeEntry(entry)}\n`;
 }
 
-interface Append {
-  readonly line: JournalLine;
-  readonly resolve: (segment: Segment) => void;
-  readonly reject: (error: unknown) => void;
-}
+const NOTHING = () => {};

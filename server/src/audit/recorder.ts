@@ -20,7 +20,7 @@ const MOST_WAITING = 200_000;
 const FULL_RETRY_MS = 5_000;
 const BATCH_ENTRIES = 2_000;
 /** Batches begin no oftener: what a small one costs the database and this process is nearly all in its beginning and its end. */
-const BATCH_EVERY_MS = 50;
+const BATCH_EVERY_MS = 100;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 5_000;
 
@@ -42,6 +42,8 @@ export interface RecorderParts {
 export interface BegunRequest {
   /** Where it was written down that it has begun. Rejects with a {@link Failure} when it could not be. */
   readonly segment: Promise<Segment>;
+  /** The same, once it is known; `null` also when it could not be written down. */
+  readonly writtenIn: Segment | null;
 }
 
 export interface Backlog {
@@ -168,9 +170,15 @@ export class Recorder {
    */
   begin(entry: AuditEntry): BegunRequest {
     const segment = this.#append({ kind: "begun", entry });
-    // Whoever waits for it is told; who does not is told by `record`.
-    segment.catch(() => {});
-    return { segment };
+    const begun: { segment: Promise<Segment>; writtenIn: Segment | null } = { segment, writtenIn: null };
+    // Whoever waits for it is told of a failure; who does not is told by `record`.
+    segment.then(
+      (written) => {
+        begun.writtenIn = written;
+      },
+      () => {},
+    );
+    return begun;
   }
 
   /**
@@ -181,27 +189,19 @@ export class Recorder {
   async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<void> {
     const segment = await this.#append({ kind: "ended", entry });
     this.#onRecorded(entry);
-    // One that could not be written down is nowhere to be released.
-    const beginning = await begun?.segment.catch(() => null);
-    const segments = beginning == null ? [segment] : [segment, beginning];
+    // Lines are written in their order. One that could not be written is nowhere to be released.
+    const beginning = begun?.writtenIn ?? null;
+    const segments = beginning === null ? [segment] : [segment, beginning];
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     const taken = ++this.#recorded;
-    this.#drain();
+    this.#draining ??= this.#sendBatches();
     if (this.#durability !== "database") return;
     // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
     while (this.#committed < taken) await this.#nextOutcome();
   }
 
-  async #append(line: JournalLine): Promise<Segment> {
-    try {
-      return await this.#journal.append(line);
-    } catch (cause) {
-      throw new Failure(
-        "server_is_overloaded",
-        "The service can't record requests just now. Try again shortly.",
-        { retryAfterMs: 1_000, cause },
-      );
-    }
+  #append(line: JournalLine): Promise<Segment> {
+    return this.#journal.append(line).catch(notRecorded);
   }
 
   async #insert(entries: readonly AuditEntry[]): Promise<void> {
@@ -320,4 +320,12 @@ export class Recorder {
       };
     });
   }
+}
+
+function notRecorded(cause: unknown): never {
+  throw new Failure(
+    "server_is_overloaded",
+    "The service can't record requests just now. Try again shortly.",
+    { retryAfterMs: 1_000, cause },
+  );
 }

@@ -49,6 +49,15 @@ export class Credits {
     this.#renewedMs = this.#seenMs;
   }
 
+  /** The same as {@link hold} for all that it may be, where this node has that set aside: mostly. `null` where it has not. */
+  holdAtOnce(accountId: AccountId, { mostNanoUsd }: HoldRange): Hold | null {
+    if (mostNanoUsd === 0n) return NOTHING_HELD;
+    const allowance = this.#allowances.get(accountId);
+    if (allowance === undefined || this.#freeOf(allowance) < mostNanoUsd) return null;
+    allowance.usedMs = this.#monotonicMs();
+    return this.#take(allowance, mostNanoUsd);
+  }
+
   /**
    * Sets credit aside for a request: as much as it may cost at most, or less where there is less.
    *

@@ -38,10 +38,10 @@ export function rangeOf(request: PricedRequest): HoldRange {
   };
 }
 
-/** How long each answer may be for an amount; `null`: as long as was asked for. */
+/** How long each answer may be for less than the request may cost; `null`: as long as was asked for. */
 export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
   const { model, choices, images } = request;
-  if (model.prices === null || heldNanoUsd >= rangeOf(request).mostNanoUsd) return null;
+  if (model.prices === null) return null;
   const { outputNanoUsdPerMTok } = model.prices;
   if (outputNanoUsdPerMTok === 0n) return null;
   const prompt = { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens: 0, images };
@@ -55,12 +55,7 @@ function promptTokensOf({ model, bytes, images, files }: PricedRequest): number 
   return Math.min(most, model.contextTokens ?? most);
 }
 
-/** How long each answer is paid for; `null`: it costs nothing. */
-export function paidTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
-  if (request.model.prices === null) return null;
-  return affordableTokens(request, heldNanoUsd) ?? longestAnswer(request);
-}
-
-function longestAnswer({ model, maxTokens }: PricedRequest): number {
+/** How long each answer may be when it is paid for in full. */
+export function longestAnswer({ model, maxTokens }: PricedRequest): number {
   return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? LONGEST_ANSWER_TOKENS;
 }

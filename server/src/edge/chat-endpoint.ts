@@ -1,4 +1,3 @@
-import { affordableTokens, paidTokens } from "../credits/price-request.ts";
 import { inTime } from "../errors/deadline.ts";
 import type { ChatAnswer, Usage } from "../gateway/dialect.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
@@ -18,7 +17,7 @@ import {
 import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import { LAST_EVENT } from "./idempotent-reply.ts";
 import { readJsonBody } from "./json-body.ts";
-import { chargeOf, type ModelCalls, type PaidCall, upstreamFailure } from "./model-calls.ts";
+import { chargeOf, type ModelCalls, type PaidCall, paidTokens, upstreamFailure } from "./model-calls.ts";
 import { exactPath } from "./routing.ts";
 
 export interface ChatParts {
@@ -59,7 +58,7 @@ export class ChatEndpoint implements Endpoint {
   ): Promise<Reply> {
     const { gateway } = this.#parts;
     const { model } = call;
-    const mostTokens = paidTokens(call.priced, call.hold.amountNanoUsd);
+    const mostTokens = paidTokens(call);
     const { signal } = request;
     const answering = gateway.chat({ model, body, stream, includeUsage, mostTokens, signal });
     if (!stream) return this.#reply(request, body, call, await answering);
@@ -77,18 +76,16 @@ export class ChatEndpoint implements Endpoint {
     { answer, upstream }: Routed<ChatAnswer>,
   ): Promise<Reply> {
     const firstTokenMs = request.elapsedMs();
-    const factsOf = async (usage: Usage | null): Promise<EntryFacts> => {
-      const told = await this.#toldOrEstimated(body, usage, answer.produced);
-      return {
-        model: call.model.id,
-        upstream,
-        ...told,
-        costNanoUsd: chargeOf(told.usage, call),
-        timeToFirstTokenMs: firstTokenMs,
-      };
-    };
+    const factsOf = ({ usage, usageSource }: ToldUsage): EntryFacts => ({
+      model: call.model.id,
+      upstream,
+      usage,
+      usageSource,
+      costNanoUsd: chargeOf(usage, call),
+      timeToFirstTokenMs: firstTokenMs,
+    });
     if (answer.kind === "whole") {
-      const facts = await factsOf(answer.usage);
+      const facts = factsOf(told(answer.usage) ?? (await this.#estimated(body, answer.produced)));
       const headers = { ...JSON_HEADERS, ...ignoredHeader(answer.ignored) };
       return { kind: "whole", headers, body: answer.body, facts };
     }
@@ -98,7 +95,7 @@ export class ChatEndpoint implements Endpoint {
       chunks: answer.events,
       lastChunk: LAST_EVENT,
       atFailure: "event",
-      facts: () => factsOf(answer.usage()),
+      facts: async () => factsOf(told(answer.usage()) ?? (await this.#estimated(body, answer.produced))),
       failureOf: upstreamFailure,
     };
   }
@@ -136,11 +133,14 @@ export class ChatEndpoint implements Endpoint {
     };
   }
 
-  async #toldOrEstimated(body: JsonBody, usage: Usage | null, produced: () => TextTally): Promise<ToldUsage> {
-    if (usage !== null) return { usage, usageSource: "upstream" };
-    const estimated = await this.#parts.estimator.usageOf(body.value, produced());
-    return { usage: estimated, usageSource: "estimated" };
+  async #estimated(body: JsonBody, produced: () => TextTally): Promise<ToldUsage> {
+    const usage = await this.#parts.estimator.usageOf(body.value, produced());
+    return { usage, usageSource: "estimated" };
   }
+}
+
+function told(usage: Usage | null): ToldUsage | null {
+  return usage === null ? null : { usage, usageSource: "upstream" };
 }
 
 /** Not dropped in silence: what an upstream's package has found out too late to refuse. */
@@ -149,8 +149,7 @@ function ignoredHeader(fields: readonly string[]): Readonly<Record<string, strin
 }
 
 /** Where there is less credit than the request may cost, what can be paid is what is asked of the upstream. */
-function withinBudget(body: JsonBody, { priced, hold }: PaidCall): JsonBody {
-  const tokens = affordableTokens(priced, hold.amountNanoUsd);
+function withinBudget(body: JsonBody, { affordableTokens: tokens }: PaidCall): JsonBody {
   if (tokens === null) return body;
   const { max_completion_tokens: most, max_tokens: mostOnce } = body.value;
   if (typeof most !== "number") return body.with({ max_tokens: tokens });

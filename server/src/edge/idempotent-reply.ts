@@ -46,13 +46,21 @@ export interface IdempotentParts {
  *
  * @throws {Failure} as {@link Idempotency.begin}, and as `answer`.
  */
-export async function answerOnce(
+export function answerOnce(
   request: EndpointRequest,
-  { idempotency, accountId, endpoint, body }: IdempotentParts,
+  parts: IdempotentParts,
   answer: () => Promise<Reply>,
 ): Promise<Reply> {
   const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
-  if (key === null) return answer();
+  return key === null ? answer() : answerKeyed(request, key, parts, answer);
+}
+
+async function answerKeyed(
+  request: EndpointRequest,
+  key: string,
+  { idempotency, accountId, endpoint, body }: IdempotentParts,
+  answer: () => Promise<Reply>,
+): Promise<Reply> {
   const begun = await idempotency.begin(idempotentRequest(accountId, endpoint, key, body));
   if (!("finish" in begun)) return repeated(begun);
   request.seeThrough(begun.id);

@@ -3,8 +3,8 @@ import type { EndReason } from "../audit/entry.ts";
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { costOf } from "../catalog/prices.ts";
 import type { Hold } from "../credits/allowance.ts";
-import type { Credits } from "../credits/credits.ts";
-import { type PricedRequest, rangeOf } from "../credits/price-request.ts";
+import type { Credits, HoldRange } from "../credits/credits.ts";
+import { affordableTokens, longestAnswer, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { UpstreamRefused, type Usage } from "../gateway/dialect.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
@@ -35,6 +35,8 @@ export interface PaidCall {
   readonly model: CatalogModel;
   readonly priced: PricedRequest;
   readonly hold: Hold;
+  /** How long each answer may be where there is less credit than the request may cost; `null`: as long as was asked for. */
+  readonly affordableTokens: number | null;
 }
 
 /** What all requests for models have in common: admission, doing it once, credit, and what their failures mean. */
@@ -58,11 +60,14 @@ export class ModelCalls {
     const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, images, files };
     const { idempotency } = this.#parts;
     return answerOnce(request, { idempotency, accountId, endpoint, body: bytes }, async () => {
-      const hold = await this.#hold(accountId, priced);
+      const range = rangeOf(priced);
+      const hold = this.#parts.credits.holdAtOnce(accountId, range) ?? (await this.#hold(accountId, range));
       if (hold instanceof Failure) return failed(hold, "refused", { ...NO_FACTS, model: model.id });
       request.begin(model.id, hold);
       try {
-        return await forward({ model, priced, hold });
+        const held = hold.amountNanoUsd;
+        const affordable = held >= range.mostNanoUsd ? null : affordableTokens(priced, held);
+        return await forward({ model, priced, hold, affordableTokens: affordable });
       } catch (thrown) {
         if (thrown instanceof Failure) return failed(thrown, "refused", { ...NO_FACTS, model: model.id });
         if (!(thrown instanceof RoutesFailed)) throw thrown;
@@ -74,9 +79,9 @@ export class ModelCalls {
   }
 
   /** Credit for the request at its dearest; or why there is none. */
-  async #hold(accountId: AccountId, priced: PricedRequest): Promise<Hold | Failure> {
+  async #hold(accountId: AccountId, range: HoldRange): Promise<Hold | Failure> {
     try {
-      return await this.#parts.credits.hold(accountId, rangeOf(priced));
+      return await this.#parts.credits.hold(accountId, range);
     } catch (thrown) {
       return toFailure(thrown);
     }
@@ -90,6 +95,11 @@ export function chargeOf(usage: Usage | null, { priced, hold }: PaidCall): bigin
   const cost = costOf({ ...usage, images: priced.images }, prices);
   if (cost <= hold.amountNanoUsd) return cost;
   return hold.amountNanoUsd;
+}
+
+/** How long each answer is paid for; `null`: it costs nothing. */
+export function paidTokens({ model, priced, affordableTokens }: PaidCall): number | null {
+  return model.prices === null ? null : (affordableTokens ?? longestAnswer(priced));
 }
 
 /** What an upstream's failure means for the client. */

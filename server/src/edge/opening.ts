@@ -40,24 +40,23 @@ export interface OpeningParts {
 }
 
 /**
- * Finds whose request it is, without deciding whether it may pass.
+ * Finds whose request it is, without deciding whether it may pass: at once where nothing has to be read for it.
  *
  * @throws {Failure} when that can be told already: what it came with opens nothing.
  */
-export async function identify(
+export function identify(
   parts: OpeningParts,
   openedBy: OpenedBy,
   exchange: Exchange,
-): Promise<Opening> {
+): Opening | Promise<Opening> {
   switch (openedBy) {
     case "anyone":
       return FOR_ANYONE;
     case "key":
-      return new KeyOpening(parts.access, await parts.access.identify(exchange.header("authorization")));
+      return identifyKey(parts, exchange);
     case "key-or-management-token": {
-      const authorization = exchange.header("authorization");
-      const token = readManagementToken(authorization);
-      if (token === null) return new KeyOpening(parts.access, await parts.access.identify(authorization));
+      const token = readManagementToken(exchange.header("authorization"));
+      if (token === null) return identifyKey(parts, exchange);
       const userAgent = exchange.header("user-agent")[0] ?? null;
       return new AccountOpening((sourceIp) => parts.accountOfToken(token, { sourceIp, userAgent }));
     }
@@ -66,6 +65,12 @@ export async function identify(
     case "session-as-key":
       return identifyAsKey(parts, exchange);
   }
+}
+
+function identifyKey({ access }: OpeningParts, exchange: Exchange): Opening | Promise<Opening> {
+  const caller = access.identify(exchange.header("authorization"));
+  if (caller instanceof Promise) return caller.then((read) => new KeyOpening(access, read));
+  return new KeyOpening(access, caller);
 }
 
 /** The key is named, not shown: that whoever is signed in may use it is for their session to say, now and at the end. */

@@ -230,16 +230,15 @@ export class Passage {
     const left = this.#permission?.admitted?.end(
       usage === null ? (isRefused ? 0 : null) : usage.promptTokens + usage.completionTokens,
     );
-    await Promise.all([left, this.#recordEntry(ending, facts)]);
+    const entry = this.#recorded ? null : this.#entryOf(ending, facts);
+    if (entry !== null) {
+      this.#recorded = true;
+      await this.#parts.recorder.record(entry, this.#begun);
+      this.#parts.traced(entry, this.#exchange.header("traceparent")[0] ?? null);
+    }
+    // Which does not fail: it was asked for first, and ends while the entry is written.
+    await left;
     this.#hold?.settle(facts.costNanoUsd);
-  }
-
-  async #recordEntry(ending: Ending, facts: EntryFacts): Promise<void> {
-    const entry = this.#entryOf(ending, facts);
-    if (entry === null || this.#recorded) return;
-    this.#recorded = true;
-    await this.#parts.recorder.record(entry, this.#begun);
-    this.#parts.traced(entry, this.#exchange.header("traceparent")[0] ?? null);
   }
 
   /** `null` when it is nobody's: the caller is not known. */
@@ -276,9 +275,9 @@ export class Passage {
     await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
   }
 
-  async #respond(status: number, headers: ResponseHeaders, body: string): Promise<void> {
+  #respond(status: number, headers: ResponseHeaders, body: string): Promise<void> {
     this.#headSent = true;
-    await this.#exchange.respond(status, { ...JSON_HEADERS, ...headers, ...this.#identity() }, body);
+    return this.#exchange.respond(status, { ...JSON_HEADERS, ...headers, ...this.#identity() }, body);
   }
 
   #identity(): ResponseHeaders {

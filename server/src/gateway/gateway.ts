@@ -60,8 +60,8 @@ export interface GatewayParts {
 /** What a dialect is asked for. */
 interface Ask<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
-  /** Waits for the first of an answer, and tells when it has ended. */
-  begin(answer: Answer, ended: (reason: unknown) => void): Promise<Answer>;
+  /** Waits for the first of an answer, if there is more to come of it, and tells when it has ended. */
+  begin(answer: Answer, ended: (reason: unknown) => void): Answer | Promise<Answer>;
 }
 
 /** Sends requests to upstreams. */
@@ -96,8 +96,8 @@ export class Gateway {
           mostTokens,
         });
       },
-      begin: async (answer, ended) => {
-        if (answer.kind === "stream") return { ...answer, events: await begunStream(answer.events, ended) };
+      begin: (answer, ended) => {
+        if (answer.kind === "stream") return begunAnswer(answer, ended);
         ended(null);
         return answer;
       },
@@ -109,7 +109,7 @@ export class Gateway {
     return this.#route<WholeAnswer>(model, signal, {
       send: (dialect, upstream, route) =>
         dialect.embed({ upstream, upstreamModel: route.model, publicModel: model.id, body, signal }),
-      begin: async (answer, ended) => {
+      begin: (answer, ended) => {
         ended(null);
         return answer;
       },
@@ -240,6 +240,13 @@ export class Gateway {
     }
     return state;
   }
+}
+
+async function begunAnswer(
+  answer: Extract<ChatAnswer, { kind: "stream" }>,
+  ended: (reason: unknown) => void,
+): Promise<ChatAnswer> {
+  return { ...answer, events: await begunStream(answer.events, ended) };
 }
 
 /** All of the places are taken that there were to ask. */

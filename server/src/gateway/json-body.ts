@@ -48,42 +48,45 @@ export class JsonBody {
 
   /** The text with some members changed, added or (`undefined`) taken out, and all else as it was. */
   textWith(changes: Changes): string {
-    const parts: string[] = [];
+    const { text, members } = this;
+    const names = Object.keys(changes);
+    const found: string[] = [];
+    let edited = "";
     let copied = 0;
-    const left = new Map(Object.entries(changes));
     let keptBefore = false;
-    for (const [index, { name, start, valueStart, valueEnd }] of this.members.entries()) {
-      if (!Object.hasOwn(changes, name)) {
+    let index = -1;
+    for (const { name, start, valueStart, valueEnd } of members) {
+      index++;
+      if (!names.includes(name)) {
         keptBefore = true;
         continue;
       }
-      left.delete(name);
+      found.push(name);
       const value = changes[name];
       if (value !== undefined) {
-        parts.push(this.text.slice(copied, valueStart), JSON.stringify(value));
+        edited += text.slice(copied, valueStart) + JSON.stringify(value);
         copied = valueEnd;
         keptBefore = true;
         continue;
       }
       // With the comma before it, or, at the beginning, the one after.
-      const next = this.members[index + 1];
-      const previousEnd = this.members[index - 1]?.valueEnd;
+      const previousEnd = members[index - 1]?.valueEnd;
       if (keptBefore && previousEnd !== undefined) {
-        parts.push(this.text.slice(copied, Math.max(copied, previousEnd)));
+        edited += text.slice(copied, Math.max(copied, previousEnd));
         copied = valueEnd;
       } else {
-        parts.push(this.text.slice(copied, start));
-        copied = next?.start ?? valueEnd;
+        edited += text.slice(copied, start);
+        copied = members[index + 1]?.start ?? valueEnd;
       }
     }
-    const added = [...left].filter(([, value]) => value !== undefined);
-    parts.push(this.text.slice(copied, this.#end));
-    for (const [name, value] of added) {
-      parts.push(`${keptBefore ? "," : ""}${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    edited += text.slice(copied, this.#end);
+    for (const name of names) {
+      const value = changes[name];
+      if (value === undefined || found.includes(name)) continue;
+      edited += `${keptBefore ? "," : ""}${JSON.stringify(name)}:${JSON.stringify(value)}`;
       keptBefore = true;
     }
-    parts.push(this.text.slice(this.#end));
-    return parts.join("");
+    return edited + text.slice(this.#end);
   }
 
   with(changes: Changes): JsonBody {

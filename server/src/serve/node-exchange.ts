@@ -26,7 +26,7 @@ export class NodeExchange implements Exchange {
     this.peer = request.socket.remoteAddress ?? "";
     this.#request = request;
     this.#response = response;
-    response.once("close", () => {
+    response.on("close", () => {
       if (response.writableFinished) return;
       this.isClientGone = true;
       this.#clientGone();
@@ -45,27 +45,19 @@ export class NodeExchange implements Exchange {
     // Not `headers`: of several Authorization headers it keeps the first and hides the rest. Nor `headersDistinct`, which makes
     // arrays of all of them.
     const { rawHeaders } = this.#request;
-    const values: string[] = [];
+    let values = NO_VALUES;
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const candidate = rawHeaders[index] ?? "";
       if (candidate.length !== name.length || candidate.toLowerCase() !== name) continue;
-      values.push(rawHeaders[index + 1] ?? "");
+      const value = rawHeaders[index + 1] ?? "";
+      values = values.length === 0 ? [value] : [...values, value];
     }
     return values;
   }
 
-  async readBody(maxBytes: number): Promise<Uint8Array> {
+  readBody(maxBytes: number): Promise<Uint8Array> {
     const declared = Number(this.header("content-length")[0] ?? 0);
-    if (declared > maxBytes) throw await this.#tooLarge(maxBytes, declared <= DRAIN_BYTES);
-    const { chunks, bytes } = await this.#received(maxBytes);
-    if (bytes > DRAIN_BYTES) throw await this.#tooLarge(maxBytes, false);
-    if (bytes > maxBytes) throw await this.#tooLarge(maxBytes, true);
-    const [first] = chunks;
-    return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
-  }
-
-  /** What has come of the body when it has ended, or when it is too much to be read. Of a body too large the length only. */
-  #received(maxBytes: number): Promise<Received> {
+    if (declared > maxBytes) return this.#tooLarge(maxBytes, declared <= DRAIN_BYTES);
     const request = this.#request;
     return new Promise((resolve, reject) => {
       // The listeners stay: to take them off takes longer than all else here. What they hold on to does not, as a stream may be
@@ -73,7 +65,8 @@ export class NodeExchange implements Exchange {
       let reading: Reading | null = { chunks: [], resolve, reject };
       let bytes = 0;
       const done = () => {
-        reading?.resolve({ chunks: reading.chunks, bytes });
+        if (bytes > maxBytes) reading?.resolve(this.#tooLarge(maxBytes, bytes <= DRAIN_BYTES));
+        else reading?.resolve(whole(reading.chunks));
         reading = null;
       };
       const broken = (cause?: unknown) => {
@@ -125,28 +118,30 @@ export class NodeExchange implements Exchange {
   }
 
   /** Reads on where that is affordable; otherwise the connection can't be used again. */
-  async #tooLarge(maxBytes: number, drain: boolean): Promise<Failure> {
+  async #tooLarge(maxBytes: number, drain: boolean): Promise<never> {
     if (drain) {
       this.#request.resume();
       if (!this.#request.readableEnded) {
         await Promise.race([once(this.#request, "end"), once(this.#request, "close")]);
       }
     }
-    return new Failure("request_too_large", `The body exceeds ${maxBytes} bytes. Send less.`, {
+    throw new Failure("request_too_large", `The body exceeds ${maxBytes} bytes. Send less.`, {
       headers: drain ? {} : { connection: "close" },
     });
   }
 }
 
-interface Received {
-  readonly chunks: readonly Buffer[];
-  readonly bytes: number;
-}
+const NO_VALUES: readonly string[] = [];
 
 interface Reading {
   readonly chunks: Buffer[];
-  readonly resolve: (received: Received) => void;
+  readonly resolve: (body: Uint8Array | Promise<never>) => void;
   readonly reject: (failure: Failure) => void;
+}
+
+function whole(chunks: readonly Buffer[]): Uint8Array {
+  const [first] = chunks;
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
 }
 
 /** Whether more may be written, in time. `close` comes instead of `drain` when the client has gone. */

@@ -19,7 +19,8 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const server = createServer({ noDelay: true, keepAliveTimeout: 65_000 }, (request, response) => {
     unused.delete(request.socket);
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
-    response.once("close", () => closing && setImmediate(() => server.closeIdleConnections()));
+    // `on`, here and below, of what happens once: `once` makes two functions more.
+    response.on("close", () => closing && setImmediate(() => server.closeIdleConnections()));
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
     else void web(request, response);

@@ -1,6 +1,5 @@
-import type postgres from "postgres";
 import { v7 as uuidv7 } from "uuid";
-import type { AuditEntry } from "../audit/entry.ts";
+import { type AuditEntry, valuesOf } from "../audit/entry.ts";
 import type { EntrySink } from "../audit/recorder.ts";
 import { type Database, inTransaction, type Transaction } from "./database.ts";
 
@@ -16,28 +15,6 @@ export class PostgresAudit implements EntrySink {
   }
 
   async insertEntries(entries: readonly AuditEntry[]): Promise<void> {
-    const rows = entries.map((entry) => ({
-      id: entry.id,
-      account_id: entry.accountId,
-      key: entry.key,
-      key_id: entry.keyId,
-      at: entry.at.toISOString(),
-      endpoint: entry.endpoint,
-      model: entry.model,
-      upstream: entry.upstream,
-      status: entry.status,
-      error_code: entry.errorCode,
-      end_reason: entry.endReason,
-      usage_source: entry.usageSource,
-      prompt_tokens: entry.promptTokens,
-      completion_tokens: entry.completionTokens,
-      cached_tokens: entry.cachedTokens,
-      cost_nano_usd: entry.costNanoUsd.toString(),
-      latency_ms: entry.latencyMs,
-      time_to_first_token_ms: entry.timeToFirstTokenMs,
-      source_ip: entry.sourceIp,
-      would_refuse: entry.wouldRefuse,
-    }));
     // One parameter for the whole batch: 50,000 rows a second where an insert for each row makes a few thousand.
     // The accounts' chains are locked first, in order, and until the end: batches of an account are committed in the order
     // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
@@ -49,11 +26,12 @@ export class PostgresAudit implements EntrySink {
         select account_id from jsonb_to_recordset(${sql.json(accountsOf(entries))}) as row (account_id uuid)
         order by account_id
         on conflict (account_id) do update set batches = chain.batches`;
-      await this.#insert(sql, entries, rows);
+      await this.#insert(sql, entries);
     });
   }
 
-  async #insert(sql: Transaction, entries: readonly AuditEntry[], rows: postgres.JSONValue): Promise<void> {
+  async #insert(sql: Transaction, entries: readonly AuditEntry[]): Promise<void> {
+    const rows = entries.map(valuesOf);
     const sums = sql`
       count(*), count(*) filter (where status >= 400), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens),
       sum(cost_nano_usd)`;
@@ -75,12 +53,18 @@ export class PostgresAudit implements EntrySink {
           id, row.account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
           prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
           would_refuse, chain.batches + 1
-        from jsonb_to_recordset(${sql.json(rows)}) as row (
-          id uuid, account_id uuid, key uuid, key_id text, at timestamptz, endpoint text, model text, upstream text,
-          status integer, error_code text, end_reason text, usage_source text, prompt_tokens bigint,
-          completion_tokens bigint, cached_tokens bigint, cost_nano_usd bigint, latency_ms integer,
-          time_to_first_token_ms integer, source_ip inet, would_refuse text
-        )
+        from (
+          -- The places are those of valuesOf.
+          select
+            (value->>0)::uuid as id, (value->>1)::uuid as account_id, (value->>2)::uuid as key, value->>3 as key_id,
+            (value->>4)::timestamptz as at, value->>5 as endpoint, value->>6 as model, value->>7 as upstream,
+            (value->>8)::integer as status, value->>9 as error_code, value->>10 as end_reason,
+            value->>11 as usage_source, (value->>12)::bigint as prompt_tokens,
+            (value->>13)::bigint as completion_tokens, (value->>14)::bigint as cached_tokens,
+            (value->>15)::bigint as cost_nano_usd, (value->>16)::integer as latency_ms,
+            (value->>17)::integer as time_to_first_token_ms, (value->>18)::inet as source_ip, value->>19 as would_refuse
+          from jsonb_array_elements(${sql.json(rows)})
+        ) as row
         join audit_chains chain on chain.account_id = row.account_id
         where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing

@@ -78,16 +78,21 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
     this.#end(this.#toError(error));
   }
 
-  async next(): Promise<IteratorResult<Uint8Array>> {
-    for (;;) {
-      if (this.#bytes > 0) return { done: false, value: this.#take() };
-      if (this.#error !== null) throw this.#error;
-      if (this.#isOver) return { done: true, value: undefined };
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = null;
-    }
+  next(): Promise<IteratorResult<Uint8Array>> {
+    if (this.#bytes > 0) return Promise.resolve(this.#present());
+    if (this.#error !== null) return Promise.reject(this.#error);
+    if (this.#isOver) return Promise.resolve(this.#present());
+    // What comes in the same turn is there by then.
+    return new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    }).then(() => this.#present());
+  }
+
+  /** What there is now. */
+  #present(): IteratorResult<Uint8Array> {
+    if (this.#bytes > 0) return { done: false, value: this.#take() };
+    if (this.#error !== null) throw this.#error;
+    return { done: true, value: undefined };
   }
 
   /** All that has come, in one piece: what came together is passed on together. */

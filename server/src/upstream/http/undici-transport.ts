@@ -22,7 +22,7 @@ export class UndiciTransport implements Transport {
   /** Addresses taken apart: a handful, by the catalog. */
   readonly #targets = new Map<string, Target>();
 
-  async send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
+  send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
     const { origin, path } = this.#targetOf(url);
     const exchange = new UndiciExchange(signal, (error) => toTransportError(error, signal));
     const head = exchange.head();

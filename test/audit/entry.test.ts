@@ -1,0 +1,69 @@
+import { v7 as uuidv7 } from "uuid";
+import { describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import { type AuditEntry, decodeEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
+import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
+import type { KeyUuid } from "../../server/src/keys/key.ts";
+
+/** No two fields alike, so that none can stand in another's place unnoticed. */
+const full: AuditEntry = {
+  id: uuidv7() as EntryId,
+  accountId: uuidv7() as AccountId,
+  key: uuidv7() as KeyUuid,
+  keyId: "abcd",
+  at: new Date("2026-11-22T05:00:00.123Z"),
+  endpoint: "POST /v1/chat/completions",
+  model: 'acme/"quoted"\n',
+  upstream: "main",
+  status: 503,
+  errorCode: "upstream_error",
+  endReason: "refused",
+  usageSource: "estimated",
+  promptTokens: 1,
+  completionTokens: 2,
+  cachedTokens: 3,
+  costNanoUsd: 12_345_678_901_234_567_890n,
+  latencyMs: 4,
+  timeToFirstTokenMs: 5,
+  sourceIp: "2001:db8::1",
+  wouldRefuse: "ip_blocked",
+  claim: uuidv7() as ClaimId,
+};
+
+const { claim: _, ...unclaimed } = full;
+const bare: AuditEntry = {
+  ...unclaimed,
+  model: null,
+  upstream: null,
+  errorCode: null,
+  promptTokens: null,
+  completionTokens: null,
+  cachedTokens: null,
+  timeToFirstTokenMs: null,
+  sourceIp: null,
+  wouldRefuse: null,
+};
+
+describe("an entry's line in the journal", () => {
+  it("is one line, and reads as the entry", () => {
+    for (const entry of [full, bare]) {
+      const line = encodeEntry(entry);
+      expect(line).not.toContain("\n");
+      expect(decodeEntry(line)).toEqual(entry);
+    }
+  });
+
+  it("is no entry when it was torn", () => {
+    const line = encodeEntry(full);
+    for (let length = 0; length < line.length; length++) {
+      expect(() => decodeEntry(line.slice(0, length)), line.slice(0, length)).toThrow();
+    }
+  });
+
+  it("is read as it was written before lines went without the names of their fields", () => {
+    const { wouldRefuse, at, costNanoUsd, ...rest } = full;
+    const oldest = { ...rest, at: at.toISOString(), costNanoUsd: costNanoUsd.toString() };
+    expect(decodeEntry(JSON.stringify({ ...oldest, wouldRefuse }))).toEqual(full);
+    expect(decodeEntry(JSON.stringify(oldest))).toEqual({ ...full, wouldRefuse: null });
+  });
+});
