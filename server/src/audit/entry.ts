@@ -84,7 +84,7 @@ export type EntryValues = readonly (string | number | null)[];
 
 /**
  * An entry without the names of its fields: half as long, and in half the time, as JSON of an object. Money travels as a
- * decimal string: JSON has no integers of that size. The order is that of journals and of the database's batches: what is
+ * decimal string: JSON has no integers of that size; time as Unix milliseconds. The order is that of journals and of the database's batches: what is
  * added goes to the end.
  */
 export function valuesOf(entry: AuditEntry): EntryValues {
@@ -93,7 +93,7 @@ export function valuesOf(entry: AuditEntry): EntryValues {
     entry.accountId,
     entry.key,
     entry.keyId,
-    entry.at.toISOString(),
+    entry.at.getTime(),
     entry.endpoint,
     entry.model,
     entry.upstream,
@@ -176,7 +176,7 @@ type WrittenValues = readonly [
   accountId: AuditEntry["accountId"],
   key: AuditEntry["key"],
   keyId: string,
-  at: string,
+  at: number,
   endpoint: string,
   model: string | null,
   upstream: string | null,

@@ -18,15 +18,22 @@ export interface PricedTokens {
 }
 
 const MTOK = 1_000_000n;
+const MOST_ROUNDED_UP = MTOK - 1n;
 const NANO_DIGITS = 9;
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 
 /** What tokens cost, in nano-USD, rounded up to a whole one. */
 export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
-  const fresh = BigInt(tokens.promptTokens - tokens.cachedTokens) * prices.inputNanoUsdPerMTok;
-  const cached = BigInt(tokens.cachedTokens) * prices.cachedInputNanoUsdPerMTok;
-  const output = BigInt(tokens.completionTokens) * prices.outputNanoUsdPerMTok;
-  return (fresh + cached + output + MTOK - 1n) / MTOK + BigInt(tokens.images) * prices.imageNanoUsd;
+  const { promptTokens, cachedTokens, completionTokens, images } = tokens;
+  const fresh = times(promptTokens - cachedTokens, prices.inputNanoUsdPerMTok);
+  const cached = times(cachedTokens, prices.cachedInputNanoUsdPerMTok);
+  const output = times(completionTokens, prices.outputNanoUsdPerMTok);
+  return (fresh + cached + output + MOST_ROUNDED_UP) / MTOK + times(images, prices.imageNanoUsd);
+}
+
+/** Most requests have no images, and many no cached tokens: what is nothing need not be reckoned with. */
+function times(count: number, price: bigint): bigint {
+  return count === 0 ? 0n : BigInt(count) * price;
 }
 
 /** Reads a decimal number of USD, exactly: `2.50` is 2,500,000,000. @returns `null` for anything else. */

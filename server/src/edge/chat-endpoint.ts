@@ -14,6 +14,7 @@ import {
   NO_FACTS,
   type Reply,
 } from "./endpoint.ts";
+import type { ResponseHeaders } from "./exchange.ts";
 import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import { LAST_EVENT } from "./idempotent-reply.ts";
 import { readJsonBody } from "./json-body.ts";
@@ -86,12 +87,12 @@ export class ChatEndpoint implements Endpoint {
     });
     if (answer.kind === "whole") {
       const facts = factsOf(told(answer.usage) ?? (await this.#estimated(body, answer.produced)));
-      const headers = { ...JSON_HEADERS, ...ignoredHeader(answer.ignored) };
+      const headers = withIgnored(JSON_HEADERS, answer.ignored);
       return { kind: "whole", headers, body: answer.body, facts };
     }
     return {
       kind: "stream",
-      headers: { ...EVENT_STREAM_HEADERS, ...ignoredHeader(answer.ignored()) },
+      headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
       chunks: answer.events,
       lastChunk: LAST_EVENT,
       atFailure: "event",
@@ -144,8 +145,8 @@ function told(usage: Usage | null): ToldUsage | null {
 }
 
 /** Not dropped in silence: what an upstream's package has found out too late to refuse. */
-function ignoredHeader(fields: readonly string[]): Readonly<Record<string, string>> {
-  return fields.length === 0 ? {} : { "ostiary-ignored-fields": fields.join(", ") };
+function withIgnored(headers: ResponseHeaders, fields: readonly string[]): ResponseHeaders {
+  return fields.length === 0 ? headers : { ...headers, "ostiary-ignored-fields": fields.join(", ") };
 }
 
 /** Where there is less credit than the request may cost, what can be paid is what is asked of the upstream. */

@@ -92,7 +92,8 @@ export class ModelCalls {
 export function chargeOf(usage: Usage | null, { priced, hold }: PaidCall): bigint {
   const { prices } = priced.model;
   if (usage === null || prices === null) return 0n;
-  const cost = costOf({ ...usage, images: priced.images }, prices);
+  const { promptTokens, cachedTokens, completionTokens } = usage;
+  const cost = costOf({ promptTokens, cachedTokens, completionTokens, images: priced.images }, prices);
   if (cost <= hold.amountNanoUsd) return cost;
   return hold.amountNanoUsd;
 }

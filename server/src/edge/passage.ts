@@ -40,6 +40,7 @@ export class Passage {
   readonly #parts: PassageParts;
   readonly #exchange: Exchange;
   readonly #id: EntryId;
+  readonly #at: Date;
   readonly #startedMs: number;
   #endpoint: Endpoint | null = null;
   #opening: Opening | null = null;
@@ -59,6 +60,7 @@ export class Passage {
     this.#parts = parts;
     this.#exchange = exchange;
     this.#id = parts.newId();
+    this.#at = timeOfEntry(this.#id);
     this.#startedMs = parts.monotonicMs();
     exchange.onClientGone(() => {
       if (this.#claim === null) this.#unwanted.abort();
@@ -143,7 +145,7 @@ export class Passage {
     if (this.#headSent) return;
     try {
       await this.#recordFailure(failure, "refused", NO_FACTS);
-      await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+      await this.#respondFailure(failure);
     } catch (error) {
       await this.#lastWords(toFailure(error));
     }
@@ -168,7 +170,7 @@ export class Passage {
         const endReason = this.#isCutOff ? "shutdown" : reply.endReason;
         this.#logFault(failure);
         await this.#recordFailure(failure, endReason, facts);
-        return this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+        return this.#respondFailure(failure);
       }
     }
   }
@@ -251,7 +253,7 @@ export class Passage {
       accountId: account.id,
       key: key.id,
       keyId: key.keyId,
-      at: timeOfEntry(this.#id),
+      at: this.#at,
       endpoint: this.#endpoint.name,
       model: facts.model,
       upstream: facts.upstream,
@@ -272,12 +274,17 @@ export class Passage {
   /** The entry could not be kept, so the answer can't be the one that was meant. */
   async #lastWords(failure: Failure): Promise<void> {
     this.#logFault(failure);
-    await this.#respond(failure.status, headersOf(failure), JSON.stringify(envelopeOf(failure)));
+    await this.#respondFailure(failure);
+  }
+
+  #respondFailure(failure: Failure): Promise<void> {
+    const headers = { ...JSON_HEADERS, ...headersOf(failure) };
+    return this.#respond(failure.status, headers, JSON.stringify(envelopeOf(failure)));
   }
 
   #respond(status: number, headers: ResponseHeaders, body: string): Promise<void> {
     this.#headSent = true;
-    return this.#exchange.respond(status, { ...JSON_HEADERS, ...headers, ...this.#identity() }, body);
+    return this.#exchange.respond(status, { ...headers, ...this.#identity() }, body);
   }
 
   #identity(): ResponseHeaders {

@@ -68,6 +68,8 @@ interface Ask<Answer> {
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #states = new Map<string, UpstreamState>();
+  /** The same, of upstreams as they stand in the present catalog: found without making a key. */
+  readonly #stateOfSame = new WeakMap<Upstream, UpstreamState>();
   readonly #budgets = new Map<string, RetryBudget>();
 
   constructor(parts: GatewayParts) {
@@ -231,6 +233,8 @@ export class Gateway {
 
   /** What was learnt of an upstream holds as long as the catalog means the same one by its name. */
   #stateOf(upstream: Upstream): UpstreamState {
+    const known = this.#stateOfSame.get(upstream);
+    if (known !== undefined) return known;
     const { name, baseUrl, maxConcurrency, breaker } = upstream;
     const key = `${name} ${baseUrl} ${maxConcurrency} ${breaker.failures} ${breaker.openMs}`;
     let state = this.#states.get(key);
@@ -238,6 +242,7 @@ export class Gateway {
       state = new UpstreamState(upstream, this.#parts.monotonicMs);
       this.#states.set(key, state);
     }
+    this.#stateOfSame.set(upstream, state);
     return state;
   }
 }

@@ -57,7 +57,7 @@ export class PostgresAudit implements EntrySink {
           -- The places are those of valuesOf.
           select
             (value->>0)::uuid as id, (value->>1)::uuid as account_id, (value->>2)::uuid as key, value->>3 as key_id,
-            (value->>4)::timestamptz as at, value->>5 as endpoint, value->>6 as model, value->>7 as upstream,
+            timestamptz 'epoch' + (value->>4)::bigint * interval '1 millisecond' as at, value->>5 as endpoint, value->>6 as model, value->>7 as upstream,
             (value->>8)::integer as status, value->>9 as error_code, value->>10 as end_reason,
             value->>11 as usage_source, (value->>12)::bigint as prompt_tokens,
             (value->>13)::bigint as completion_tokens, (value->>14)::bigint as cached_tokens,

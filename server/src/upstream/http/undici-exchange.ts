@@ -133,7 +133,8 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
 
 function firstOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const first: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     const one = Array.isArray(value) ? value[0] : value;
     if (one !== undefined) first[name] = one;
   }
