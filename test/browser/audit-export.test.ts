@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     expect(proxy.exports[0]?.has("cursor")).toBe(false);
     expect(proxy.exports[1]?.has("cursor")).toBe(true);
     expect(saved).toBe(await exported(site.service.baseUrl, owner.key, "format=csv"));
-  }, 90_000);
+  });
 
   it("is not saved when it is given up", async () => {
     await using proxy = await openCuttingProxy();

@@ -468,7 +468,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
       const ran = await runModule(await codeOf(client), variables);
       expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: `${text}\n` });
     }
-  }, 60_000);
+  });
 
   it("is there before anything was said, and runs", async () => {
     const { page, owner } = await openBench("acme/echo");

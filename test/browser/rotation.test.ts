@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     // What was forgotten shows.
     await page.getByRole("row", { name: /127\.0\.0\.1.*401/ }).waitFor();
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 
   it("says that the old key can be revoked when it has been unused for long enough", async () => {
     const owner = await signUpWithKey(service.baseUrl);

@@ -135,9 +135,6 @@ describe("nodes that spend an account's credit", () => {
 
   it.each([2_000n, 20_000n, 100_000n])(
     "never overdraw %s, whatever the order of answers",
-    {
-      timeout: 60_000,
-    },
     async (balance) => {
       books.balance = balance;
       expect(await spendAll()).toBeGreaterThan(20);
@@ -145,9 +142,7 @@ describe("nodes that spend an account's credit", () => {
     },
   );
 
-  it("never overdraw it though answers of the database are lost, and leave nothing set aside", {
-    timeout: 60_000,
-  }, async () => {
+  it("never overdraw it though answers of the database are lost, and leave nothing set aside", async () => {
     books.lossRate = 0.2;
     expect(await spendAll()).toBeGreaterThan(100);
     expect(books.balance).toBeGreaterThanOrEqual(0n);

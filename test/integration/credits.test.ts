@@ -311,7 +311,7 @@ describe("credit", () => {
 });
 
 describe.skipIf(!isDistributed)("credit that several nodes spend", () => {
-  it("is not overdrawn, and none of it is kept from who needs it", { timeout: 60_000 }, async () => {
+  it("is not overdrawn, and none of it is kept from who needs it", async () => {
     const { databaseUrl = "" } = service;
     const others = await Promise.all([1, 2, 3].map(() => startOperatedService({ env, databaseUrl })));
     const nodes = [service, ...others];

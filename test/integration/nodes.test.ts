@@ -192,7 +192,7 @@ describe.skipIf(!isDistributed)("of the requests that began after it was answere
 });
 
 describe.skipIf(!isDistributed)("a change made at a node that is cut off from Redis", () => {
-  it("is answered when another node has made it known", { timeout: 60_000 }, async () => {
+  it("is answered when another node has made it known", async () => {
     const last = nodeAt(NODES - 1);
     const there = visit(last.baseUrl, { cookie: owner.cookie() });
     const { id, key } = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
@@ -205,7 +205,7 @@ describe.skipIf(!isDistributed)("a change made at a node that is cut off from Re
     await expect.poll(() => statusOf(last.baseUrl, key)).toBe(401);
   });
 
-  it("holds although the node dies before it could tell anybody", { timeout: 60_000 }, async () => {
+  it("holds although the node dies before it could tell anybody", async () => {
     const { databaseUrl = "" } = nodeAt(0);
     const way = await openTcpProxy(redis.port);
     const doomed = await startOperatedService({
@@ -229,9 +229,7 @@ describe.skipIf(!isDistributed)("a change made at a node that is cut off from Re
 });
 
 describe.skipIf(!isDistributed)("while Redis is away", () => {
-  it("nothing is admitted and nobody called a stranger: 503, and a change that is not in force says so", {
-    timeout: 60_000,
-  }, async () => {
+  it("nothing is admitted and nobody called a stranger: 503, and a change that is not in force says so", async () => {
     const { id, key } = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
     const unused = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
     for (const node of nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);

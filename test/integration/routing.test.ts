@@ -341,9 +341,7 @@ describe("an upstream with few places", () => {
 });
 
 describe("a stream whose upstream is silent", () => {
-  it("is given signs of life, before its first word and between words, and breaks off as events", {
-    timeout: 60_000,
-  }, async () => {
+  it("is given signs of life, before its first word and between words, and breaks off as events", async () => {
     answers.narrow = ({ body, response }) => {
       response.setHeader("content-type", "text/event-stream");
       const isBetween = JSON.stringify(body).includes("between");

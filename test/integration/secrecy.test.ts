@@ -134,9 +134,7 @@ async function databaseText(service: Service): Promise<string | null> {
 }
 
 describe("after everything was used, rightly and wrongly", () => {
-  it("no key string, token or password stands in the database, the journal or the log", {
-    timeout: 60_000,
-  }, async () => {
+  it("no key string, token or password stands in the database, the journal or the log", async () => {
     await using service = await startOperatedService({ env: { OSTIARY_LOG: "debug" } });
     const secrets = await useEverything(service);
     const inDatabase = await databaseText(service);

@@ -412,41 +412,35 @@ describe("events that were not written yet", () => {
     expect(events).toMatchObject([bare("unknown_key", 1, "192.0.2.5")]);
   });
 
-  it.skipIf(!hasDatabaseServer)(
-    "wait for a database that is away, and keep nobody waiting",
-    {
-      timeout: 60_000,
-    },
-    async () => {
-      const alone = { ...ANYWHERE, REDIS_URL: undefined, OSTIARY_LOG: "error" };
-      await using first = await startOperatedService({ env: alone });
-      const url = new URL(first.databaseUrl ?? "");
-      await first.stop();
-      await using way = await openTcpProxy(Number(url.port));
-      url.port = String(way.port);
-      await using node = await startOperatedService({ databaseUrl: url.href, env: alone });
-      const admin = await signInOperator(node.baseUrl);
-      const query = admin.trpc.operator.security.query;
-      await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"));
-      expect((await query({ source: "192.0.2.6" })).events).toHaveLength(1);
-      way.cut();
-      for (let number = 0; number < 50; number++) {
-        expect(await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"))).toBe(401);
-      }
-      // What could not be written is kept, with what comes after it.
-      await expect.poll(() => node.stderr()).toContain("write security events");
+  it.skipIf(!hasDatabaseServer)("wait for a database that is away, and keep nobody waiting", async () => {
+    const alone = { ...ANYWHERE, REDIS_URL: undefined, OSTIARY_LOG: "error" };
+    await using first = await startOperatedService({ env: alone });
+    const url = new URL(first.databaseUrl ?? "");
+    await first.stop();
+    await using way = await openTcpProxy(Number(url.port));
+    url.port = String(way.port);
+    await using node = await startOperatedService({ databaseUrl: url.href, env: alone });
+    const admin = await signInOperator(node.baseUrl);
+    const query = admin.trpc.operator.security.query;
+    await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"));
+    expect((await query({ source: "192.0.2.6" })).events).toHaveLength(1);
+    way.cut();
+    for (let number = 0; number < 50; number++) {
       expect(await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"))).toBe(401);
-      way.heal();
-      const count = async () =>
-        (await query({ source: "192.0.2.6" }).catch(() => ({ events: [] }))).events.reduce(
-          (sum, event) => sum + event.count,
-          0,
-        );
-      await expect.poll(count).toBe(52);
-    },
-  );
+    }
+    // What could not be written is kept, with what comes after it.
+    await expect.poll(() => node.stderr()).toContain("write security events");
+    expect(await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"))).toBe(401);
+    way.heal();
+    const count = async () =>
+      (await query({ source: "192.0.2.6" }).catch(() => ({ events: [] }))).events.reduce(
+        (sum, event) => sum + event.count,
+        0,
+      );
+    await expect.poll(count).toBe(52);
+  });
 
-  it.skipIf(!isDistributed)("are added to those of other nodes", { timeout: 60_000 }, async () => {
+  it.skipIf(!isDistributed)("are added to those of other nodes", async () => {
     await using one = await startOperatedService({ env: ANYWHERE });
     const { databaseUrl } = one;
     if (databaseUrl === undefined) throw new Error("nodes that share nothing prove nothing");
