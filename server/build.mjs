@@ -1,5 +1,6 @@
-// Bundles the server's own modules into one file, and the operator's command line into another (dependencies stay in
-// node_modules), with the migrations beside them.
+// Bundles the server's own modules, and the operator's command line (dependencies stay in node_modules), with the
+// migrations beside them. What is loaded only where it is asked for stays in chunks of its own: in one file the packages
+// that it imports would be loaded at every start.
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -15,6 +16,9 @@ await build({
   platform: "node",
   target: "node20",
   format: "esm",
+  splitting: true,
+  // Beside main.js, as what looks for a file starts from where its module is.
+  chunkNames: "[name]-[hash]",
   sourcemap: true,
   external: Object.keys({ ...dependencies, ...optionalDependencies }).flatMap((name) => [name, `${name}/*`]),
   logLevel: "warning",

@@ -14,7 +14,6 @@ import { Admissions } from "./admission/admissions.ts";
 import { FencedAdmissionStore } from "./admission/fenced-store.ts";
 import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
-import { RedisAdmissionStore } from "./admission/redis-store.ts";
 import { createApp } from "./app.ts";
 import { EntryIds } from "./audit/entry-ids.ts";
 import { type Config, readConfig } from "./config/config.ts";
@@ -116,13 +115,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const mint = new KeyMint(await keyMarkSecret(database));
   const id = await nodeId(config.dataDir);
-  const sharedStore = await openAdmissionStore(config, log);
-  const admission = new FencedAdmissionStore(sharedStore);
+  const { store, redis } = await openAdmissionStore(config, log);
+  const admission = new FencedAdmissionStore(store);
   teardown.add(() => admission.close());
   const membership = await joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
-    redis: sharedStore instanceof RedisAdmissionStore ? sharedStore : null,
+    redis,
     fence: admission,
     onReplaced: () => {
       log.error("another node has taken the database over: stopping");
@@ -130,7 +129,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     },
   });
   teardown.add(() => membership.leave());
-  const attemptCounters = openAttemptCounters(config, log);
+  const attemptCounters = await openAttemptCounters(config, log);
   teardown.add(() => attemptCounters.close());
 
   const creditReserve = new PostgresCreditReserve(database, id);

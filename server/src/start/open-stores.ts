@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
+import type { AdmissionStore } from "../admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
-import { RedisAdmissionStore } from "../admission/redis-store.ts";
+import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { type AttemptCounters, memoryCounters, redisCounters } from "../store/attempt-counters.ts";
+import { type AttemptCounters, memoryCounters } from "../store/attempt-counters.ts";
 import { type Database, openDatabase } from "../store/database.ts";
 import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
 import { StartupFailure } from "./startup-failure.ts";
@@ -66,12 +67,16 @@ async function requireVersion(database: Database): Promise<void> {
   }
 }
 
+export interface OpenAdmissionStore {
+  readonly store: AdmissionStore;
+  /** The same, where nodes share it; `null` for a node that stands alone, which does not load what speaks to Redis. */
+  readonly redis: RedisAdmissionStore | null;
+}
+
 /** The configured admission store. @throws {StartupFailure} when Redis can't be reached. */
-export async function openAdmissionStore(
-  config: Config,
-  log: Logger,
-): Promise<MemoryAdmissionStore | RedisAdmissionStore> {
-  if (config.redisUrl === null) return new MemoryAdmissionStore();
+export async function openAdmissionStore(config: Config, log: Logger): Promise<OpenAdmissionStore> {
+  if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null };
+  const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
   const store = new RedisAdmissionStore({
     url: config.redisUrl,
     prefix: config.redisPrefix,
@@ -88,12 +93,13 @@ export async function openAdmissionStore(
       `Can't use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
     );
   }
-  return store;
+  return { store, redis: store };
 }
 
 /** Where attempts to sign in are counted: with Redis for all nodes together. */
-export function openAttemptCounters(config: Config, log: Logger): AttemptCounters {
+export async function openAttemptCounters(config: Config, log: Logger): Promise<AttemptCounters> {
   if (config.redisUrl === null) return memoryCounters();
+  const { redisCounters } = await import("../store/redis-attempt-counters.ts");
   return redisCounters({
     url: config.redisUrl,
     prefix: config.redisPrefix,

@@ -1,7 +1,5 @@
-import { Redis } from "ioredis";
-import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
+import { RateLimiterMemory } from "rate-limiter-flexible";
 import type { AttemptRule, CounterFactory } from "../accounts/attempts.ts";
-import type { RedisAdmissionStoreOptions } from "../admission/redis-store.ts";
 
 export interface AttemptCounters {
   readonly counter: CounterFactory;
@@ -13,34 +11,7 @@ export function memoryCounters(): AttemptCounters {
   return { counter: (rule) => new RateLimiterMemory(settingsOf(rule)), close: async () => {} };
 }
 
-/** Counters that all nodes share. While Redis is away each node counts for itself: guessing stays slow. */
-export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
-  const redis = new Redis(options.url, {
-    commandTimeout: options.commandTimeoutMs,
-    connectTimeout: options.commandTimeoutMs,
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-  });
-  let isClosed = false;
-  redis.on("error", (error: Error) => {
-    // What a connection says that is closed before it was made is no news.
-    if (!isClosed) options.onError(error.message);
-  });
-  return {
-    counter: (rule) =>
-      new RateLimiterRedis({
-        ...settingsOf(rule),
-        keyPrefix: `${options.prefix}:${rule.keyPrefix}`,
-        storeClient: redis,
-        insuranceLimiter: new RateLimiterMemory(settingsOf(rule)),
-      }),
-    close: async () => {
-      isClosed = true;
-      redis.disconnect();
-    },
-  };
-}
-
-function settingsOf({ keyPrefix, points, durationS }: AttemptRule) {
+/** A rule in the words of `rate-limiter-flexible`. */
+export function settingsOf({ keyPrefix, points, durationS }: AttemptRule) {
   return { keyPrefix, points, duration: durationS };
 }
