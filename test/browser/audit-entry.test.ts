@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { chat, focusedRow, openSite, rowOf, rowsOf } from "./audit-page.ts";
+import { chat, focusedRow, rowOf, rowsOf } from "./audit-page.ts";
 
 const site = openSite();
 

@@ -5,8 +5,9 @@ import type { Download } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
+import { openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { exported, openSite, rowsOf, startExport } from "./audit-page.ts";
+import { exported, rowsOf, startExport } from "./audit-page.ts";
 
 const site = openSite();
 
@@ -106,7 +107,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
 
   it("goes on where it was cut, without gap or repeat", async () => {
     await using proxy = await openCuttingProxy();
-    const { page } = await site.open(owner, "/audit", {}, proxy.baseUrl);
+    const { page } = await site.open({ ...owner, baseUrl: proxy.baseUrl }, "/audit");
     await rowsOf(page).first().waitFor();
     proxy.cutAfter(1_500_000);
     const downloading = page.waitForEvent("download", { timeout: 60_000 });
@@ -121,7 +122,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
 
   it("is not saved when it is given up", async () => {
     await using proxy = await openCuttingProxy();
-    const { page } = await site.open(owner, "/audit", {}, proxy.baseUrl);
+    const { page } = await site.open({ ...owner, baseUrl: proxy.baseUrl }, "/audit");
     await rowsOf(page).first().waitFor();
     const saved: Download[] = [];
     page.on("download", (download) => saved.push(download));
@@ -139,7 +140,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
 
   it("that breaks off again and again is not saved, and goes on when asked", async () => {
     await using proxy = await openCuttingProxy();
-    const { page } = await site.open(owner, "/audit?model=acme/chat-5", {}, proxy.baseUrl);
+    const { page } = await site.open({ ...owner, baseUrl: proxy.baseUrl }, "/audit?model=acme/chat-5");
     await rowsOf(page).first().waitFor();
     await page.clock.install();
     const saved: Download[] = [];

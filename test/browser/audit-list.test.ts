@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
+import { openSite } from "../fixtures/site.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
-import { chat, exported, focusedRow, goToEnd, openSite, rowOf, rowsOf, startExport } from "./audit-page.ts";
+import { chat, exported, focusedRow, goToEnd, rowOf, rowsOf, startExport } from "./audit-page.ts";
 
 const site = openSite();
 

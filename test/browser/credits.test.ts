@@ -1,22 +1,18 @@
-import type { Browser, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage } from "../fixtures/browser.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { openSite } from "../fixtures/site.ts";
 import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
-import { signInAt } from "./sign-in.ts";
 
 const USD = 1_000_000_000n;
 
 let catalog: CatalogFile;
-let service: Service;
-let browser: Browser;
 let operator: Visitor;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+const site = openSite(async () => {
   catalog = await writeCatalog({
     upstreams: { sandbox: { dialect: "sandbox" } },
     models: [
@@ -28,18 +24,14 @@ beforeAll(async () => {
       },
     ],
   });
-  [service, browser] = await Promise.all([
-    startOperatedService({ env: { OSTIARY_CATALOG: catalog.file } }),
-    openBrowser(),
-  ]);
-  operator = await signInOperator(service.baseUrl);
+  return startOperatedService({ env: { OSTIARY_CATALOG: catalog.file } });
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-  await catalog?.[Symbol.asyncDispose]();
+beforeAll(async () => {
+  if (hasBrowser) operator = await signInOperator(site.service.baseUrl);
 });
+
+afterAll(() => catalog?.[Symbol.asyncDispose]());
 
 async function grant(owner: Owner, amountNanoUsd: bigint, reason: string): Promise<void> {
   const { id } = await owner.trpc.account.get.query();
@@ -47,7 +39,7 @@ async function grant(owner: Owner, amountNanoUsd: bigint, reason: string): Promi
 }
 
 async function spend(key: string): Promise<void> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+  const response = await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "paid", messages: [{ role: "user", content: "hello" }] }),
@@ -56,10 +48,8 @@ async function spend(key: string): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-async function openCredits(owner: Owner, options: Parameters<typeof openPage>[2] = {}) {
-  const watched = await openPage(browser, service.baseUrl, options);
-  await signInAt(watched.page, owner);
-  await watched.page.goto("/settings/credits");
+async function openCredits(owner: Owner, options: BrowserContextOptions = {}) {
+  const watched = await site.open(owner, "/settings/credits", options);
   await watched.page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
   return watched;
 }
@@ -73,7 +63,7 @@ async function ledgerOf(page: Page): Promise<readonly string[]> {
 
 describe.skipIf(!hasBrowser)("the credits page", () => {
   it("tells the balance and what came in and went out, with its reasons", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await grant(owner, 20n * USD, "Invoice 17");
     await grant(owner, -USD / 2n, "Granted twice");
     const { page, complaints } = await openCredits(owner);
@@ -87,7 +77,7 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
   });
 
   it("joins the charges of a day, and leads to their requests", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     for (let request = 0; request < 3; request++) {
       await spend(owner.key);
       // Charged by now: each request with a charge of its own.
@@ -113,14 +103,14 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
   });
 
   it("warns when nothing is left", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     await grant(owner, -5n * USD, "Gone");
     const { page } = await openCredits(owner);
     await page.getByText("requests are refused with 402").waitFor();
   });
 
   it("goes back through a long ledger, and keeps the keyboard's place at its end", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const give = (reason: string) =>
       operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd: USD, reason });
@@ -139,7 +129,7 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
   });
 
   it("says what went wrong, and heals on request", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const { page } = await openCredits(owner);
     await page.route("**/trpc/**credits.ledger**", (route) =>
       route.fulfill({
@@ -167,7 +157,7 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
   it.each(["light", "dark"] as const)(
     "passes axe, and fits a phone: %s",
     async (colorScheme) => {
-      const owner = await signUpWithKey(service.baseUrl);
+      const owner = await signUpWithKey(site.service.baseUrl);
       await spend(owner.key);
       await grant(
         owner,

@@ -1,30 +1,17 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openBrowser, openPage } from "../fixtures/browser.ts";
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
-import { signUpWithKey } from "../fixtures/user.ts";
-import { signInAt } from "./sign-in.ts";
+import { goToKeys, openSite } from "../fixtures/site.ts";
+import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
 const MOST_SCRIPT_BYTES = 200 * 1_024;
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startOperatedService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
+const site = openSite(startOperatedService);
 
 /** What a page's scripts take on the wire, from an empty cache. */
-async function scriptsOf(path: string, email: string | null): Promise<{ bytes: number; names: string[] }> {
-  const { page } = await openPage(browser, service.baseUrl);
-  if (email !== null) await signInAt(page, { email });
+async function scriptsOf(path: string, visitor: Visitor | null): Promise<{ bytes: number; names: string[] }> {
+  const { page } = await site.page();
+  if (visitor !== null) await goToKeys(page, visitor);
   const network = await page.context().newCDPSession(page);
   await network.send("Network.enable");
   await network.send("Network.clearBrowserCache");
@@ -44,20 +31,20 @@ async function scriptsOf(path: string, email: string | null): Promise<{ bytes: n
 
 describe.skipIf(!hasBrowser)("the first load", () => {
   it("takes less than 200 KB of script, on every page of an account", async () => {
-    const { email, key } = await signUpWithKey(service.baseUrl);
-    await fetch(`${service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await fetch(`${site.service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${owner.key}` } });
     for (const path of ["/", "/audit", "/playground", "/models", "/settings/keys"]) {
-      const { bytes } = await scriptsOf(path, email);
+      const { bytes } = await scriptsOf(path, owner);
       expect(bytes, path).toBeGreaterThan(50_000);
       expect(bytes, path).toBeLessThan(MOST_SCRIPT_BYTES);
     }
   });
 
   it("brings an account's owner nothing of the operator console", async () => {
-    const { email } = await signUpWithKey(service.baseUrl);
-    const { names } = await scriptsOf("/operator", email);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { names } = await scriptsOf("/operator", owner);
     expect(names.filter((name) => name.includes("/assets/console"))).toEqual([]);
-    const { page } = await openPage(browser, service.baseUrl);
+    const { page } = await site.page();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.goto("/sign-in");

@@ -1,26 +1,14 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { openSite } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 import { fillSignIn } from "./sign-in.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startOperatedService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
+const site = openSite(startOperatedService);
 
 function useKey(key: string): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+  return fetch(`${site.service.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({
@@ -41,9 +29,9 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
 
   beforeAll(async () => {
     if (!hasBrowser) return;
-    watched = await openPage(browser, service.baseUrl);
-    log = await openPage(browser, service.baseUrl);
-    operator = await openPage(browser, service.baseUrl);
+    watched = await site.page();
+    log = await site.page();
+    operator = await site.page();
   });
 
   it("signs up", async () => {
@@ -198,13 +186,13 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
 
 describe.skipIf(!hasBrowser)("the dashboard", () => {
   it("sends someone whose session ended elsewhere to sign in, and back", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page } = await openPage(browser, service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.page();
     await page.goto("/sign-in");
     await fillSignIn(page, owner);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const cookies = await page.context().cookies();
-    const elsewhere = visit(service.baseUrl, {
+    const elsewhere = visit(site.service.baseUrl, {
       cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
     });
     await elsewhere.trpc.auth.signOut.mutate();
@@ -214,19 +202,19 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
   });
 
   it("leads nobody to another site after signing in", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page } = await openPage(browser, service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.page();
     await page.goto("/sign-in?to=//evil.example/");
     await fillSignIn(page, owner);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(new URL(page.url()).origin).toBe(service.baseUrl);
+    expect(new URL(page.url()).origin).toBe(site.service.baseUrl);
     expect(new URL(page.url()).pathname).toBe("/");
   });
 
   it("needs no sideways scrolling on a phone", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await useKey(owner.key);
-    const { page } = await openPage(browser, service.baseUrl, { viewport: { width: 375, height: 800 } });
+    const { page } = await site.page({ viewport: { width: 375, height: 800 } });
     const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
     await page.goto("/sign-in");
     await page.getByLabel("E-mail").fill(owner.email);

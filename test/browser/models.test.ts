@@ -1,12 +1,12 @@
-import type { Browser, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { runInShell, runModule } from "../fixtures/run-code.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { signInAt } from "./sign-in.ts";
 
 const CATALOG = {
   upstreams: { sandbox: { dialect: "sandbox" } },
@@ -45,30 +45,21 @@ const CATALOG = {
 };
 
 let catalog: CatalogFile;
-let service: Service;
-let browser: Browser;
 let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+const site = openSite(async () => {
   catalog = await writeCatalog(CATALOG);
-  [service, browser] = await Promise.all([
-    startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_SERVICE_NAME: "Acme Models" } }),
-    openBrowser(),
-  ]);
-  owner = await signUpWithKey(service.baseUrl);
+  return startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_SERVICE_NAME: "Acme Models" } });
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-  await catalog?.[Symbol.asyncDispose]();
+beforeAll(async () => {
+  if (hasBrowser) owner = await signUpWithKey(site.service.baseUrl);
 });
 
-async function modelsPage(options: Parameters<typeof openPage>[2] = {}): Promise<WatchedPage> {
-  const watched = await openPage(browser, service.baseUrl, options);
-  await signInAt(watched.page, owner);
-  await watched.page.goto("/models");
+afterAll(() => catalog?.[Symbol.asyncDispose]());
+
+async function modelsPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const watched = await site.open(owner, "/models", options);
   await watched.page.getByText("4 models", { exact: true }).waitFor();
   return watched;
 }

@@ -1,29 +1,25 @@
-import type { Browser, Locator, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
-import type { Service } from "../fixtures/service.ts";
+import { goToKeys, openSite } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
-import { signInAt } from "./sign-in.ts";
 
 /** The service's own, at the upstreams. */
 const CREDENTIAL = "upstream-secret-4711";
 
 let modelServer: ModelServer;
 let catalog: CatalogFile;
-let service: Service;
-let browser: Browser;
 let operator: Visitor;
 let watched: WatchedPage;
 /** What the models of each upstream answer with. */
 const answers = { well: 200, flaky: 200, locked: 200 };
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+const site = openSite(async () => {
   modelServer = await startModelServer((request) => {
     const name = /^\/v1\/(\w+)/.exec(request.path)?.[1];
     const status = name === "flaky" || name === "locked" ? answers[name] : answers.well;
@@ -47,27 +43,24 @@ beforeAll(async () => {
     models: [model("well"), model("flaky"), model("locked")],
   });
   const env = { OSTIARY_CATALOG: catalog.file, UPSTREAM_KEY: CREDENTIAL };
-  [service, browser] = await Promise.all([startOperatedService({ env }), openBrowser()]);
-  operator = await signInOperator(service.baseUrl);
+  return startOperatedService({ env });
+});
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  operator = await signInOperator(site.service.baseUrl);
   watched = await openConsole();
 });
 
 afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
   await catalog?.[Symbol.asyncDispose]();
   await modelServer?.[Symbol.asyncDispose]();
 });
 
-/** A browser in which an operator has signed in. */
-async function openConsole(options: Parameters<typeof openPage>[2] = {}): Promise<WatchedPage> {
-  const opened = await openPage(browser, service.baseUrl, options);
-  const { page } = opened;
-  await page.goto("/sign-in");
-  await page.getByLabel("E-mail").fill(OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL);
-  await page.getByLabel("Password", { exact: true }).fill(OPERATOR_ENV.OSTIARY_OPERATOR_PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await heading(page, "Accounts").waitFor();
+/** A browser in which an operator is signed in. */
+async function openConsole(options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const opened = await site.open(operator, "/operator", options);
+  await heading(opened.page, "Accounts").waitFor();
   return opened;
 }
 
@@ -99,7 +92,7 @@ async function takePassword(page: Page): Promise<string> {
 }
 
 function ask(key: string, model: string): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+  return fetch(`${site.service.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
@@ -119,7 +112,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("finds an account by its user's e-mail address, and comes back to what they searched for", async () => {
     const { page } = watched;
-    const [owner, other] = [await signUp(service.baseUrl), await signUp(service.baseUrl)];
+    const [owner, other] = [await signUp(site.service.baseUrl), await signUp(site.service.baseUrl)];
     await page.goto("/operator");
     await page.getByRole("row", { name: other.email }).waitFor();
     await page.keyboard.press("/");
@@ -138,9 +131,9 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
   it("sees only accounts of the state and plan that they choose, and the choice stands in the address", async () => {
     const { page } = watched;
     const [free, pro, suspended] = [
-      await signUp(service.baseUrl),
-      await signUp(service.baseUrl),
-      await signUp(service.baseUrl),
+      await signUp(site.service.baseUrl),
+      await signUp(site.service.baseUrl),
+      await signUp(site.service.baseUrl),
     ];
     const { accounts } = operator.trpc.operator;
     for (const owner of [pro, suspended]) {
@@ -166,7 +159,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("reads on in a list that is longer than a page, without losing their place", async () => {
     const { page } = watched;
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const id = await idOf(owner);
     const unlimited = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
     for (let number = 1; number <= 20; number++) {
@@ -200,14 +193,14 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
     const password = await takePassword(page);
     await heading(page, "Globex").waitFor();
     expect(await page.content()).not.toContain(password);
-    const user = visit(service.baseUrl);
+    const user = visit(site.service.baseUrl);
     await user.trpc.auth.signIn.mutate({ email, password });
     expect((await user.trpc.account.get.query()).plan).toBe("enterprise");
   });
 
   it("suspends an account with a reason, and its keys are refused at once, till it is reinstated", async () => {
     const { page } = watched;
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await openAccount(page, owner);
     await page.getByRole("button", { name: "Suspend", exact: true }).click();
     const dialog = page.getByRole("dialog");
@@ -215,11 +208,14 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
     // Not without a reason.
     await dialog.getByRole("button", { name: "Suspend account" }).click();
     expect(await dialog.isVisible()).toBe(true);
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(200);
     await dialog.getByLabel("Reason").fill("unpaid since March");
     await page.keyboard.press("Enter");
     await page.getByText("The account is suspended.").waitFor();
-    expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 403, code: "account_suspended" });
+    expect(await outcomeOf(site.service.baseUrl, owner.key)).toEqual({
+      status: 403,
+      code: "account_suspended",
+    });
     await panel(page, "State").getByText("unpaid since March").waitFor();
     await panel(page, "Facts").getByText("suspended").waitFor();
     const trail = panel(page, "Audit trail");
@@ -229,7 +225,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
     await page.getByLabel("Reason (optional)").last().fill("paid");
     await page.getByRole("button", { name: "Reinstate account" }).click();
     await page.getByText("The account is reinstated.").waitFor();
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(200);
     await trail
       .getByRole("row", { name: /Account reinstated/ })
       .getByText("paid")
@@ -241,7 +237,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("tries an address before they set IP rules, which are enforced from then on", async () => {
     const { page } = watched;
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await openAccount(page, owner);
     await page.getByLabel("The account is on").selectOption("Enterprise");
     await page.getByRole("button", { name: "Set plan" }).click();
@@ -256,7 +252,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
     await page.keyboard.press("Enter");
     await verdict("As typed").getByText("is refused with 403").waitFor();
     await verdict("In force now").getByText("passes").waitFor();
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(200);
     // An answer does not outlive its question.
     await rules.getByLabel("Would this address pass?").fill("192.0.2.7");
     expect(await rules.getByText("is refused with 403").count()).toBe(0);
@@ -266,19 +262,19 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
     await rules.getByLabel("Reason").fill("only from their data centre");
     await rules.getByRole("button", { name: "Set IP rules" }).click();
     await rules.getByText("The IP rules are set.").waitFor();
-    expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 403, code: "ip_blocked" });
+    expect(await outcomeOf(site.service.baseUrl, owner.key)).toEqual({ status: 403, code: "ip_blocked" });
     await page.reload();
     expect(await rules.getByLabel("Networks").inputValue()).toBe("192.0.2.0/24\n2001:db8::/32");
 
     await rules.getByRole("button", { name: "Only report" }).click();
     await rules.getByRole("button", { name: "Set IP rules" }).click();
     await rules.getByText("The IP rules are set.").waitFor();
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(200);
   });
 
   it("is told that IP rules are kept and not enforced on another plan", async () => {
     const { page } = watched;
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const id = await idOf(owner);
     const { accounts } = operator.trpc.operator;
     await accounts.setPlan.mutate({ id, plan: "enterprise" });
@@ -297,7 +293,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("sets limits, and goes back to what the plan says", async () => {
     const { page } = watched;
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const limits = async () =>
       (await operator.trpc.operator.accounts.get.query({ id: await idOf(owner) })).limits;
     await openAccount(page, owner);
@@ -324,7 +320,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("grants credits to the last digit, and takes them back", async () => {
     const { page } = watched;
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const balance = async () => (await owner.trpc.credits.balance.query()).balanceNanoUsd;
     await openAccount(page, owner);
     const form = panel(page, "Credits");
@@ -350,7 +346,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("resets a user's password, which is shown once and ends their sessions", async () => {
     const { page } = watched;
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     await openAccount(page, owner);
     await page.getByRole("button", { name: `Reset password of ${owner.email}` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
@@ -363,7 +359,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("reads in the trail who changed what, with what it was before", async () => {
     const { page } = watched;
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const id = await idOf(owner);
     const { accounts } = operator.trpc.operator;
     await accounts.setPlan.mutate({ id, plan: "enterprise", reason: "signed in May" });
@@ -406,7 +402,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("sees which upstream is left alone, and why", async () => {
     const { page } = watched;
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await page.goto("/operator/upstreams");
     await page.getByText("Requests go to every upstream.").waitFor();
     answers.flaky = 500;
@@ -446,10 +442,10 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("sees who tried the doors, narrowed to a kind, an account or a source", async () => {
     const { page } = watched;
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
-    for (let number = 0; number < 2; number++) await statusOf(service.baseUrl, owner.key);
-    await statusOf(service.baseUrl, "sk-nobody");
+    for (let number = 0; number < 2; number++) await statusOf(site.service.baseUrl, owner.key);
+    await statusOf(site.service.baseUrl, "sk-nobody");
     await openAccount(page, owner);
     await page.getByRole("link", { name: "Security events" }).click();
     await heading(page, "Security").waitFor();
@@ -479,7 +475,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("is told by the service what is wrong with a network", async () => {
     const { page } = await openConsole();
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     await openAccount(page, owner);
     const rules = panel(page, "IP rules");
     await rules.getByLabel("Networks").fill("192.0.2.0/24\n10.0.0.0/33");
@@ -495,7 +491,7 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
   it("learns that a change could not be made, and keeps what they typed", async () => {
     const { page } = await openConsole();
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     await openAccount(page, owner);
     const form = panel(page, "Credits");
     await form.getByLabel("Amount in US dollars").fill("25");
@@ -513,11 +509,11 @@ describe.skipIf(!hasBrowser)("an operator at the dashboard", () => {
 
 describe.skipIf(!hasBrowser)("an account owner", () => {
   it("is led away from the console, and loads nothing of it", async () => {
-    const owner = await signUp(service.baseUrl);
-    const { page } = await openPage(browser, service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
+    const { page } = await site.page();
     const loaded: string[] = [];
     page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
-    await signInAt(page, owner);
+    await goToKeys(page, owner);
     for (const path of ["/operator", "/operator/trail", `/operator/accounts/${await idOf(owner)}`]) {
       await page.goto(path);
       await heading(page, "Overview").waitFor();
@@ -526,7 +522,7 @@ describe.skipIf(!hasBrowser)("an account owner", () => {
     expect(loaded.filter((path) => path.includes("console"))).toEqual([]);
     expect(loaded.filter((path) => path.includes("/trpc/") && path.includes("operator"))).toEqual([]);
     // The console's files are called what this looks for.
-    const { page: consolePage } = await openPage(browser, service.baseUrl);
+    const { page: consolePage } = await site.page();
     const bundle = consolePage.waitForRequest(/\/assets\/console-.*\.js$/);
     await consolePage.goto("/sign-in");
     await consolePage.getByLabel("E-mail").fill(OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL);
@@ -548,7 +544,7 @@ describe.skipIf(!hasBrowser)("every page of the console", () => {
 
   beforeAll(async () => {
     if (!hasBrowser) return;
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const id = await idOf(owner);
     const { accounts } = operator.trpc.operator;
     await accounts.setPlan.mutate({ id, plan: "enterprise" });
@@ -558,7 +554,7 @@ describe.skipIf(!hasBrowser)("every page of the console", () => {
       id,
       reason: `unpaid: ${"a very long word ".repeat(5)}${"x".repeat(60)}`,
     });
-    await statusOf(service.baseUrl, owner.key);
+    await statusOf(site.service.baseUrl, owner.key);
     account = `/operator/accounts/${id}`;
   });
 

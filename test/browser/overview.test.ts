@@ -3,14 +3,15 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
-import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
-import { type Owner, PASSWORD, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+import { openSite, signInBy } from "../fixtures/site.ts";
+import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
 const run = promisify(execFile);
 const DAY_MS = 24 * 60 * 60_000;
@@ -18,16 +19,13 @@ const DAY_MS = 24 * 60 * 60_000;
 const PRICES = { inputUsdPerMTok: 1, outputUsdPerMTok: 10 };
 
 let catalog: CatalogFile;
-let service: Service;
 /** Under a name of its operator's. */
 let named: Service;
 let operator: Visitor;
-let browser: Browser;
 /** Of an account that only lies there and is looked at. */
 let used: Owner;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+const site = openSite(async () => {
   const routeTo = (model: string) => ({
     id: `sandbox/${model}`,
     prices: PRICES,
@@ -46,52 +44,43 @@ beforeAll(async () => {
     ],
   });
   const env = { OSTIARY_CATALOG: catalog.file };
-  [service, named, browser] = await Promise.all([
+  const [service, other] = await Promise.all([
     startOperatedService({ env }),
     startService({ env: { ...env, OSTIARY_SERVICE_NAME: "Acme AI" } }),
-    openBrowser(),
   ]);
-  operator = await signInOperator(service.baseUrl);
+  named = other;
+  return service;
+});
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  operator = await signInOperator(site.service.baseUrl);
   used = await ownerWithUsage();
 });
 
 afterAll(async () => {
-  await browser?.close();
-  await Promise.all([service?.[Symbol.asyncDispose](), named?.[Symbol.asyncDispose]()]);
+  await named?.[Symbol.asyncDispose]();
   await catalog?.[Symbol.asyncDispose]();
 });
 
-interface Person {
-  readonly email: string;
-  readonly password?: string;
-}
-
-const OPERATOR: Person = {
-  email: OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL,
-  password: OPERATOR_ENV.OSTIARY_OPERATOR_PASSWORD,
-};
-
-/** A page that somebody comes to by signing in. */
+/** A page of someone who is signed in. */
 async function pageOf(
-  { email, password = PASSWORD }: Person,
+  visitor: Visitor,
   path = "/",
   options: BrowserContextOptions = {},
-  { baseUrl } = service,
   prepare: (page: Page) => Promise<void> = async () => {},
 ): Promise<WatchedPage> {
-  const watched = await openPage(browser, baseUrl, options);
+  const watched = await openPage(site.browser, visitor.baseUrl, options);
   const { page } = watched;
   await prepare(page);
-  await page.goto(`/sign-in?to=${encodeURIComponent(path)}`);
-  await page.getByLabel("E-mail").fill(email);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signInBy(page, visitor);
+  await page.goto(path);
   await page.getByRole("heading", { level: 1, name: /Overview|Usage/ }).waitFor();
   return watched;
 }
 
 async function chat(key: string, model: string): Promise<number> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+  const response = await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }], max_tokens: 20 }),
@@ -102,7 +91,7 @@ async function chat(key: string, model: string): Promise<number> {
 
 /** Six requests, one of them an error, of two keys and three models. */
 async function ownerWithUsage(): Promise<Owner> {
-  const owner = await signUpWithKey(service.baseUrl);
+  const owner = await signUpWithKey(site.service.baseUrl);
   const second = await owner.trpc.keys.create.mutate({ name: "second" });
   for (const model of ["sandbox/echo", "sandbox/echo", "sandbox/echo", "no/such"])
     await chat(owner.key, model);
@@ -129,14 +118,14 @@ const chartOf = (page: Page, measure: string): Locator =>
 describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
   it.each(
     ["curl", "SDK", "openai"].flatMap((client) => [
-      { client, variable: "OSTIARY_API_KEY", at: () => service },
+      { client, variable: "OSTIARY_API_KEY", at: () => site.service },
       { client, variable: "ACME_AI_API_KEY", at: () => named },
     ]),
   )(
     "is led to the first one by code that runs as it is copied ($client, $variable), and sees that it has come",
     async ({ client, variable, at }) => {
       const owner = await signUpWithKey(at().baseUrl);
-      const { page, complaints } = await pageOf(owner, "/", {}, at());
+      const { page, complaints } = await pageOf(owner, "/");
       await page.getByText("Waiting for the first request…").waitFor();
       await page.getByText(`export ${variable}=`).waitFor();
       await page.getByRole("button", { name: client, exact: true }).click();
@@ -152,14 +141,14 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
   );
 
   it("is led to a key first when it has none", async () => {
-    const { page, complaints } = await pageOf(await signUp(service.baseUrl));
+    const { page, complaints } = await pageOf(await signUp(site.service.baseUrl));
     await page.getByRole("link", { name: "Create a key" }).click();
     await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
     expect(complaints).toEqual([]);
   });
 
   it("keeps the place of a keyboard when the instructions go", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await pageOf(owner);
     await page.getByRole("button", { name: "Copy code" }).focus();
     await chat(owner.key, "sandbox/echo");
@@ -227,9 +216,9 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
   });
 
   it("comes by itself, without a reload", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await chat(owner.key, "sandbox/echo");
-    const { page } = await pageOf(owner, "/", {}, service, (page) => page.clock.install());
+    const { page } = await pageOf(owner, "/", {}, (page) => page.clock.install());
     await expect.poll(() => countsOf(page)).toEqual([["sandbox/echo", "1", "0"]]);
     await chat(owner.key, "sandbox/echo");
     await page.clock.fastForward(31_000);
@@ -246,9 +235,9 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
   });
 
   it("says that there was none where there was none", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await chat(owner.key, "sandbox/echo");
-    const { page } = await pageOf(owner, "/?range=24h", {}, service, (page) =>
+    const { page } = await pageOf(owner, "/?range=24h", {}, (page) =>
       page.clock.setFixedTime(Date.now() + 2 * DAY_MS),
     );
     await page.getByText("No requests in the last 24 hours.").waitFor();
@@ -356,9 +345,7 @@ describe.skipIf(!hasBrowser)("the credit", () => {
       });
     await leave(2n);
     // Tomorrow, today is one of the last whole days.
-    const { page } = await pageOf(owner, "/", {}, service, (page) =>
-      page.clock.setFixedTime(Date.now() + DAY_MS),
-    );
+    const { page } = await pageOf(owner, "/", {}, (page) => page.clock.setFixedTime(Date.now() + DAY_MS));
     const outlook = page.getByText("Lasts about 2 days at the rate of the last 7 days.");
     await outlook.waitFor();
     const toneOf = (text: Locator) => text.evaluate((element) => getComputedStyle(element).backgroundColor);
@@ -372,7 +359,7 @@ describe.skipIf(!hasBrowser)("the credit", () => {
   });
 
   it("has no rate where nothing was spent", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await chat(owner.key, "no/such");
     const { page } = await pageOf(owner);
     await page.getByText(/^Nothing was spent in the 7 days before today/).waitFor();
@@ -382,7 +369,7 @@ describe.skipIf(!hasBrowser)("the credit", () => {
 
 describe.skipIf(!hasBrowser)("the limits", () => {
   it("say how close the account is to each, as it goes", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await operator.trpc.operator.accounts.setLimits.mutate({
       id,
@@ -404,7 +391,7 @@ describe.skipIf(!hasBrowser)("the limits", () => {
 describe.skipIf(!hasBrowser)("the operator's usage", () => {
   it("tells who uses what, and leads to the account", async () => {
     const { id, name } = await used.trpc.account.get.query();
-    const { page, complaints } = await pageOf(OPERATOR, "/operator/usage?by=account");
+    const { page, complaints } = await pageOf(operator, "/operator/usage?by=account");
     const links = page.getByRole("link", { name, exact: true });
     await links.first().waitFor();
     const hrefs = await links.evaluateAll((found) => found.map((link) => link.getAttribute("href")));
@@ -420,7 +407,7 @@ describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("in %s colours", (
   it.each([
     {
       what: "the way to the first request",
-      person: () => signUpWithKey(service.baseUrl),
+      person: () => signUpWithKey(site.service.baseUrl),
       path: "/",
       shows: "Copy code",
     },
@@ -428,7 +415,7 @@ describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("in %s colours", (
     { what: "the overview in time", person: () => used, path: "/?by=none&range=30d", shows: "Show all 30" },
     {
       what: "the operator's usage",
-      person: () => OPERATOR,
+      person: () => operator,
       path: "/operator/usage?by=account",
       shows: "Test",
     },

@@ -1,11 +1,11 @@
 // What holds of every page, whatever is on it.
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
-import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
-import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
+import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { openSite, signInBy } from "../fixtures/site.ts";
+import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
 interface PageUnderTest {
   readonly path: string;
@@ -37,23 +37,21 @@ const OPERATOR: readonly PageUnderTest[] = [
   { path: "/settings/tokens", title: "Management tokens" },
   { path: "/settings/sign-in", title: "Signing in" },
 ];
-const OPERATOR_USER = {
-  email: OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL,
-  password: OPERATOR_ENV.OSTIARY_OPERATOR_PASSWORD,
-};
 const SCHEMES = ["light", "dark"] as const;
-const WIDTHS = [375, 1_440, 1_920];
+const PHONE = 375;
+const WIDER = [1_440, 1_920];
 
-let service: Service;
-let browser: Browser;
 let owner: Owner;
+let operator: Visitor;
+
+const site = openSite(startOperatedService);
 
 beforeAll(async () => {
   if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startOperatedService(), openBrowser()]);
-  const busy = await signUpWithKey(service.baseUrl);
+  operator = await signInOperator(site.service.baseUrl);
+  const busy = await signUpWithKey(site.service.baseUrl);
   for (const model of ["sandbox/echo", "sandbox/lorem", "no/such-model"]) {
-    await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${busy.key}`, "content-type": "application/json" },
       body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }], max_tokens: 20 }),
@@ -63,23 +61,9 @@ beforeAll(async () => {
   owner = busy;
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-async function signedIn(
-  who: { readonly email: string; readonly password?: string } | null,
-  scheme: (typeof SCHEMES)[number],
-): Promise<WatchedPage> {
-  const watched = await openPage(browser, service.baseUrl, { colorScheme: scheme });
-  if (who === null) return watched;
-  const { page } = watched;
-  await page.goto("/sign-in");
-  await page.getByLabel("E-mail").fill(who.email);
-  await page.getByLabel("Password", { exact: true }).fill(who.password ?? PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Main" }).waitFor();
+async function pageOf(visitor: Visitor | null, colorScheme: (typeof SCHEMES)[number]): Promise<WatchedPage> {
+  const watched = await site.page({ colorScheme });
+  if (visitor !== null) await signInBy(watched.page, visitor);
   return watched;
 }
 
@@ -90,18 +74,26 @@ async function show(page: Page, { path, title }: PageUnderTest): Promise<void> {
   await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
 }
 
+/** By how many pixels a page is wider than its window, once what measures itself has drawn itself anew. */
+function overflowOf(page: Page): Promise<number> {
+  return page.evaluate(async () => {
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+    return document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  });
+}
+
 const VISITORS = [
   { name: "nobody", pages: OPEN, who: () => null },
   { name: "an owner", pages: ACCOUNT, who: () => owner },
-  { name: "the owner of an empty account", pages: ACCOUNT, who: () => signUp(service.baseUrl) },
-  { name: "an operator", pages: OPERATOR, who: () => OPERATOR_USER },
+  { name: "the owner of an empty account", pages: ACCOUNT, who: () => signUp(site.service.baseUrl) },
+  { name: "an operator", pages: OPERATOR, who: () => operator },
 ];
 
 describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who }) => {
   it.each(SCHEMES)(
     "has nothing that axe finds wrong, and no complaint in the console: %s",
     async (scheme) => {
-      const { page, complaints } = await signedIn(await who(), scheme);
+      const { page, complaints } = await pageOf(await who(), scheme);
       const wrong: Record<string, readonly string[]> = {};
       for (const under of pages) {
         await show(page, under);
@@ -115,18 +107,17 @@ describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who
   );
 
   it("fits a phone and a wide screen, without sideways scrolling, and a phone's page passes axe", async () => {
-    const { page } = await signedIn(await who(), "light");
+    const { page } = await pageOf(await who(), "light");
     const wrong: Record<string, unknown> = {};
     for (const under of pages) {
-      for (const width of WIDTHS) {
+      await page.setViewportSize({ width: PHONE, height: 900 });
+      await show(page, under);
+      const found = await violationsOf(page);
+      if (found.length > 0) wrong[under.path] = found;
+      for (const width of [PHONE, ...WIDER]) {
         await page.setViewportSize({ width, height: 900 });
-        await show(page, under);
-        const beyond = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
+        const beyond = await overflowOf(page);
         if (beyond > 0) wrong[`${under.path} at ${width}`] = `${beyond} px beyond`;
-        const found = width === 375 ? await violationsOf(page) : [];
-        if (found.length > 0) wrong[`${under.path} at ${width}`] = found;
       }
     }
     expect(wrong).toEqual({});

@@ -1,9 +1,9 @@
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, extended, NO_ANSWER } from "../../dashboard-ui/src/pages/playground/answer.ts";
 import { eventsOf } from "../../dashboard-ui/src/pages/playground/sse.ts";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import {
   answerWhole,
@@ -13,9 +13,10 @@ import {
   startModelServer,
 } from "../fixtures/model-server.ts";
 import { runInShell, runModule } from "../fixtures/run-code.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { goToKeys, openSite } from "../fixtures/site.ts";
 import { signUp, signUpWithKey, visit } from "../fixtures/user.ts";
-import { fillSignIn, signInAt } from "./sign-in.ts";
+import { fillSignIn } from "./sign-in.ts";
 
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 200, total_tokens: 1_200 };
 /** Of that usage, by the prices of the catalog below. */
@@ -23,13 +24,10 @@ const CHARGED = "$0.0018";
 
 let models: ModelServer;
 let catalog: CatalogFile;
-let service: Service;
-let browser: Browser;
 /** What the model's server does with a request. */
 let answer: (request: ReceivedRequest) => void;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+const site = openSite(async () => {
   models = await startModelServer((request) => answer(request));
   const prices = { inputUsdPerMTok: "1", outputUsdPerMTok: "4" };
   catalog = await writeCatalog({
@@ -40,15 +38,10 @@ beforeAll(async () => {
       { id: "acme/lorem", routes: [{ upstream: "sandbox", model: "lorem" }] },
     ],
   });
-  [service, browser] = await Promise.all([
-    startService({ env: { OSTIARY_CATALOG: catalog.file } }),
-    openBrowser(),
-  ]);
+  return startService({ env: { OSTIARY_CATALOG: catalog.file } });
 });
 
 afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
   await catalog?.[Symbol.asyncDispose]();
   await models?.[Symbol.asyncDispose]();
 });
@@ -86,10 +79,8 @@ interface Bench extends WatchedPage {
 }
 
 async function openBench(model = "acme/talker", options: BrowserContextOptions = {}): Promise<Bench> {
-  const owner = await signUpWithKey(service.baseUrl);
-  const watched = await openPage(browser, service.baseUrl, options);
-  await signInAt(watched.page, owner);
-  await watched.page.goto(`/playground?model=${model}`);
+  const owner = await signUpWithKey(site.service.baseUrl);
+  const watched = await site.open(owner, `/playground?model=${model}`, options);
   await watched.page.getByRole("heading", { name: "Conversation" }).waitFor();
   return { ...watched, owner };
 }
@@ -325,7 +316,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     const { page, owner } = await openBench("acme/echo");
     await sayAndHear(page, "before");
     const cookies = await page.context().cookies();
-    const elsewhere = visit(service.baseUrl, {
+    const elsewhere = visit(site.service.baseUrl, {
       cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
     });
     await elsewhere.trpc.auth.signOut.mutate();
@@ -358,7 +349,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     expect(await stored()).not.toContain("remember this");
     await page.reload();
     expect(await stored()).not.toContain("remember this");
-    await fillSignIn(page, await signUpWithKey(service.baseUrl));
+    await fillSignIn(page, await signUpWithKey(site.service.baseUrl));
     await page.getByRole("link", { name: "Playground" }).click();
     await page.getByText("Nothing has been said yet").waitFor();
   });
@@ -402,9 +393,9 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("leads who has no key to create one", async () => {
-    const owner = await signUp(service.baseUrl);
-    const { page } = await openPage(browser, service.baseUrl);
-    await signInAt(page, owner);
+    const owner = await signUp(site.service.baseUrl);
+    const { page } = await site.page();
+    await goToKeys(page, owner);
     await page.getByRole("link", { name: "Playground" }).click();
     await say(page, "hello?");
     await page.getByRole("alert").getByText("Create a key first").waitFor();

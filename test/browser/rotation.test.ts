@@ -1,24 +1,12 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser, type openPage, type WatchedPage } from "../fixtures/browser.ts";
 import { statusOf } from "../fixtures/request.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { goToKeys, openSite } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
-import { signInAt } from "./sign-in.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
+const site = openSite();
 
 const guideOf = (id: string) => `/settings/keys/${id}/rotation`;
 
@@ -26,8 +14,8 @@ async function openGuide(
   owner: Owner & { readonly id: string },
   options: Parameters<typeof openPage>[2] = {},
 ): Promise<WatchedPage> {
-  const watched = await openPage(browser, service.baseUrl, options);
-  await signInAt(watched.page, owner);
+  const watched = await site.page(options);
+  await goToKeys(watched.page, owner);
   await watched.page.goto(guideOf(owner.id));
   await watched.page.getByRole("heading", { name: "Rotate “test”" }).waitFor();
   return watched;
@@ -46,9 +34,9 @@ async function createSuccessor(page: Page): Promise<void> {
 
 describe.skipIf(!hasBrowser)("the rotation guide", () => {
   it("leads from a key to its successor without an interruption, and knows by itself where one stands", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
-    const { page, complaints } = await openPage(browser, service.baseUrl);
-    await signInAt(page, owner);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page, complaints } = await site.page();
+    await goToKeys(page, owner);
     await page.getByRole("link", { name: "Rotate test" }).click();
     await standsAt(page, "Step 1 of 4: Create a new key");
 
@@ -63,9 +51,9 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByText("No request with it has been recorded").waitFor();
 
     // A deployment comes with the new key, and another one still with the old.
-    expect(await statusOf(service.baseUrl, next)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, next)).toBe(200);
     await standsAt(page, "Step 3 of 4: Watch the old key's traffic fall to zero");
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(200);
     await page.getByRole("row", { name: /127\.0\.0\.1.*GET \/v1\/models/ }).waitFor();
     await page.getByRole("img", { name: /1 with “test”, 1 with “test 2”/ }).waitFor();
     await page.getByRole("link", { name: "API keys" }).first().click();
@@ -77,15 +65,15 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByLabel(/to confirm/).fill("test");
     await page.keyboard.press("Enter");
     await standsAt(page, "“test” is revoked. Requests with it return 401 from now on.");
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(401);
-    expect(await statusOf(service.baseUrl, next)).toBe(200);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(401);
+    expect(await statusOf(site.service.baseUrl, next)).toBe(200);
     // What was forgotten shows.
     await page.getByRole("row", { name: /127\.0\.0\.1.*401/ }).waitFor();
     expect(complaints).toEqual([]);
   });
 
   it("says that the old key can be revoked when it has been unused for long enough", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.rotate.mutate({ id: owner.id });
     const { page } = await openGuide(owner);
     await page.getByText("Unused for less than a minute").waitFor();
@@ -101,9 +89,9 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
   });
 
   it("shows at once what the last half hour was like", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.rotate.mutate({ id: owner.id });
-    for (let number = 0; number < 5; number++) await statusOf(service.baseUrl, owner.key);
+    for (let number = 0; number < 5; number++) await statusOf(site.service.baseUrl, owner.key);
     const { page } = await openGuide(owner);
     await page.getByRole("img", { name: /5 with “test”, 0 with “test 2”/ }).waitFor();
     await page.getByRole("slider", { name: /in each hour of the last 24/ }).waitFor();
@@ -114,7 +102,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
   });
 
   it("does not lose the new key with a session that ends while it is shown", async () => {
-    const { page } = await openGuide(await signUpWithKey(service.baseUrl));
+    const { page } = await openGuide(await signUpWithKey(site.service.baseUrl));
     await createSuccessor(page);
     const shown = await page.getByTestId("key-string").textContent();
     const refused = page.waitForResponse(async (response) =>
@@ -135,7 +123,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
   });
 
   it("gives the keyboard back to where it was", async () => {
-    const { page } = await openGuide(await signUpWithKey(service.baseUrl));
+    const { page } = await openGuide(await signUpWithKey(site.service.baseUrl));
     const focused = () => page.evaluate(() => document.activeElement?.textContent);
     await page.getByRole("button", { name: "Create the new key" }).focus();
     await page.keyboard.press("Enter");
@@ -146,18 +134,18 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
   });
 
   it("says of a key that was revoked without a successor who still tries it", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
     const { page } = await openGuide(owner);
     await page.getByRole("heading", { name: "“test” is revoked" }).waitFor();
     await page.getByText("Nobody has tried it since").waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    expect(await statusOf(service.baseUrl, owner.key)).toBe(401);
+    expect(await statusOf(site.service.baseUrl, owner.key)).toBe(401);
     await page.getByRole("row", { name: /127\.0\.0\.1.*401/ }).waitFor();
   });
 
   it("says so when there is no such key", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await openGuide(owner);
     for (const id of [crypto.randomUUID(), "nothing"]) {
       await page.goto(guideOf(id));
@@ -170,7 +158,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
   it.each(["light", "dark"] as const)(
     "passes axe at every step, on a phone too: %s",
     async (colorScheme) => {
-      const owner = await signUpWithKey(service.baseUrl);
+      const owner = await signUpWithKey(site.service.baseUrl);
       const { page, complaints } = await openGuide(owner, { colorScheme });
       const wrong: Record<string, unknown> = {};
       const look = async (step: string) => {
@@ -193,7 +181,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
       await look("the new key");
       await page.getByLabel("I have stored it").check();
       await page.getByRole("button", { name: "Done" }).click();
-      await statusOf(service.baseUrl, owner.key);
+      await statusOf(site.service.baseUrl, owner.key);
       await page.getByRole("row", { name: /GET \/v1\/models/ }).waitFor();
       await page.getByRole("slider").waitFor();
       await look("watch");

@@ -1,29 +1,18 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, openBrowser, openPage } from "../fixtures/browser.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { OPERATOR_ENV, refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
-import type { Service } from "../fixtures/service.ts";
-import { type Owner, PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
-import { signInAt } from "./sign-in.ts";
+import { goToKeys, openSite } from "../fixtures/site.ts";
+import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+import { fillSignIn } from "./sign-in.ts";
 
-let service: Service;
-let browser: Browser;
+const site = openSite(startOperatedService);
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startOperatedService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-async function pageOf(owner: Pick<Owner, "email">): Promise<Page> {
-  const { page } = await openPage(browser, service.baseUrl);
-  await signInAt(page, owner);
+async function pageOf(owner: Visitor): Promise<Page> {
+  const { page } = await site.page();
+  await goToKeys(page, owner);
   return page;
 }
 
@@ -37,17 +26,17 @@ async function store(page: Page, what: "key" | "token"): Promise<string> {
 
 describe.skipIf(!hasBrowser)("a key", () => {
   it("shows where it was used from and how often", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const page = await pageOf(owner);
     const row = page.getByRole("row", { name: /test/ });
     await row.getByText("never").waitFor();
-    for (let number = 0; number < 3; number++) await statusOf(service.baseUrl, owner.key);
+    for (let number = 0; number < 3; number++) await statusOf(site.service.baseUrl, owner.key);
     await row.getByText("127.0.0.1").waitFor();
     await row.getByRole("cell", { name: "3 3 in the last minute" }).waitFor();
   });
 
   it("says since when it is revoked, and is not there to be revoked again", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
     const page = await pageOf(owner);
     const row = page.getByRole("row", { name: /test/ });
@@ -61,7 +50,7 @@ describe.skipIf(!hasBrowser)("a key", () => {
   });
 
   it("is created and revoked by the keyboard alone, which is given back its place", async () => {
-    const page = await pageOf(await signUp(service.baseUrl));
+    const page = await pageOf(await signUp(site.service.baseUrl));
     const focused = () =>
       page.evaluate(
         () => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent,
@@ -98,7 +87,7 @@ describe.skipIf(!hasBrowser)("a key", () => {
 
 describe.skipIf(!hasBrowser)("the list of keys", () => {
   it("is searched by name and key ID, filtered and sorted, and its address says how", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     for (const name of ["beta", "alpha", "gamma"]) await owner.trpc.keys.create.mutate({ name });
     const { keys } = await owner.trpc.keys.list.query();
     const named = (wanted: string) => keys.find(({ name }) => name === wanted);
@@ -130,9 +119,9 @@ describe.skipIf(!hasBrowser)("the list of keys", () => {
   });
 
   it("stays quick with hundreds of keys, and shows all of them on request", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
-    const operator = await signInOperator(service.baseUrl);
+    const operator = await signInOperator(site.service.baseUrl);
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
     for (let number = 0; number < 130; number++)
       await owner.trpc.keys.create.mutate({ name: `app-${number}` });
@@ -148,7 +137,7 @@ describe.skipIf(!hasBrowser)("the list of keys", () => {
 
 describe.skipIf(!hasBrowser)("a management token", () => {
   it("is created, shown once, used by a script, and revoked", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const page = await pageOf(owner);
     await page.getByRole("link", { name: "Management tokens" }).click();
     await page.getByText("Most accounts need none").waitFor();
@@ -163,7 +152,7 @@ describe.skipIf(!hasBrowser)("a management token", () => {
       .getByText("until revoked")
       .waitFor();
 
-    const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${token}` });
+    const { trpc } = visit(site.service.baseUrl, { authorization: `Bearer ${token}` });
     expect((await trpc.keys.create.mutate({ name: "by script" })).name).toBe("by script");
     await page.reload();
     await page
@@ -185,9 +174,9 @@ describe.skipIf(!hasBrowser)("a management token", () => {
 
 describe.skipIf(!hasBrowser)("the account", () => {
   it("tells its plan, limits and IP rules, and whether an address would pass", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
-    const operator = await signInOperator(service.baseUrl);
+    const operator = await signInOperator(site.service.baseUrl);
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "enterprise" });
     const rules = { networks: ["192.0.2.0/24", "2001:db8::/32"] };
     await operator.trpc.operator.accounts.setIpRules.mutate({ id, rules });
@@ -214,7 +203,7 @@ describe.skipIf(!hasBrowser)("the account", () => {
   });
 
   it("changes its user's password, which ends the other sessions", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     const page = await pageOf(owner);
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByLabel("Current password").fill("not the password");
@@ -229,9 +218,10 @@ describe.skipIf(!hasBrowser)("the account", () => {
   });
 
   it("lists where its user is signed in, ends one session, and all", async () => {
-    const owner = await signUp(service.baseUrl);
-    const page = await pageOf(owner);
-    await page.getByRole("link", { name: "Account" }).click();
+    const owner = await signUp(site.service.baseUrl);
+    const { page } = await site.page();
+    await page.goto("/sign-in?to=/settings/account");
+    await fillSignIn(page, owner);
     await page.getByText("Chrome on Linux").waitFor();
     await page.getByRole("button", { name: /^End the session/ }).click();
     await expect.poll(() => owner.trpc.auth.me.query()).toBeNull();
@@ -245,8 +235,8 @@ describe.skipIf(!hasBrowser)("the account", () => {
 
 describe.skipIf(!hasBrowser)("signing in", () => {
   it("begins with the keyboard in the first field, shows a password on request and warns of Caps Lock", async () => {
-    const owner = await signUp(service.baseUrl);
-    const { page, complaints } = await openPage(browser, service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
+    const { page, complaints } = await site.page();
     await page.goto("/sign-in");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("email");
@@ -272,11 +262,11 @@ describe.skipIf(!hasBrowser)("the dialogs of the settings", () => {
   it.each(["light", "dark"] as const)(
     "pass axe: %s",
     async (colorScheme) => {
-      const owner = await signUpWithKey(service.baseUrl);
+      const owner = await signUpWithKey(site.service.baseUrl);
       await owner.trpc.keys.rotate.mutate({ id: owner.id });
       await owner.trpc.tokens.create.mutate({ name: "script" });
-      const { page, complaints } = await openPage(browser, service.baseUrl, { colorScheme });
-      await signInAt(page, owner);
+      const { page, complaints } = await site.page({ colorScheme });
+      await goToKeys(page, owner);
       const wrong: Record<string, readonly string[]> = {};
       const look = async (what: string) => {
         await page.getByRole("dialog").waitFor();

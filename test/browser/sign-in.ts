@@ -7,10 +7,3 @@ export async function fillSignIn(page: Page, owner: Pick<Owner, "email">): Promi
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
-
-/** Signs in from anywhere and waits for the keys. */
-export async function signInAt(page: Page, owner: Pick<Owner, "email">): Promise<void> {
-  await page.goto("/sign-in?to=/settings/keys");
-  await fillSignIn(page, owner);
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
-}

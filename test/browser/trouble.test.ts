@@ -1,37 +1,30 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openBrowser, openPage } from "../fixtures/browser.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { hasBrowser, openPage } from "../fixtures/browser.ts";
+import { startService } from "../fixtures/service.ts";
+import { goToKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
-import { fillSignIn, signInAt } from "./sign-in.ts";
+import { fillSignIn } from "./sign-in.ts";
 
-let service: Service;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [service, browser] = await Promise.all([startService(), openBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
+const site = openSite();
 
 const PROCEDURES = "**/trpc/**";
 
-/** A page of someone who has just signed in. */
+/** The keys of someone who is signed in. */
 async function pageOf(owner: Owner): Promise<Page> {
-  const { page } = await openPage(browser, service.baseUrl);
-  await signInAt(page, owner);
+  const { page } = await site.page();
+  await goToKeys(page, owner);
   return page;
 }
 
 /** A page that shows a new key. */
 async function pageWithNewKey(): Promise<Page> {
-  const { page } = await openPage(browser, service.baseUrl);
+  const { page } = await site.page();
   await page.clock.install();
-  await signInAt(page, await signUp(service.baseUrl));
+  await signInBy(page, await signUp(site.service.baseUrl));
+  // By a link, so that there is a page to go back to.
+  await page.goto("/models");
+  await page.getByRole("link", { name: "API keys" }).click();
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByLabel("Name", { exact: true }).fill("fresh");
   await page.keyboard.press("Enter");
@@ -121,7 +114,7 @@ describe.skipIf(!hasBrowser)("a key that is shown", () => {
 
 describe.skipIf(!hasBrowser)("the keyboard", () => {
   it("stays where it was when a form is refused", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name", { exact: true }).fill("test");
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
@@ -130,7 +123,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
   });
 
   it("is led to the page that a link leads to", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await page.getByRole("link", { name: "Credits" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Credits" }).waitFor();
@@ -144,7 +137,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
   });
 
   it("is not lost when the button that opened a dialog is gone", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await confirmRevocation(page);
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await focused(page)).toBe("main");
@@ -154,7 +147,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
 
 describe.skipIf(!hasBrowser)("trouble with the service", () => {
   it("is told next to a revocation that was not sent, which is not sent later by itself", async () => {
-    const owner = await signUpWithKey(service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
     const page = await pageOf(owner);
     await page.context().setOffline(true);
     await confirmRevocation(page);
@@ -168,7 +161,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
   });
 
   it("is told in the service's own words, when it is not a procedure that answers", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     const message = "The service is starting. Try again in a moment.";
     const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
     await page.route(PROCEDURES, (route) => route.fulfill({ status: 503, json: { error } }));
@@ -177,7 +170,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
   });
 
   it("shows that the page is being loaded, then what is wrong, and heals on request", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await page.route(PROCEDURES, (route) => route.abort());
     await page.goto("/settings/keys");
     await page.getByText("Loading").waitFor();
@@ -189,7 +182,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
   });
 
   it("is told when one could not be signed out", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await page.route(PROCEDURES, (route) => route.abort());
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("alert").getByText("can't be reached").waitFor();
@@ -197,7 +190,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
 
   it("is told at the address that is not the public one", async () => {
     await using elsewhere = await startService({ env: { OSTIARY_PUBLIC_URL: "https://models.example" } });
-    const { page } = await openPage(browser, elsewhere.baseUrl);
+    const { page } = await openPage(site.browser, elsewhere.baseUrl);
     await page.goto("/sign-in");
     await fillSignIn(page, { email: "somebody@example.com" });
     await page.getByRole("alert").getByText("Open the dashboard at its own address").waitFor();
@@ -206,7 +199,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
 
 describe.skipIf(!hasBrowser)("a form", () => {
   it("says what is wrong with a password that can be nobody's", async () => {
-    const { page } = await openPage(browser, service.baseUrl);
+    const { page } = await site.page();
     await page.goto("/sign-in");
     await page.getByLabel("E-mail").fill("somebody@example.com");
     await page.getByLabel("Password").fill(PASSWORD.repeat(10));
@@ -217,7 +210,7 @@ describe.skipIf(!hasBrowser)("a form", () => {
 
 describe.skipIf(!hasBrowser)("an account with many keys", () => {
   it("is searched, and says when its plan allows no more", async () => {
-    const owner = await signUp(service.baseUrl);
+    const owner = await signUp(site.service.baseUrl);
     for (let number = 0; number < 50; number++)
       await owner.trpc.keys.create.mutate({ name: `app-${number}` });
     const page = await pageOf(owner);
@@ -232,7 +225,7 @@ describe.skipIf(!hasBrowser)("an account with many keys", () => {
 
 describe.skipIf(!hasBrowser)("a page", () => {
   it("is named in the browser's tab", async () => {
-    const page = await pageOf(await signUpWithKey(service.baseUrl));
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await expect.poll(() => page.title()).toBe("API keys · Ostiary");
     await page.getByRole("link", { name: "Audit log" }).click();
     await expect.poll(() => page.title()).toBe("Audit log · Ostiary");
@@ -241,7 +234,7 @@ describe.skipIf(!hasBrowser)("a page", () => {
   });
 
   it("is light or dark as the system is, or as its root says", async () => {
-    const { page } = await openPage(browser, service.baseUrl, { colorScheme: "dark" });
+    const { page } = await site.page({ colorScheme: "dark" });
     await page.goto("/sign-in");
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await ground();

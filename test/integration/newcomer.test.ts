@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 describe("the first start on an empty data folder", () => {
   it("prints a curl that works as pasted, and how to sign in", async () => {
-    await using service = await startService({ env: { OSTIARY_DEMO: undefined } });
+    await using service = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
     await expect.poll(service.stdout).toContain("-d '");
     const printed = service.stdout();
     const command = printed.slice(printed.indexOf("curl "));
@@ -36,7 +36,7 @@ describe("the first start on an empty data folder", () => {
     ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
     ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
   ])("makes no demo account %s", async (_, env) => {
-    await using service = await startService({ env });
+    await using service = await startService({ env, fromNothing: true });
     expect(service.stdout()).not.toContain("sk-");
     expect(service.stdout()).not.toContain("password");
   });
@@ -44,7 +44,7 @@ describe("the first start on an empty data folder", () => {
 
 describe("the second start", () => {
   it("makes no other demo account", async () => {
-    await using first = await startService({ env: { OSTIARY_DEMO: undefined } });
+    await using first = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
     await first.stop();
     const second = await startService({
       env: { OSTIARY_DEMO: undefined },
