@@ -52,6 +52,15 @@ describe("the metrics", () => {
     expect(requests("sandbox/echo", 200, "stop")).toBe(2);
     expect(requests("unknown", 404, "refused")).toBe(1);
     expect(found.get(`ostiary_request_seconds_count{${labels}}`)).toBe(3);
+    // Each bucket holds those below it, and the last all of them.
+    const buckets = [...found].filter(([name]) => name.startsWith("ostiary_request_seconds_bucket{"));
+    const counts = buckets.filter(([name]) => name.includes(labels)).map(([, count]) => count);
+    expect(counts.length).toBeGreaterThan(10);
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(counts.at(-1)).toBe(3);
+    expect(found.get(`ostiary_request_seconds_bucket{le="300",${labels}}`)).toBe(3);
+    expect(found.get(`ostiary_request_seconds_sum{${labels}}`)).toBeGreaterThan(0);
+    expect(found.get('ostiary_time_to_first_token_seconds_count{model="sandbox/echo"}')).toBe(2);
     expect(found.get('ostiary_tokens_total{model="sandbox/echo",kind="completion"}')).toBeGreaterThan(0);
     expect(found.get("ostiary_requests_in_flight")).toBe(0);
     expect([...found.keys()].filter((name) => name.includes("made/up") || name.includes(key))).toEqual([]);

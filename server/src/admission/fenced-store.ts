@@ -22,14 +22,16 @@ export class FencedAdmissionStore implements AdmissionStore {
     this.#reason = null;
   }
 
-  async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
-    this.#requireOpen();
-    return this.#store.check(accountId, version);
+  // These two not `async`, as every request passes one of them: a promise that is returned there is waited for thrice.
+
+  check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
+    return this.#reason === null ? this.#store.check(accountId, version) : Promise.reject(this.#closed());
   }
 
-  async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
-    this.#requireOpen();
-    return this.#store.admit(accountId, version, demand);
+  admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
+    return this.#reason === null
+      ? this.#store.admit(accountId, version, demand)
+      : Promise.reject(this.#closed());
   }
 
   release(accountId: AccountId, release: Release): Promise<void> {
@@ -74,6 +76,10 @@ export class FencedAdmissionStore implements AdmissionStore {
   }
 
   #requireOpen(): void {
-    if (this.#reason !== null) throw new AdmissionStoreUnavailable(this.#reason);
+    if (this.#reason !== null) throw this.#closed();
+  }
+
+  #closed(): AdmissionStoreUnavailable {
+    return new AdmissionStoreUnavailable(this.#reason ?? "");
   }
 }

@@ -91,6 +91,8 @@ export class Recorder {
   #waiting: (() => void)[] = [];
   /** Batches that the database did not take. */
   #failures = 0;
+  /** What the lines that came last are written with. */
+  #appended: Appended | null = null;
 
   constructor({
     journal,
@@ -169,16 +171,7 @@ export class Recorder {
    * of it can be seen by anybody.
    */
   begin(entry: AuditEntry): BegunRequest {
-    const segment = this.#append({ kind: "begun", entry });
-    const begun: { segment: Promise<Segment>; writtenIn: Segment | null } = { segment, writtenIn: null };
-    // Whoever waits for it is told of a failure; who does not is told by `record`.
-    segment.then(
-      (written) => {
-        begun.writtenIn = written;
-      },
-      () => {},
-    );
-    return begun;
+    return this.#append({ kind: "begun", entry });
   }
 
   /**
@@ -187,7 +180,7 @@ export class Recorder {
    * @throws {Failure} `server_is_overloaded` when the entry can't be kept.
    */
   async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<void> {
-    const segment = await this.#append({ kind: "ended", entry });
+    const segment = await this.#append({ kind: "ended", entry }).segment;
     this.#onRecorded(entry);
     // Lines are written in their order. One that could not be written is nowhere to be released.
     const beginning = begun?.writtenIn ?? null;
@@ -200,8 +193,10 @@ export class Recorder {
     while (this.#committed < taken) await this.#nextOutcome();
   }
 
-  #append(line: JournalLine): Promise<Segment> {
-    return this.#journal.append(line).catch(notRecorded);
+  #append(line: JournalLine): Appended {
+    const written = this.#journal.append(line);
+    if (this.#appended?.written !== written) this.#appended = new Appended(written);
+    return this.#appended;
   }
 
   async #insert(entries: readonly AuditEntry[]): Promise<void> {
@@ -319,6 +314,24 @@ export class Recorder {
         },
       };
     });
+  }
+}
+
+/** Lines that the journal writes together. */
+class Appended implements BegunRequest {
+  /** As the journal promised it. */
+  readonly written: Promise<Segment>;
+  readonly segment: Promise<Segment>;
+  writtenIn: Segment | null = null;
+
+  constructor(written: Promise<Segment>) {
+    this.written = written;
+    this.segment = written.then((segment) => {
+      this.writtenIn = segment;
+      return segment;
+    }, notRecorded);
+    // Whoever waits for it is told of a failure; of those who don't, each is told by `record`.
+    this.segment.catch(() => {});
   }
 }
 

@@ -46,7 +46,7 @@ export class ChatEndpoint implements Endpoint {
   async answer(request: EndpointRequest): Promise<Reply> {
     const { body, bytes } = await readJsonBody(request.exchange, this.#parts.maxBodyBytes);
     const asked = readChat(body);
-    return this.#parts.modelCalls.answer(request, { endpoint: this.name, bytes, asked }, (call) =>
+    return await this.#parts.modelCalls.answer(request, { endpoint: this.name, bytes, asked }, (call) =>
       this.#forward(request, withinBudget(body, call), asked, call),
     );
   }
@@ -62,12 +62,12 @@ export class ChatEndpoint implements Endpoint {
     const mostTokens = paidTokens(call);
     const { signal } = request;
     const answering = gateway.chat({ model, body, stream, includeUsage, mostTokens, signal });
-    if (!stream) return this.#reply(request, body, call, await answering);
+    if (!stream) return await this.#reply(request, body, call, await answering);
     // A proxy on the way may take silence for death. What comes after is told in the stream.
     const routed = await inTime(HEARTBEAT_MS, answering);
     return routed === null
       ? this.#lateReply(request, body, call, answering)
-      : this.#reply(request, body, call, routed);
+      : await this.#reply(request, body, call, routed);
   }
 
   async #reply(

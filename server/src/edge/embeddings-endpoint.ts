@@ -52,7 +52,7 @@ export class EmbeddingsEndpoint implements Endpoint {
     const { model } = embeddingsBody.read(body.value);
     // What is embedded is prompt; there is no answer that would cost.
     const asked = { model, maxTokens: 0, choices: 1, images: 0, files: 0 };
-    return modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
+    return await modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
       const { signal } = request;
       const { answer, upstream } = await gateway.embed({ model: call.model, body, signal });
       const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));

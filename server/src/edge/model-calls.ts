@@ -59,7 +59,7 @@ export class ModelCalls {
     const { maxTokens, choices, images, files } = asked;
     const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, images, files };
     const { idempotency } = this.#parts;
-    return answerOnce(request, { idempotency, accountId, endpoint, body: bytes }, async () => {
+    return await answerOnce(request, { idempotency, accountId, endpoint, body: bytes }, async () => {
       const range = rangeOf(priced);
       const hold = this.#parts.credits.holdAtOnce(accountId, range) ?? (await this.#hold(accountId, range));
       if (hold instanceof Failure) return failed(hold, "refused", { ...NO_FACTS, model: model.id });

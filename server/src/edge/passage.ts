@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Permission, RefusedCaller } from "../access/access.ts";
 import type { Networks } from "../access/networks.ts";
+import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { BegunRequest, Recorder } from "../audit/recorder.ts";
@@ -36,7 +37,8 @@ export interface PassageParts extends OpeningParts {
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** One request on its way through the plane. */
-export class Passage {
+export class Passage implements InFlightItem {
+  inFlightAt = NOWHERE;
   readonly #parts: PassageParts;
   readonly #exchange: Exchange;
   readonly #id: EntryId;
@@ -82,7 +84,8 @@ export class Passage {
     this.#endpoint = endpoint;
     this.#parts.overload.requireCapacity();
     this.#parts.recorder.requireRoom();
-    const opening = await identify(this.#parts, endpoint.openedBy, this.#exchange);
+    const identified = identify(this.#parts, endpoint.openedBy, this.#exchange);
+    const opening = identified instanceof Promise ? await identified : identified;
     this.#opening = opening;
     let reply: Reply;
     try {
@@ -161,16 +164,16 @@ export class Passage {
     switch (reply.kind) {
       case "whole":
         await this.#record({ status: 200, errorCode: null, endReason: this.#endOfWhole() }, reply.facts);
-        return this.#respond(200, reply.headers, reply.body);
+        return await this.#respond(200, reply.headers, reply.body);
       case "stream":
-        return this.#sendStream(reply);
+        return await this.#sendStream(reply);
       case "failed": {
         const { facts } = reply;
         const failure = this.#isCutOff ? stopping() : reply.failure;
         const endReason = this.#isCutOff ? "shutdown" : reply.endReason;
         this.#logFault(failure);
         await this.#recordFailure(failure, endReason, facts);
-        return this.#respondFailure(failure);
+        return await this.#respondFailure(failure);
       }
     }
   }
@@ -180,7 +183,7 @@ export class Passage {
     // What can't be written down to have begun must not begin.
     const chunks = await begunWhen(this.#begun?.segment, reply.chunks);
     this.#headSent = true;
-    const sink = exchange.stream(200, { ...reply.headers, ...this.#identity() });
+    const sink = exchange.stream(200, this.#identified(reply.headers));
     const takesHeartbeats = reply.atFailure === "event";
     const streaming = new Streaming(sink, { takesHeartbeats, monotonicMs: this.#parts.monotonicMs });
     this.#streaming = streaming;
@@ -248,7 +251,9 @@ export class Passage {
     const caller = this.#opening?.caller ?? null;
     if (caller === null || this.#endpoint === null) return null;
     const { key, account } = caller.snapshot;
-    return {
+    const { status, errorCode, endReason } = ending;
+    // Each by its name: what is spread is defined one by one, at run time.
+    const entry: AuditEntry = {
       id: this.#id,
       accountId: account.id,
       key: key.id,
@@ -266,9 +271,11 @@ export class Passage {
       timeToFirstTokenMs: facts.timeToFirstTokenMs,
       sourceIp: this.#address(),
       wouldRefuse: this.#permission?.wouldRefuse ?? null,
-      ...ending,
-      ...(this.#claim === null ? {} : { claim: this.#claim }),
+      status,
+      errorCode,
+      endReason,
     };
+    return this.#claim === null ? entry : { ...entry, claim: this.#claim };
   }
 
   /** The entry could not be kept, so the answer can't be the one that was meant. */
@@ -284,13 +291,13 @@ export class Passage {
 
   #respond(status: number, headers: ResponseHeaders, body: string): Promise<void> {
     this.#headSent = true;
-    return this.#exchange.respond(status, { ...headers, ...this.#identity() }, body);
+    return this.#exchange.respond(status, this.#identified(headers), body);
   }
 
-  #identity(): ResponseHeaders {
+  #identified(headers: ResponseHeaders): ResponseHeaders {
+    const identified = { ...headers, "x-request-id": requestIdOf(this.#id) };
     const admitted = this.#permission?.admitted ?? null;
-    const rates = admitted === null ? {} : rateHeaders(admitted.rates);
-    return { "x-request-id": requestIdOf(this.#id), ...rates };
+    return admitted === null ? identified : Object.assign(identified, rateHeaders(admitted.rates));
   }
 
   #elapsedMs(): number {

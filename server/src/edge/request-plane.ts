@@ -1,10 +1,11 @@
+import { InFlight } from "../admission/in-flight.ts";
 import type { Exchange } from "./exchange.ts";
 import { Passage, type PassageParts } from "./passage.ts";
 
 /** Everything under `/v1` and `/dashboard`: identify the caller, answer, record, and only then end the answer. */
 export class RequestPlane {
   readonly #parts: PassageParts;
-  readonly #passages = new Set<Passage>();
+  readonly #passages = new InFlight<Passage>();
   /** Who waits for all of them to be over. */
   readonly #waiting: (() => void)[] = [];
 

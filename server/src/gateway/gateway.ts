@@ -206,7 +206,8 @@ export class Gateway {
     signal.addEventListener("abort", left);
     try {
       const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
-      const answer = await ask.begin(sent, ended);
+      const beginning = ask.begin(sent, ended);
+      const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
       return { answer, upstream: upstream.name };
     } catch (reason) {

@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { AuditEntry } from "../audit/entry.ts";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { AuditEntry, EndReason } from "../audit/entry.ts";
+import { SecondsHistogram } from "./seconds-histogram.ts";
 
 const NANO_USD_IN_USD = 1e9;
 /** From a cached refusal to a long answer. */
@@ -9,48 +10,71 @@ const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 3
 /** What the node measures, in the form that Prometheus reads (text format 0.0.4). */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Counter<"endpoint" | "model" | "status" | "end_reason">;
-  readonly #seconds: Histogram<"endpoint">;
-  readonly #firstToken: Histogram<"model">;
-  readonly #tokens: Counter<"model" | "kind">;
-  readonly #cost: Counter<"model">;
+  readonly #seconds: SecondsHistogram<"endpoint">;
+  readonly #firstToken: SecondsHistogram<"model">;
+  /** Of requests, by endpoint and model; and of models. Counted here, and told to prom-client when it is asked. */
+  readonly #outcomes = new Map<string, Map<string, Outcome[]>>();
+  readonly #spent = new Map<string, Spent>();
   readonly #isModel: (id: string) => boolean;
 
   /** `isModel`: whether the catalog has a model. What clients make up must not make a series each. */
   constructor(isModel: (id: string) => boolean) {
     this.#isModel = isModel;
     const registers = [this.#registry];
-    this.#requests = new Counter({
+    const requests = new Counter({
       name: "ostiary_requests_total",
       help: "Requests with a known key that have ended.",
       labelNames: ["endpoint", "model", "status", "end_reason"],
       registers,
+      collect: () => {
+        requests.reset();
+        for (const [endpoint, ofModels] of this.#outcomes) {
+          for (const [model, outcomes] of ofModels) {
+            for (const { status, endReason: end_reason, count } of outcomes)
+              requests.inc({ endpoint, model, status, end_reason }, count);
+          }
+        }
+      },
     });
-    this.#seconds = new Histogram({
+    this.#seconds = new SecondsHistogram({
       name: "ostiary_request_seconds",
       help: "From a request's arrival to the end of its answer.",
-      labelNames: ["endpoint"],
-      buckets: REQUEST_SECONDS,
-      registers,
+      label: "endpoint",
+      bounds: REQUEST_SECONDS,
+      registry: this.#registry,
     });
-    this.#firstToken = new Histogram({
+    this.#firstToken = new SecondsHistogram({
       name: "ostiary_time_to_first_token_seconds",
       help: "From a request's arrival to the first of its answer.",
-      labelNames: ["model"],
-      buckets: FIRST_TOKEN_SECONDS,
-      registers,
+      label: "model",
+      bounds: FIRST_TOKEN_SECONDS,
+      registry: this.#registry,
     });
-    this.#tokens = new Counter({
+    const tokens = new Counter({
       name: "ostiary_tokens_total",
       help: "Tokens of requests that have ended; cached ones are part of the prompts'.",
       labelNames: ["model", "kind"],
       registers,
+      collect: () => {
+        tokens.reset();
+        for (const [model, { prompt, completion, cached }] of this.#spent) {
+          for (const [kind, count] of Object.entries({ prompt, completion, cached })) {
+            if (count > 0) tokens.inc({ model, kind }, count);
+          }
+        }
+      },
     });
-    this.#cost = new Counter({
+    const cost = new Counter({
       name: "ostiary_cost_usd_total",
       help: "What requests that have ended were charged, in US dollars.",
       labelNames: ["model"],
       registers,
+      collect: () => {
+        cost.reset();
+        for (const [model, { nanoUsd }] of this.#spent) {
+          if (nanoUsd > 0) cost.inc({ model }, nanoUsd / NANO_USD_IN_USD);
+        }
+      },
     });
     collectDefaultMetrics({ register: this.#registry });
   }
@@ -100,24 +124,59 @@ export class Metrics {
 
   /** To be told of each request that has ended. */
   ended(entry: AuditEntry): void {
-    const { status, endReason: end_reason, promptTokens, completionTokens, cachedTokens } = entry;
     const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";
     const endpoint = entry.endpoint.includes("/trpc/") ? "/trpc" : entry.endpoint;
-    this.#requests.inc({ endpoint, model, status, end_reason });
-    this.#seconds.observe({ endpoint }, entry.latencyMs / 1_000);
-    if (entry.timeToFirstTokenMs !== null) {
-      this.#firstToken.observe({ model }, entry.timeToFirstTokenMs / 1_000);
+    this.#outcomeOf(endpoint, model, entry).count++;
+    this.#seconds.count(endpoint, entry.latencyMs / 1_000);
+    if (entry.timeToFirstTokenMs !== null) this.#firstToken.count(model, entry.timeToFirstTokenMs / 1_000);
+    let spent = this.#spent.get(model);
+    if (spent === undefined) {
+      spent = { prompt: 0, completion: 0, cached: 0, nanoUsd: 0 };
+      this.#spent.set(model, spent);
     }
-    if (promptTokens !== null && promptTokens > 0) this.#tokens.inc({ model, kind: "prompt" }, promptTokens);
-    if (completionTokens !== null && completionTokens > 0) {
-      this.#tokens.inc({ model, kind: "completion" }, completionTokens);
+    spent.prompt += entry.promptTokens ?? 0;
+    spent.completion += entry.completionTokens ?? 0;
+    spent.cached += entry.cachedTokens ?? 0;
+    spent.nanoUsd += Number(entry.costNanoUsd);
+  }
+
+  #outcomeOf(endpoint: string, model: string, { status, endReason }: AuditEntry): Outcome {
+    let ofModels = this.#outcomes.get(endpoint);
+    if (ofModels === undefined) {
+      ofModels = new Map();
+      this.#outcomes.set(endpoint, ofModels);
     }
-    if (cachedTokens !== null && cachedTokens > 0) this.#tokens.inc({ model, kind: "cached" }, cachedTokens);
-    if (entry.costNanoUsd > 0n) this.#cost.inc({ model }, Number(entry.costNanoUsd) / NANO_USD_IN_USD);
+    let outcomes = ofModels.get(model);
+    if (outcomes === undefined) {
+      outcomes = [];
+      ofModels.set(model, outcomes);
+    }
+    // A handful.
+    let outcome = outcomes.find((known) => known.status === status && known.endReason === endReason);
+    if (outcome === undefined) {
+      outcome = { status, endReason, count: 0 };
+      outcomes.push(outcome);
+    }
+    return outcome;
   }
 
   /** All of it as text, and its media type. */
   async read(): Promise<{ readonly text: string; readonly type: string }> {
     return { text: await this.#registry.metrics(), type: this.#registry.contentType };
   }
+}
+
+/** How some requests have ended, and how many of them. */
+interface Outcome {
+  readonly status: number;
+  readonly endReason: EndReason;
+  count: number;
+}
+
+/** What the requests of a model have taken in all. */
+interface Spent {
+  prompt: number;
+  completion: number;
+  cached: number;
+  nanoUsd: number;
 }

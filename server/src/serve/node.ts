@@ -21,7 +21,9 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
     // `on`, here and below, of what happens once: `once` makes two functions more.
     response.on("close", () => closing && setImmediate(() => server.closeIdleConnections()));
-    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    const target = request.url ?? "/";
+    const question = target.indexOf("?");
+    const path = question === -1 ? target : target.slice(0, question);
     if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
     else void web(request, response);
   });

@@ -40,8 +40,16 @@ export interface TransportResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Throws a {@link TransportError} while iterating when the answer is cut. Leaving it early drops the connection. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: ResponseBody;
+}
+
+/** Throws a {@link TransportError} while iterating when the answer is cut. Leaving it early drops the connection. */
+export interface ResponseBody extends AsyncIterable<Uint8Array> {
+  /**
+   * All of it where it has come to its end already, as small answers have: nothing has to be waited for then. `null` where it has
+   * not. To be called before anything is read, and only where a transport knows.
+   */
+  takeWhole?(): Uint8Array | null;
 }
 
 /** Why an upstream gave no (whole) answer. `aborted` is our own doing, through the signal. */

@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { RequestSignal } from "../../gateway/request-signal.ts";
+import type { ResponseBody } from "../transport.ts";
 
 /** What is read of an answer before anybody wants it. */
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -8,14 +9,16 @@ const LEFT = "the request was left";
 export interface ExchangeHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: ResponseBody;
 }
 
 /**
  * One request at undici's dispatcher: its handler, and the answer's body. Several times as cheap as undici's `request`, whose
  * body is a whole Node stream.
  */
-export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+export class UndiciExchange
+  implements Dispatcher.DispatchHandler, ResponseBody, AsyncIterableIterator<Uint8Array>
+{
   readonly #signal: RequestSignal;
   readonly #toError: (error: unknown) => Error;
   #chunks: Uint8Array[] = [];
@@ -86,6 +89,10 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, AsyncIterable
     return new Promise<void>((resolve) => {
       this.#wake = resolve;
     }).then(() => this.#present());
+  }
+
+  takeWhole(): Uint8Array | null {
+    return this.#isOver && this.#error === null ? this.#take() : null;
   }
 
   /** What there is now. */

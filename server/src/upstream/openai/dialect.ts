@@ -11,7 +11,7 @@ import { isJsonObject } from "../../gateway/json.ts";
 import { JsonBody } from "../../gateway/json-body.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
-import type { Transport, TransportResponse } from "../transport.ts";
+import type { ResponseBody, Transport, TransportResponse } from "../transport.ts";
 import { refusalOf, refusedStatus, unintelligible } from "./refusal.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
@@ -31,13 +31,15 @@ export class OpenAiDialect implements Dialect {
   }
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
-    const response = await this.#send(call, "/chat/completions", upstreamBody(call));
-    return call.stream ? streamedAnswer(call, response.body) : this.#whole(call, response, "choices");
+    const { body } = await this.#send(call, "/chat/completions", upstreamBody(call));
+    if (call.stream) return streamedAnswer(call, body);
+    const text = textAtOnce(body, MAX_ANSWER_BYTES) ?? (await readText(body, MAX_ANSWER_BYTES));
+    return wholeAnswer(call, text, "choices");
   }
 
   async embed(call: UpstreamCall): Promise<WholeAnswer> {
-    const body = call.body.textWith({ model: call.upstreamModel });
-    return this.#whole(call, await this.#send(call, "/embeddings", body), "data");
+    const { body } = await this.#send(call, "/embeddings", call.body.textWith({ model: call.upstreamModel }));
+    return wholeAnswer(call, await readText(body, MAX_ANSWER_BYTES), "data");
   }
 
   async #send({ upstream, signal }: UpstreamCall, path: string, body: string): Promise<TransportResponse> {
@@ -51,31 +53,27 @@ export class OpenAiDialect implements Dialect {
     });
     if (response.status === 200) return response;
     // A redirect or another 2xx is no answer that we could pass on, either.
-    const text = await readText(response, MAX_ERROR_BYTES);
+    const text = await readText(response.body, MAX_ERROR_BYTES);
     const status = refusedStatus(response.status, text);
     throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
   }
+}
 
-  /** `results`: the member that an answer must have. */
-  async #whole(
-    call: UpstreamCall,
-    response: TransportResponse,
-    results: "choices" | "data",
-  ): Promise<WholeAnswer> {
-    const body = JsonBody.parse(await readText(response, MAX_ANSWER_BYTES));
-    if (body === null || !Array.isArray(body.value[results])) throw unintelligible();
-    return {
-      kind: "whole",
-      body: body.textWith({ model: call.publicModel }),
-      usage: readUsage(body.value.usage),
-      produced: () => {
-        const produced = new TextTally();
-        addProduced(body.value.choices, produced);
-        return produced;
-      },
-      ignored: [],
-    };
-  }
+/** `results`: the member that an answer must have. */
+function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "data"): WholeAnswer {
+  const body = JsonBody.parse(text);
+  if (body === null || !Array.isArray(body.value[results])) throw unintelligible();
+  return {
+    kind: "whole",
+    body: body.textWith({ model: call.publicModel }),
+    usage: readUsage(body.value.usage),
+    produced: () => {
+      const produced = new TextTally();
+      addProduced(body.value.choices, produced);
+      return produced;
+    },
+    ignored: [],
+  };
 }
 
 const encoder = new TextEncoder();
@@ -96,10 +94,10 @@ function upstreamBody({ body, upstreamModel, stream }: ChatCall): string {
   return body.textWith({ model: upstreamModel, stream_options: { ...options, include_usage: true } });
 }
 
-async function readText(response: TransportResponse, maxBytes: number): Promise<string> {
+async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw unintelligible();
     chunks.push(chunk);
@@ -107,4 +105,11 @@ async function readText(response: TransportResponse, maxBytes: number): Promise<
   const [first] = chunks;
   // At once: a decoder that has to remember half a character is several times as slow.
   return decoder.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+}
+
+/** The same without waiting; `null` where there is something to wait for. */
+function textAtOnce(body: ResponseBody, maxBytes: number): string | null {
+  const bytes = body.takeWhole?.() ?? null;
+  if (bytes !== null && bytes.length > maxBytes) throw unintelligible();
+  return bytes === null ? null : decoder.decode(bytes);
 }
