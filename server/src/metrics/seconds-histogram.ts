@@ -10,8 +10,8 @@ export interface SecondsHistogramOptions<Label extends string> {
 }
 
 /**
- * A histogram with one label that counts by itself. prom-client makes a key of the labels at each observation, which takes longer
- * than all that recording a request takes besides.
+ * A histogram with one label that counts by itself: prom-client makes a key of the labels at each observation, which shows in what a
+ * request costs.
  */
 export class SecondsHistogram<Label extends string> extends Histogram<Label> {
   readonly #options: SecondsHistogramOptions<Label>;
