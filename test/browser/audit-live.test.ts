@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     await page.getByText("Reconnecting…").waitFor();
     const missed = [await chat(site.service.baseUrl, owner.key), await chat(site.service.baseUrl, owner.key)];
     proxy.heal();
-    await page.getByText("Following").waitFor({ timeout: 20_000 });
+    await page.getByText("Following").waitFor();
     for (const id of missed) await rowOf(page, id).waitFor();
     const after = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, after).waitFor();
@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     await page.goto("/audit?live=true");
     await page.getByText("Connecting…").waitFor();
     await page.unroute(tails);
-    await page.getByText("Following").waitFor({ timeout: 20_000 });
+    await page.getByText("Following").waitFor();
     await rowOf(page, await chat(site.service.baseUrl, owner.key)).waitFor();
   });
 

@@ -175,7 +175,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
     await page.goto("/settings/keys");
     await page.getByText("Loading").waitFor();
     const again = page.getByRole("button", { name: "Try again" });
-    await again.waitFor({ timeout: 20_000 });
+    await again.waitFor();
     await page.unroute(PROCEDURES);
     await again.click();
     await page.getByRole("row", { name: /test/ }).waitFor();
