@@ -181,7 +181,9 @@ export class Passage implements InFlightItem {
   async #sendStream(reply: Extract<Reply, { kind: "stream" }>): Promise<void> {
     const exchange = this.#exchange;
     // What can't be written down to have begun must not begin.
-    const chunks = await begunWhen(this.#begun?.segment, reply.chunks);
+    const begun = this.#begun;
+    const isWritten = begun === null || begun.writtenIn !== null;
+    const chunks = isWritten ? reply.chunks : await begunWhen(begun.segment, reply.chunks);
     this.#headSent = true;
     const sink = exchange.stream(200, this.#identified(reply.headers));
     const takesHeartbeats = reply.atFailure === "event";

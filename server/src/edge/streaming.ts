@@ -69,10 +69,9 @@ export class Streaming {
  * @throws what `done` throws; the chunks are left then.
  */
 export async function begunWhen(
-  done: Promise<unknown> | undefined,
+  done: Promise<unknown>,
   chunks: AsyncIterable<Chunk>,
 ): Promise<AsyncIterable<Chunk>> {
-  if (done === undefined) return chunks;
   const iterator = chunks[Symbol.asyncIterator]();
   const first = iterator.next();
   // It is waited for below; till then its failure is nobody's.

@@ -99,7 +99,9 @@ export class Gateway {
         });
       },
       begin: (answer, ended) => {
-        if (answer.kind === "stream") return begunAnswer(answer, ended);
+        if (answer.kind === "stream") {
+          return begunStream(answer.events, ended).then((events) => ({ ...answer, events }));
+        }
         ended(null);
         return answer;
       },
@@ -246,13 +248,6 @@ export class Gateway {
     this.#stateOfSame.set(upstream, state);
     return state;
   }
-}
-
-async function begunAnswer(
-  answer: Extract<ChatAnswer, { kind: "stream" }>,
-  ended: (reason: unknown) => void,
-): Promise<ChatAnswer> {
-  return { ...answer, events: await begunStream(answer.events, ended) };
 }
 
 /** All of the places are taken that there were to ask. */
