@@ -61,6 +61,8 @@ describe("the chunks of a stream", () => {
       '"choices":[]',
       '"x":",\\"usage\\":null}"',
       '"x":{"model":"inner","usage":null}',
+      '"\\"model":"inner"',
+      '"id":"\\u00e9"',
     ];
     for (let stream = 0; stream < 400; stream++) {
       const hidesUsage = random(2) === 0;

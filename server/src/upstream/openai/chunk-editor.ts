@@ -3,6 +3,9 @@ import { type Changes, JsonBody } from "../../gateway/json-body.ts";
 
 /** How a server ends every chunk of a stream but the last when it was asked for usage: OpenAI's does. */
 const NO_USAGE_YET = ',"usage":null}';
+const MODEL = '"model":';
+/** An object's first members, without escapes and without objects or arrays in them. */
+const PLAIN_MEMBERS = /^\{[^[\]{}\\]*$/;
 
 export interface EditedChunk {
   /** As it came. */
@@ -35,14 +38,18 @@ export class ChunkEditor {
 
   /** @returns `null` when the text is no JSON object. */
   edit(text: string): EditedChunk | null {
+    const value = parseJsonObject(text);
+    if (value === null) return null;
     const head = this.#head;
-    if (head !== null && text.startsWith(head.text)) {
-      const value = parseJsonObject(text);
-      if (value === null) return null;
-      const rest = this.#restAfter(head, text, value);
-      if (rest !== null) return { value, text: head.edited + rest };
-    }
-    return this.#editAnew(text);
+    const edited = head !== null && text.startsWith(head.text) ? this.#editAfter(head, text, value) : null;
+    return edited ?? this.#editAfter(this.#plainHeadOf(text, value), text, value) ?? this.#editAnew(text);
+  }
+
+  #editAfter(head: Head | null, text: string, value: JsonObject): EditedChunk | null {
+    const rest = head === null ? null : this.#restAfter(head, text, value);
+    if (head === null || rest === null) return null;
+    this.#head = head;
+    return { value, text: head.edited + rest };
   }
 
   /** What follows the head, edited; `null` where that takes a closer look. */
@@ -61,15 +68,28 @@ export class ChunkEditor {
     const body = JsonBody.parse(text);
     if (body === null) return null;
     const { value } = body;
-    const head = this.#headOf(body);
-    this.#head = head;
-    const rest = head === null ? null : this.#restAfter(head, text, value);
-    if (head !== null && rest !== null) return { value, text: head.edited + rest };
+    const edited = this.#editAfter(this.#headOf(body), text, value);
+    if (edited !== null) return edited;
     const changes: Changes =
       this.#hidesUsage && "usage" in value
         ? { model: this.#model, usage: undefined }
         : { model: this.#model };
     return { value, text: body.textWith(changes) };
+  }
+
+  /** Of a chunk as servers mostly write it, found without a look at all of it; `null` where it may be another. */
+  #plainHeadOf(text: string, { model }: JsonObject): Head | null {
+    const name = text.indexOf(MODEL);
+    if (name === -1 || typeof model !== "string") return null;
+    const value = JSON.stringify(model);
+    const before = text.slice(0, name);
+    if (!text.startsWith(value, name + MODEL.length) || !PLAIN_MEMBERS.test(before)) return null;
+    if (before.includes('"usage"')) return null;
+    return {
+      model,
+      text: before + MODEL + value,
+      edited: before + MODEL + JSON.stringify(this.#model),
+    };
   }
 
   /** `null` where the model is not named just once, or what is to be hidden comes before. */

@@ -10,6 +10,7 @@ import { EventReader, EventTooLarge } from "./sse.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
+const LINE_FEED = 0x0a;
 
 /** An answer as its upstream streams it, with what has to be changed of it changed. */
 export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>): ChatAnswer {
@@ -31,27 +32,40 @@ async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Arr
   const events = new EventReader();
   let isFirst = true;
   for await (const bytes of body) {
-    chunks.read(() => events.push(bytes));
-    const first = isFirst ? chunks.translateOne() : "";
-    if (first !== "") {
-      isFirst = false;
-      yield first;
-      // Until it has gone out.
-      if (chunks.hasMore) await setImmediate();
+    let rest = bytes;
+    if (isFirst) {
+      // Of all that has come only the first event is looked at.
+      const end = endOfEvent(bytes);
+      rest = bytes.subarray(end);
+      const first = chunks.translate(() => events.push(bytes.subarray(0, end)));
+      if (first !== "") {
+        isFirst = false;
+        yield first;
+        // Until it has gone out.
+        if (rest.length > 0) await setImmediate();
+      }
+      if (chunks.fault !== null) throw chunks.fault;
     }
-    const text = chunks.translate();
+    const text = rest.length > 0 ? chunks.translate(() => events.push(rest)) : "";
     if (text !== "") yield text;
     if (chunks.fault !== null) throw chunks.fault;
     if (chunks.isDone) return;
   }
-  chunks.read(() => events.end());
-  const text = chunks.translate();
+  const text = chunks.translate(() => events.end());
   if (text !== "") yield text;
   if (chunks.fault !== null) throw chunks.fault;
   // Without `[DONE]` the stream is whole only if some choice came to its end.
   if (!chunks.isDone && !chunks.isFinished) {
     throw new TransportError("cut", "the upstream's stream ended without a finish");
   }
+}
+
+/** After the piece's first event; all of the piece where none ends in it as events mostly do. */
+function endOfEvent(bytes: Uint8Array): number {
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    if (bytes[at + 1] === LINE_FEED) return at + 2;
+  }
+  return bytes.length;
 }
 
 /** Turns an upstream's chunks into those for the client, and keeps what they tell of the answer. */
@@ -66,52 +80,28 @@ class ChunkTranslator {
   fault: Error | null = null;
   readonly #call: ChatCall;
   readonly #editor: ChunkEditor;
-  #data: readonly string[] = [];
-  #next = 0;
 
   constructor(call: ChatCall) {
     this.#call = call;
     this.#editor = new ChunkEditor(call.publicModel, !call.includeUsage);
   }
 
-  /** Takes what is to be translated. */
-  read(events: () => readonly string[]): void {
+  /** The client's events for those that are read; empty when there is none for it, or no more to come. */
+  translate(read: () => readonly string[]): string {
+    let text = "";
+    if (this.isDone) return text;
     try {
-      this.#data = events();
+      for (const data of read()) {
+        if (data === DONE) {
+          this.isDone = true;
+          break;
+        }
+        text += this.#eventFor(data);
+      }
     } catch (error) {
-      this.#data = [];
       this.fault = error instanceof EventTooLarge ? unintelligible() : toError(error);
     }
-    this.#next = 0;
-  }
-
-  get hasMore(): boolean {
-    return this.fault === null && !this.isDone && this.#next < this.#data.length;
-  }
-
-  /** The client's events for all that was read. */
-  translate(): string {
-    let text = "";
-    while (this.hasMore) text += this.translateOne();
-    // The next may be long in coming.
-    this.#data = [];
     return text;
-  }
-
-  /** The client's event for the next that was read; empty when there is none for it. */
-  translateOne(): string {
-    const data = this.hasMore ? this.#data[this.#next++] : undefined;
-    if (data === undefined) return "";
-    if (data === DONE) {
-      this.isDone = true;
-      return "";
-    }
-    try {
-      return this.#eventFor(data);
-    } catch (error) {
-      this.fault = toError(error);
-      return "";
-    }
   }
 
   /** Empty for a chunk that only told us the usage. */
