@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dashboard: ["edge/content-coding.ts"],
   config: ["access"],
   tracing: ["audit"],
-  metrics: ["access", "audit", "errors"],
+  metrics: ["access", "audit", "credits", "errors"],
   start: [
     ...DOMAIN,
     "config",

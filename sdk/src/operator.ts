@@ -186,12 +186,16 @@ export class OperatedAccounts {
     return this.#rpc.mutate("operator.accounts.setLimits", { id, ...given(params) }, options);
   }
 
-  /** Negative: takes credit back. */
+  /**
+   * Negative: takes credit back, as much as the account has.
+   *
+   * @returns the balance after it, and what was booked.
+   */
   grantCredits(
     id: string,
     params: { readonly amountNanoUsd: bigint; readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly balanceNanoUsd: bigint }> {
+  ): Promise<{ readonly balanceNanoUsd: bigint; readonly amountNanoUsd: bigint }> {
     return this.#rpc.mutate("operator.accounts.grantCredits", { id, ...params }, options);
   }
 }

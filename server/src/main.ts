@@ -18,7 +18,9 @@ import { createApp } from "./app.ts";
 import { EntryIds } from "./audit/entry-ids.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
-import { Credits, chargesOf } from "./credits/credits.ts";
+import { Credits } from "./credits/credits.ts";
+import type { Uncollected } from "./credits/ledger.ts";
+import { releaseOfUnseen } from "./credits/spenders.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
 import { atDashboard } from "./edge/at-dashboard.ts";
 import { AuditEndpoint } from "./edge/audit-endpoint.ts";
@@ -35,7 +37,7 @@ import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { TokenEstimator } from "./gateway/token-estimate.ts";
 import { loadTokenizer } from "./gateway/tokenizer.ts";
-import { answeredClaims, CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
+import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
@@ -50,7 +52,7 @@ import { startChores } from "./start/chores.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
-import { joinNodes, nodeId } from "./start/node-membership.ts";
+import { joinNodes, nodeId, nodeLabel } from "./start/node-membership.ts";
 import { openAudit } from "./start/open-audit.ts";
 import { openCatalog } from "./start/open-catalog.ts";
 import { measure, openMetrics } from "./start/open-metrics.ts";
@@ -66,7 +68,7 @@ import { makeAuditPartitions } from "./store/audit-partitions.ts";
 import { CSV_FIELDS } from "./store/audit-reader.ts";
 import { dropOldEntries } from "./store/audit-retention.ts";
 import { PostgresBooks } from "./store/books-store.ts";
-import { PostgresCreditReserve } from "./store/credit-reserve.ts";
+import { PostgresCredit } from "./store/credit-store.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
 import { dropOldAnswers, PostgresIdempotency } from "./store/idempotency-store.ts";
 import { keyMarkSecret } from "./store/installation-store.ts";
@@ -132,26 +134,40 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add(() => attemptCounters.close());
 
-  const creditReserve = new PostgresCreditReserve(database, id);
-  const credits = new Credits({ reserve: creditReserve, monotonicMs: () => performance.now() });
+  const creditStore = new PostgresCredit(database, id, nodeLabel());
+  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes are gone");
+  const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
+  const credits = new Credits({
+    store: creditStore,
+    monotonicMs: () => performance.now(),
+    maxCutOffMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
+    owesEntries: () => false,
+  });
+  // This life's spender comes first: it is newer than whatever the journal of former lives names.
+  const spender = await credits.open();
   const keysStore = new PostgresKeys(database);
   const accounts = new PostgresAccounts(database);
   const metrics = openMetrics(catalog);
-  const idempotencyStore = new PostgresIdempotency(database, id);
+  const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
+  const idempotency = new Idempotency(idempotencyStore);
   const { recorder, auditLog, auditChain, auditTail, usage } = await openAudit(config, {
     database,
     nodeId: id,
     log,
     onRecorded: (entry) => metrics.ended(entry),
-    onReplayed: (entries) => idempotencyStore.noteAnswered(answeredClaims(entries)),
-    onCommitted: (entries) => credits.charged(chargesOf(entries)),
+    onUncollected: (uncollected) => {
+      metrics.uncollected(uncollected);
+      log.warn(uncollectedForLog(uncollected), "a charge could not be collected");
+    },
+    onCommitted: (entries) => {
+      credits.committed(entries);
+      idempotency.committed(entries);
+    },
   });
-  // What this node had set aside before is spent by what was replayed, or not at all.
-  await creditReserve.clear();
-  teardown.add(() => creditReserve.clear());
-  await idempotencyStore.clear();
-  const idempotency = new Idempotency(idempotencyStore, log);
-  teardown.add(() => idempotency.stop());
+  // What former lives of this node had reserved or claimed is charged or answered by now, or came to nothing.
+  await credits.closeFormer();
+  await idempotencyStore.clear(spender);
+  teardown.add(() => credits.stop());
   teardown.add(() => recorder.stop());
   const securityLog = new SecurityLog(new PostgresSecurity(database), now);
   teardown.add(() => securityLog.flush());
@@ -277,6 +293,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     auditTail,
     ledger: new PostgresLedger(database),
     books,
+    spenders: creditStore,
     gateway,
     charged: flushed,
     usage,
@@ -314,12 +331,22 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     },
   });
 
+  const releaseUnseen = releaseOfUnseen({
+    store: creditStore,
+    unseenMs: releaseAfterMs,
+    monotonicMs: () => performance.now(),
+    onReleased: (released) =>
+      log.warn({ spender: String(released) }, "released the credit of a node that did not return"),
+  });
   chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
       { name: "give signs of life", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
       { name: "look at the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
-      { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },
+      { name: "maintain credit", everyMs: SECOND_MS, run: () => credits.maintain() },
+      ...(releaseAfterMs === 0
+        ? []
+        : [{ name: "release credit of absent nodes", everyMs: 30 * SECOND_MS, run: releaseUnseen }]),
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
       { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
       { name: "drop old answers", everyMs: HOUR_MS, run: () => dropOldAnswers(database) },
@@ -362,6 +389,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       demo,
     }),
   );
+}
+
+function uncollectedForLog({ accountId, reason, amountNanoUsd }: Uncollected) {
+  return { accountId, reason, amountNanoUsd: amountNanoUsd.toString() };
 }
 
 function after(ms: number): Promise<void> {

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
 import { type AuditEntry, decodeEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
+import type { SpenderId } from "../../server/src/credits/credit-store.ts";
 import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
 
@@ -27,12 +28,19 @@ const full: AuditEntry = {
   timeToFirstTokenMs: 5,
   sourceIp: "2001:db8::1",
   wouldRefuse: "ip_blocked",
-  claim: uuidv7() as ClaimId,
+  keyed: {
+    claim: uuidv7() as ClaimId,
+    keyDigest: "a2V5",
+    bodyDigest: "Ym9keQ==",
+    answer: { isStream: true, model: "acme/kept", text: 'data: {"a":"\n"}\n\n' },
+  },
+  spender: 9_007_199_254_740_993n as SpenderId,
+  implausibleNanoUsd: 77n,
 };
 
-const { claim: _, ...unclaimed } = full;
+const { keyed, spender: _, implausibleNanoUsd: __, ...uncharged } = full;
 const bare: AuditEntry = {
-  ...unclaimed,
+  ...uncharged,
   model: null,
   upstream: null,
   errorCode: null,
@@ -46,7 +54,11 @@ const bare: AuditEntry = {
 
 describe("an entry's line in the journal", () => {
   it("is one line, and reads as the entry", () => {
-    for (const entry of [full, bare]) {
+    const unkept: AuditEntry = {
+      ...bare,
+      ...(keyed === undefined ? {} : { keyed: { ...keyed, answer: null } }),
+    };
+    for (const entry of [full, bare, unkept]) {
       const line = encodeEntry(entry);
       expect(line).not.toContain("\n");
       expect(decodeEntry(line)).toEqual(entry);
@@ -61,9 +73,18 @@ describe("an entry's line in the journal", () => {
   });
 
   it("is read as it was written before lines went without the names of their fields", () => {
-    const { wouldRefuse, at, costNanoUsd, ...rest } = full;
+    const { wouldRefuse, at, costNanoUsd, ...rest } = bare;
     const oldest = { ...rest, at: at.toISOString(), costNanoUsd: costNanoUsd.toString() };
-    expect(decodeEntry(JSON.stringify({ ...oldest, wouldRefuse }))).toEqual(full);
-    expect(decodeEntry(JSON.stringify(oldest))).toEqual({ ...full, wouldRefuse: null });
+    expect(decodeEntry(JSON.stringify({ ...oldest, wouldRefuse: "ip_blocked" }))).toEqual({
+      ...bare,
+      wouldRefuse: "ip_blocked",
+    });
+    expect(decodeEntry(JSON.stringify(oldest))).toEqual({ ...bare, wouldRefuse });
+  });
+
+  it("is read as it was written when it named the claim of its idempotency key alone, and no spender", () => {
+    const values = JSON.parse(encodeEntry(bare)).slice(0, 20);
+    expect(decodeEntry(JSON.stringify([...values, uuidv7()]))).toEqual(bare);
+    expect(decodeEntry(JSON.stringify([...values, null]))).toEqual(bare);
   });
 });

@@ -121,6 +121,13 @@ async function balanceOf({ trpc }: Owner): Promise<bigint> {
   return (await trpc.credits.balance.query()).balanceNanoUsd;
 }
 
+/** What the node's metrics say of a reason, in US dollars. */
+async function uncollected(reason: string): Promise<number> {
+  const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+  const found = new RegExp(`^ostiary_uncollected_usd_total{reason="${reason}"} (\\S+)$`, "m").exec(text);
+  return Number(found?.[1] ?? Number.NaN);
+}
+
 async function checkBooks(): Promise<void> {
   const report = await operator.trpc.operator.checkBooks.query();
   expect(report).toMatchObject({ mismatches: [], usageMismatches: [] });
@@ -213,19 +220,82 @@ describe("credit", () => {
     expect(upstream.received.at(-1)?.body).toMatchObject({ max_completion_tokens: 50 });
   });
 
-  it("is never charged more than was held, nor given back, whatever an upstream says", async () => {
-    const owner = await ownerWith(10n * OUTPUT_NANO_USD);
-    for (const tokens of [1_000_000, 999_999_999]) {
-      answer = answerWith(tokens);
-      expect((await chat(owner.key)).status).toBe(200);
+  it("is charged for all that a request took, also beyond what was held for it", async () => {
+    const owner = await ownerWith(10_000_000_000n);
+    for (const [tokens, promptTokens] of [
+      [2_000, 10],
+      [100, 7_000],
+    ] as const) {
+      const before = await balanceOf(owner);
+      answer = answerWith(tokens, promptTokens);
+      expect((await chat(owner.key, { model: "acme/chat" })).status).toBe(200);
+      expect(await balanceOf(owner)).toBe(before - BigInt(promptTokens) * 1_000n - BigInt(tokens) * 10_000n);
     }
-    expect(await balanceOf(owner)).toBe(8n * OUTPUT_NANO_USD);
+    const { entries } = await owner.trpc.credits.ledger.query();
+    expect(entries.filter(({ kind }) => kind === "uncollected")).toEqual([]);
+    await checkBooks();
+  });
+
+  it("that does not reach for what a request took is charged to the last, and what is left is told as uncollected", async () => {
+    const before = await uncollected("beyond_hold");
+    const owner = await ownerWith(2n * OUTPUT_NANO_USD);
+    answer = answerWith(1_000);
+    expect((await chat(owner.key)).status).toBe(200);
+    expect(await balanceOf(owner)).toBe(0n);
+    const { entries } = await owner.trpc.credits.ledger.query();
+    expect(entries).toMatchObject([
+      { kind: "uncollected", reason: "beyond_hold", amountNanoUsd: 8n * OUTPUT_NANO_USD },
+      { kind: "charge", amountNanoUsd: -10n * OUTPUT_NANO_USD },
+      { kind: "grant" },
+    ]);
+    expect((await chat(owner.key)).status).toBe(402);
+    expect((await uncollected("beyond_hold")) - before).toBeCloseTo(0.008, 9);
+    const { uncollected: sums } = await operator.trpc.operator.checkBooks.query();
+    expect(sums.find(({ reason }) => reason === "beyond_hold")?.nanoUsd).toBeGreaterThanOrEqual(
+      8n * OUTPUT_NANO_USD,
+    );
+    await checkBooks();
+  });
+
+  it("is not drained by an upstream that reports more than the model can do, nor given back", async () => {
+    const owner = await ownerWith(1_000_000_000_000n);
+    answer = answerWith(999_999_999, 999_999_999);
+    expect((await chat(owner.key, { model: "acme/chat" })).status).toBe(200);
+    // As long as its context, both the prompt and the answer.
+    const believed = 8_192n * 1_000n + 8_192n * 10_000n;
+    expect(await balanceOf(owner)).toBe(1_000_000_000_000n - believed);
+    const reported = 999_999_999n * 11_000n;
+    expect((await owner.trpc.credits.ledger.query()).entries).toMatchObject([
+      { kind: "uncollected", reason: "implausible", amountNanoUsd: reported - believed },
+      { kind: "charge", amountNanoUsd: -reported },
+      { kind: "grant" },
+    ]);
+    const [entry] = (await owner.trpc.audit.list.query({ limit: 1 })).entries;
+    expect(entry?.costNanoUsd).toBe(believed);
+    const left = await balanceOf(owner);
     for (const tokens of [-1_000_000, 0.5, Number.NaN]) {
       answer = answerWith(tokens);
       expect((await chat(owner.key)).status).toBe(200);
     }
-    // Estimated instead: the one token of the answer.
-    expect(await balanceOf(owner)).toBeLessThanOrEqual(8n * OUTPUT_NANO_USD);
+    // Estimated instead: the one token of the answer. JSON has no NaN: what it says is null, which counts as none.
+    expect(await balanceOf(owner)).toBe(left - 2n * 10_000n);
+    await checkBooks();
+  });
+
+  it("is taken back only as far as the account has it", async () => {
+    const owner = await ownerWith(3n * OUTPUT_NANO_USD);
+    answer = answerWith(100);
+    expect((await chat(owner.key)).status).toBe(200);
+    const taken = await operator.trpc.operator.accounts.grantCredits.mutate({
+      id: owner.accountId,
+      amountNanoUsd: -5n * OUTPUT_NANO_USD,
+      reason: "mistaken grant",
+    });
+    expect(taken).toEqual({ balanceNanoUsd: 0n, amountNanoUsd: -2n * OUTPUT_NANO_USD });
+    await expect(grant(owner.accountId, -1n)).rejects.toMatchObject({
+      data: { ostiary: { code: "conflict" } },
+    });
+    expect((await chat(owner.key)).status).toBe(402);
     await checkBooks();
   });
 

@@ -116,7 +116,7 @@ describe("the books", () => {
       { accountId: id, interval: "hour" },
       { accountId: id, interval: "day" },
     ]);
-    await sql`update accounts set balance_nano_usd = balance_nano_usd + 1 where id = ${id}`;
+    await sql`update accounts set free_nano_usd = free_nano_usd + 1 where id = ${id}`;
     expect((await check()).mismatches).toMatchObject([{ accountId: id }]);
     const found = await scrape(own);
     expect(found.get("ostiary_books_balance_mismatches")).toBe(1);

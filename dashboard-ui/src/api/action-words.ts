@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "account.setIpRules": "IP rules changed",
   "account.setLimits": "Limits changed",
   "account.grantCredits": "Credits granted",
+  "credit.release": "Credit of a node released",
   "key.create": "Key created",
   "key.reissue": "Key issued again",
   "key.rotate": "Successor of a key created",

@@ -110,8 +110,11 @@ export interface Balance {
 export interface LedgerEntry {
   readonly id: string;
   readonly at: Date;
-  /** A charge is that of many requests at once: their entries are in the audit log. */
-  readonly kind: "grant" | "adjustment" | "charge";
+  /**
+   * A charge is that of many requests at once: their entries are in the audit log. It is written in full; what of it the
+   * account did not pay stands beside it as `uncollected`, a positive amount.
+   */
+  readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
   /** Negative: went out. */
   readonly amountNanoUsd: bigint;
   readonly reason: string;

@@ -55,7 +55,7 @@ export interface UpstreamHealth {
 
 /** Whether all sums are right. Of mismatches there should be none. */
 export interface BooksReport {
-  /** Accounts whose balance is not the sum of their ledger, or less than what is set aside of it. */
+  /** Accounts whose balance is not the sum of their ledger, or is negative. */
   readonly mismatches: readonly (Balance & { readonly accountId: string; readonly ledgerNanoUsd: bigint })[];
   /** Sums of usage that are not those of the entries (`hour`), of the hours (`day`) or of the days (`month`). */
   readonly usageMismatches: readonly {
@@ -68,10 +68,24 @@ export interface BooksReport {
     /** `null`: that of all models. */
     readonly model: string | null;
   }[];
-  /** From when on usage was compared. */
+  /** From when on usage was compared, and uncollected amounts were added up. */
   readonly since: Date;
-  /** Set aside by all nodes. */
-  readonly reserved: { readonly reservations: number; readonly nanoUsd: bigint };
+  /** Set aside by all nodes; `stuckNanoUsd` of it by nodes that have not been seen for a minute. */
+  readonly reserved: {
+    readonly reservations: number;
+    readonly nanoUsd: bigint;
+    readonly stuckNanoUsd: bigint;
+  };
+  /**
+   * What was answered since then and is not paid, by reason: `beyond_hold` (it cost more than was held for it, and the
+   * account had no more), `released` (the credit of its node had been released), `repeated` (a second answer to one
+   * idempotency key), `implausible` (reported by an upstream beyond what the model can do).
+   */
+  readonly uncollected: readonly {
+    readonly reason: string;
+    readonly accounts: number;
+    readonly nanoUsd: bigint;
+  }[];
   /** By the node that was asked: held for requests that are being answered. */
   readonly held: { readonly holds: number; readonly nanoUsd: bigint };
   readonly checkedAt: Date;

@@ -18,6 +18,10 @@ import type { Action, ActionId, ActionReader, Actor } from "./action.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
 import type { NewAccount, User } from "./user.ts";
 
+/** How long nodes have to give back what they have set aside of an account and do not need. */
+const RECLAIM_TIMEOUT_MS = 3_000;
+const RECLAIM_PAUSE_MS = 250;
+
 /** Credits given to an account, or taken back. */
 export interface CreditGrant {
   readonly id: LedgerEntryId;
@@ -27,6 +31,14 @@ export interface CreditGrant {
   readonly amountNanoUsd: bigint;
   readonly reason: string;
 }
+
+/**
+ * What became of a grant. A correction downwards is `short` when less is free than it takes: then nothing is booked, and
+ * nodes are told to give back what they have set aside and do not need.
+ */
+export type GrantOutcome =
+  | { readonly kind: "booked"; readonly balanceNanoUsd: bigint }
+  | { readonly kind: "short"; readonly freeNanoUsd: bigint };
 
 /** An account as operators see it in a list. */
 export interface ListedAccount extends Account {
@@ -63,8 +75,8 @@ export interface AccountAdminStore {
     change: AccountChange,
     record: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
   ): Promise<ChangedAccount | null>;
-  /** @returns the balance after it, or `null` when there is no such account. */
-  grantCredits(grant: CreditGrant, by: Actor): Promise<bigint | null>;
+  /** Books it whole or not at all. @returns `null` when there is no such account. */
+  grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null>;
 }
 
 export interface ChangedAccount {
@@ -155,16 +167,31 @@ export class AccountAdmin {
       : this.#parts.ipRules.judge({ plan: "enterprise", ipRules: proposed }, address);
   }
 
-  /** @throws {Failure} `not_found` */
+  /**
+   * Grants credits, or takes back as many as the account has: what is being spent stays.
+   *
+   * @returns the balance after it, and what was booked, which is less than was asked for where the account has less.
+   * @throws {Failure} `not_found`; `conflict` when nothing can be taken back.
+   */
   async grantCredits(
     by: Actor,
     accountId: AccountId,
     amountNanoUsd: bigint,
     reason: string,
-  ): Promise<{ readonly balanceNanoUsd: bigint }> {
-    const id = uuidv7() as LedgerEntryId;
-    const grant = { id, accountId, at: this.#parts.now(), amountNanoUsd, reason };
-    return { balanceNanoUsd: (await this.#parts.store.grantCredits(grant, by)) ?? noSuchAccount() };
+  ): Promise<{ readonly balanceNanoUsd: bigint; readonly amountNanoUsd: bigint }> {
+    const giveUpMs = performance.now() + RECLAIM_TIMEOUT_MS;
+    for (let amount = amountNanoUsd; ; ) {
+      const id = uuidv7() as LedgerEntryId;
+      const grant = { id, accountId, at: this.#parts.now(), amountNanoUsd: amount, reason };
+      const outcome = (await this.#parts.store.grantCredits(grant, by)) ?? noSuchAccount();
+      if (outcome.kind === "booked") return { balanceNanoUsd: outcome.balanceNanoUsd, amountNanoUsd: amount };
+      if (performance.now() < giveUpMs) {
+        await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
+        continue;
+      }
+      if (outcome.freeNanoUsd === 0n) throw nothingToTake();
+      amount = -outcome.freeNanoUsd;
+    }
   }
 
   /** What was done, newest first: to one account, or to all. */
@@ -184,6 +211,13 @@ export function requireNetworks(networks: readonly string[]): readonly string[] 
   const [problem] = parseNetworks(networks).problems;
   if (problem === undefined) return networks;
   throw new Failure("invalid_request", `networks: ${problem}`, { param: "networks" });
+}
+
+function nothingToTake(): Failure {
+  return new Failure(
+    "conflict",
+    "The account has no credit that could be taken back: what it had is spent, or set aside for requests that are being answered.",
+  );
 }
 
 function noSuchAccount(): never {

@@ -19,6 +19,7 @@ export type ActionName =
   | "account.setIpRules"
   | "account.setLimits"
   | "account.grantCredits"
+  | "credit.release"
   | "key.create"
   | "key.reissue"
   | "key.rotate"

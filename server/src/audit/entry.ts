@@ -1,7 +1,8 @@
 import type { EndReason, UsageSource } from "../../../sdk/src/contract/audit-words.ts";
 import type { AccountId } from "../accounts/account.ts";
+import type { SpenderId } from "../credits/credit-store.ts";
 import type { ErrorCode } from "../errors/failure.ts";
-import type { ClaimId } from "../idempotency/idempotency.ts";
+import type { ClaimId, KeyedAnswer } from "../idempotency/idempotency.ts";
 import type { KeyUuid } from "../keys/key.ts";
 
 export type { EndReason, UsageSource };
@@ -37,8 +38,13 @@ export interface AuditEntry {
   readonly sourceIp: string | null;
   /** What a rule that only reports would have refused the request with. */
   readonly wouldRefuse: ErrorCode | null;
-  /** The claim that a request with an idempotency key was answered by. Only the journal has it. */
-  readonly claim?: ClaimId;
+  // What follows is known to the journal and to the transaction that charges the request, and not read back.
+  /** Whose reserve the cost is charged to; absent when there is nothing to charge. */
+  readonly spender?: SpenderId;
+  /** What the upstream reported beyond what the model can do. Not part of the cost, and not collected. */
+  readonly implausibleNanoUsd?: bigint;
+  /** The answer to a request with an idempotency key: kept in the transaction that charges it. */
+  readonly keyed?: KeyedAnswer;
 }
 
 /** An entry as it is read back, with what is known by then. */
@@ -80,7 +86,26 @@ export function tokenCountOf(entry: AuditEntry): number | null {
 }
 
 /** What {@link valuesOf} makes of an entry, at these places. */
-export type EntryValues = readonly (string | number | null)[];
+export type EntryValues = readonly (string | number | null | KeyedValues)[];
+
+type KeyedValues = readonly [
+  claim: ClaimId,
+  keyDigest: string,
+  bodyDigest: string,
+  isStream: boolean | null,
+  model: string | null,
+  text: string | null,
+];
+
+function keyedValuesOf({ claim, keyDigest, bodyDigest, answer }: KeyedAnswer): KeyedValues {
+  const { isStream = null, model = null, text = null } = answer ?? {};
+  return [claim, keyDigest, bodyDigest, isStream, model, text];
+}
+
+function keyedOf([claim, keyDigest, bodyDigest, isStream, model, text]: KeyedValues): KeyedAnswer {
+  const isKept = isStream !== null && model !== null && text !== null;
+  return { claim, keyDigest, bodyDigest, answer: isKept ? { isStream, model, text } : null };
+}
 
 /**
  * An entry without the names of its fields: half as long, and in half the time, as JSON of an object. Money travels as a
@@ -109,7 +134,9 @@ export function valuesOf(entry: AuditEntry): EntryValues {
     entry.timeToFirstTokenMs,
     entry.sourceIp,
     entry.wouldRefuse,
-    entry.claim ?? null,
+    entry.keyed === undefined ? null : keyedValuesOf(entry.keyed),
+    entry.spender?.toString() ?? null,
+    entry.implausibleNanoUsd?.toString() ?? null,
   ];
 }
 
@@ -144,7 +171,9 @@ export function decodeEntry(line: string): AuditEntry {
     timeToFirstTokenMs,
     sourceIp,
     wouldRefuse,
-    claim,
+    keyed = null,
+    spender = null,
+    implausible = null,
   ] = raw as WrittenValues;
   return {
     id,
@@ -167,7 +196,10 @@ export function decodeEntry(line: string): AuditEntry {
     timeToFirstTokenMs,
     sourceIp,
     wouldRefuse,
-    ...(claim === null ? {} : { claim }),
+    // Former versions wrote the claim's id alone.
+    ...(keyed === null || typeof keyed === "string" ? {} : { keyed: keyedOf(keyed) }),
+    ...(spender === null ? {} : { spender: BigInt(spender) as SpenderId }),
+    ...(implausible === null ? {} : { implausibleNanoUsd: BigInt(implausible) }),
   };
 }
 
@@ -192,7 +224,9 @@ type WrittenValues = readonly [
   timeToFirstTokenMs: number | null,
   sourceIp: string | null,
   wouldRefuse: AuditEntry["wouldRefuse"],
-  claim: ClaimId | null,
+  keyed?: KeyedValues | ClaimId | null,
+  spender?: string | null,
+  implausible?: string | null,
 ];
 
 /** What former versions wrote, whose journals may be replayed. The oldest had no `wouldRefuse`. */

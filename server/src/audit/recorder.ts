@@ -1,11 +1,15 @@
 import type { Logger } from "pino";
+import { inTime } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { AuditEntry, EntryId } from "./entry.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
 
 /** Where entries end up. */
 export interface EntrySink {
-  /** Inserts the entries in one transaction; those that are there already are passed over. */
+  /**
+   * Inserts the entries, charges them, and keeps the answers that they carry, in one transaction. Those that are there
+   * already are passed over.
+   */
   insertEntries(entries: readonly AuditEntry[]): Promise<void>;
 }
 
@@ -23,6 +27,8 @@ const BATCH_ENTRIES = 2_000;
 const BATCH_EVERY_MS = 100;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 5_000;
+/** How long an answer waits for its entry to be in the database, where it waits for that. */
+const STORED_TIMEOUT_MS = 5_000;
 
 export interface RecorderParts {
   readonly journal: Journal;
@@ -32,13 +38,22 @@ export interface RecorderParts {
   readonly onCommitted?: OnCommitted;
   /** Who is told of each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
-  /** Who is told what a former process had answered, before anything else is done. */
-  readonly onReplayed?: (entries: readonly AuditEntry[]) => Promise<void>;
   /** Entries that may wait for the database. */
   readonly mostWaiting?: number;
 }
 
-/** A request that has begun: it leaves an entry, come what may. */
+/** An entry that is in the journal. */
+export interface Recorded {
+  /**
+   * Resolves when it is as durable as configured, and its answer, if it has one to be kept, is known to all nodes; `null`:
+   * it is. Rejects with a {@link Failure} when the database does not confirm it in time where it has to.
+   */
+  readonly stored: Promise<void> | null;
+}
+
+const IN_JOURNAL: Recorded = { stored: null };
+
+/** A request that has begun: it leaves an entry, whatever happens. */
 export interface BegunRequest {
   /** Where it was written down that it has begun. Rejects with a {@link Failure} when it could not be. */
   readonly segment: Promise<Segment>;
@@ -74,7 +89,6 @@ export class Recorder {
   readonly #log: Logger;
   readonly #onCommitted: OnCommitted;
   readonly #onRecorded: (entry: AuditEntry) => void;
-  readonly #onReplayed: (entries: readonly AuditEntry[]) => Promise<void>;
   readonly #mostWaiting: number;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
@@ -91,26 +105,18 @@ export class Recorder {
   #waiting: (() => void)[] = [];
   /** Batches that the database did not take. */
   #failures = 0;
+  /** Whether the last batch was one of them. */
+  #isFailing = false;
   /** What the lines that came last are written with. */
   #appended: Appended | null = null;
 
-  constructor({
-    journal,
-    sink,
-    durability,
-    log,
-    onCommitted,
-    onRecorded,
-    onReplayed,
-    mostWaiting,
-  }: RecorderParts) {
+  constructor({ journal, sink, durability, log, onCommitted, onRecorded, mostWaiting }: RecorderParts) {
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
     this.#log = log;
     this.#onCommitted = onCommitted ?? (() => {});
     this.#onRecorded = onRecorded ?? (() => {});
-    this.#onReplayed = onReplayed ?? (async () => {});
     this.#mostWaiting = mostWaiting ?? MOST_WAITING;
   }
 
@@ -126,13 +132,14 @@ export class Recorder {
   }
 
   /**
-   * To be asked before a request is served: with the database away for hours there comes a time when no more entries
-   * can wait for it, and what can't be recorded must not be done.
+   * To be asked before a request is served: what can't be recorded must not be done. With the database away for hours
+   * there comes a time when no more entries can wait for it; where entries count only once they are in it, at once.
    *
    * @throws {Failure} `server_is_overloaded`
    */
   requireRoom(): void {
-    if (this.#pending.length < this.#mostWaiting) return;
+    const isUnconfirmable = this.#durability === "database" && this.#isFailing;
+    if (this.#pending.length < this.#mostWaiting && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
       "The service can't record more requests until its database is back. Try again later.",
@@ -157,7 +164,6 @@ export class Recorder {
         }
       }
       await this.#insert(entries);
-      await this.#onReplayed(entries);
       this.#log.info({ segment, entries: entries.length }, "replayed a journal segment");
     }
     await this.#insert([...lost.values()]);
@@ -175,11 +181,12 @@ export class Recorder {
   }
 
   /**
-   * Resolves when the entry is as durable as configured: only then may the request's last bytes go out.
+   * Resolves when the entry is in the journal: from then on it is recorded and charged, whatever happens. The request's
+   * last bytes may go out when it is `stored`, too.
    *
-   * @throws {Failure} `server_is_overloaded` when the entry can't be kept.
+   * @throws {Failure} `server_is_overloaded` when the entry can't be written. Then it is not recorded.
    */
-  async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<void> {
+  async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<Recorded> {
     const segment = await this.#append({ kind: "ended", entry }).segment;
     this.#onRecorded(entry);
     // Lines are written in their order. One that could not be written is nowhere to be released.
@@ -188,9 +195,41 @@ export class Recorder {
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     const taken = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#durability !== "database") return;
-    // While the database is away this waits with it: whoever asked for this durability wants no answer without it.
+    if (this.#durability === "database") return { stored: this.#confirmed(taken) };
+    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#keptByAll(taken) };
+  }
+
+  /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time. */
+  async #confirmed(taken: number): Promise<void> {
+    const isConfirmed = await inTime(STORED_TIMEOUT_MS, this.#committedUpTo(taken));
+    if (isConfirmed === null) throw unconfirmed();
+  }
+
+  /**
+   * Other nodes know the answer to an idempotency key once it is in the database: mostly within milliseconds. The journal
+   * keeps it if the database takes longer.
+   */
+  async #keptByAll(taken: number): Promise<void> {
+    this.#hurry(taken);
+    await inTime(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
+  }
+
+  async #committedUpTo(taken: number): Promise<true> {
+    this.#hurry(taken);
     while (this.#committed < taken) await this.#nextOutcome();
+    return true;
+  }
+
+  /** Resolves when the entries are committed, or while the database is failing. */
+  async #triedUpTo(taken: number): Promise<true> {
+    while (this.#committed < taken && this.#retryTimer === null && !this.#stopped) await this.#nextOutcome();
+    return true;
+  }
+
+  /** Has a batch begin at once. */
+  #hurry(taken: number): void {
+    this.#wanted = Math.max(this.#wanted, taken);
+    this.#endPause();
   }
 
   #append(line: JournalLine): Appended {
@@ -207,10 +246,8 @@ export class Recorder {
 
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
   async flushed(): Promise<void> {
-    const wanted = this.#recorded;
-    this.#wanted = wanted;
-    this.#endPause();
-    while (this.#committed < wanted && this.#retryTimer === null && !this.#stopped) await this.#nextOutcome();
+    this.#hurry(this.#recorded);
+    await this.#triedUpTo(this.#recorded);
   }
 
   /** Writes what is left, as far as the database lets it; the journal keeps the rest for the next start. */
@@ -242,6 +279,7 @@ export class Recorder {
             "the database did not take audit entries",
           );
           this.#failures++;
+          this.#isFailing = true;
           const retry = this.#stopped ? null : this.#waitBeforeRetry(failures++);
           this.#tellWaiting();
           if (retry === null) return;
@@ -249,6 +287,7 @@ export class Recorder {
           continue;
         }
         failures = 0;
+        this.#isFailing = false;
         this.#pending = this.#pending.slice(batch.length);
         this.#committed += batch.length;
         this.#onCommitted(batch.map(({ entry }) => entry));
@@ -264,7 +303,7 @@ export class Recorder {
   /** Lets entries come together, unless somebody waits for them. */
   async #pause(): Promise<void> {
     const left = this.#batchBegunMs + BATCH_EVERY_MS - performance.now();
-    const isWanted = this.#durability === "database" || this.#wanted > this.#committed;
+    const isWanted = this.#wanted > this.#committed;
     if (left > 0 && !isWanted && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
@@ -333,6 +372,14 @@ class Appended implements BegunRequest {
     // Whoever waits for it is told of a failure; of those who don't, each is told by `record`.
     this.segment.catch(() => {});
   }
+}
+
+function unconfirmed(): Failure {
+  return new Failure(
+    "server_is_overloaded",
+    "The answer is complete, but the service's database has not confirmed its record in time. It may have been charged: look for this request's id in the audit log before you send it again.",
+    { retryAfterMs: 5_000, headers: { "x-should-retry": "false" } },
+  );
 }
 
 function notRecorded(cause: unknown): never {

@@ -35,6 +35,8 @@ export interface Config {
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
   readonly drainS: number;
+  /** After so long without a sign of a node its reserved credit is released; 0: never. */
+  readonly creditReleaseAfterS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
   /** Variables that look like ours and are not: most likely misspelt. */
@@ -102,6 +104,9 @@ const variables = z.object({
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
+  OSTIARY_CREDIT_RELEASE_AFTER_S: wholeNumber(0, 31_536_000)
+    .refine((value) => value === 0 || value >= 600, "must be 0, or at least 600")
+    .default(86_400),
   OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
   OSTIARY_SERVICE_NAME: z
     .string()
@@ -155,6 +160,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     drainS: values.OSTIARY_DRAIN_S,
+    creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
     unknownVariables: Object.keys(present).filter(

@@ -21,19 +21,37 @@ export interface BooksReader {
   findMismatches(limit: number): Promise<readonly BalanceMismatch[]>;
   /** From an hour on; within the time that entries are kept. */
   findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]>;
-  /** What nodes have set aside for requests, together. */
-  readReserved(): Promise<{ readonly reservations: number; readonly nanoUsd: bigint }>;
+  readReserved(): Promise<ReservedCredit>;
+  /** What was not paid from a time on. */
+  readUncollected(since: Date): Promise<readonly UncollectedSum[]>;
+}
+
+/** What nodes have set aside for requests, together. */
+export interface ReservedCredit {
+  readonly reservations: number;
+  readonly nanoUsd: bigint;
+  /** Of it, by nodes that have not been seen for a minute. */
+  readonly stuckNanoUsd: bigint;
+}
+
+/** What accounts did not pay, for one reason: that of an {@link Uncollected}, or another in words. */
+export interface UncollectedSum {
+  readonly reason: string;
+  readonly accounts: number;
+  readonly nanoUsd: bigint;
 }
 
 export interface BooksReport {
-  /** Accounts whose balance is not the sum of their ledger, or less than what is set aside of it: there should be none. */
+  /** Accounts whose balance is not the sum of their ledger, or is negative: there should be none. */
   readonly mismatches: readonly BalanceMismatch[];
   /** There should be none. */
   readonly usageMismatches: readonly UsageMismatch[];
-  /** From when on usage was compared. */
+  /** From when on usage was compared, and uncollected amounts were added up. */
   readonly since: Date;
   /** Set aside by all nodes. */
-  readonly reserved: { readonly reservations: number; readonly nanoUsd: bigint };
+  readonly reserved: ReservedCredit;
+  /** What was answered since then and is not paid. */
+  readonly uncollected: readonly UncollectedSum[];
   /** By this node: held for requests that are being answered. */
   readonly held: { readonly holds: number; readonly nanoUsd: bigint };
   readonly checkedAt: Date;
@@ -69,6 +87,7 @@ export class Books {
       usageMismatches: await this.#reader.findUsageMismatches(since, MOST_MISMATCHES),
       since,
       reserved: await this.#reader.readReserved(),
+      uncollected: await this.#reader.readUncollected(since),
       held: this.#credits.outstanding(),
       checkedAt,
     };

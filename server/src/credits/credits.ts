@@ -2,247 +2,398 @@ import type { AccountId } from "../accounts/account.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import type { Allowance, CreditReserve, Hold } from "./allowance.ts";
+import {
+  type Allowance,
+  type AskOutcome,
+  freeOf,
+  type Hold,
+  type HoldRange,
+  isDrained,
+  newAllowance,
+  promisedOf,
+  type Spender,
+  usualExtraOf,
+} from "./allowance.ts";
+import { type CreditStore, SpenderGone, type SpenderId } from "./credit-store.ts";
 
-/** How long an admission waits for credit that other nodes have set aside and do not need. */
-const PATIENCE_MS = 2_500;
-const PAUSE_MS = 250;
-/** A database that takes longer is as good as away. */
-const ANSWER_MS = 5_000;
-/** Credit that an account has not used for so long goes back to where every node can have it. */
-const IDLE_MS = 5_000;
-/** Cut off from the database for so long, a node spends nothing more: its reservations may be given to others. */
-export const SPENDABLE_MS = 9 * 60_000;
-/** After so long they are. */
-export const RESERVED_MS = 10 * 60_000;
-const RENEW_MS = 30_000;
-
-/** What a hold may be: the request at its dearest, and at the cheapest that still makes sense. */
-export interface HoldRange {
-  readonly leastNanoUsd: bigint;
-  readonly mostNanoUsd: bigint;
-}
+/** A database that takes longer counts as away. */
+const ANSWER_TIMEOUT_MS = 5_000;
+/** After a failed ask, requests for the account fail at once for so long; then one of them tries again. */
+const RETRY_AFTER_FAILURE_MS = 1_000;
+/** How long a request waits for credit that other nodes have set aside and do not need. */
+const RECLAIM_TIMEOUT_MS = 2_500;
+const RECLAIM_PAUSE_MS = 250;
+/** Beyond what is needed, so much is asked for at most: 1 USD. The database gives a tenth of what is free at most. */
+const EXTRA_NANO_USD = 1_000_000_000n;
+/** After so long without a request, what is beyond the usual extra goes back: a large hold may have cost little. */
+const SURPLUS_IDLE_MS = 5_000;
+/** After so long everything that is not promised goes back. Until then the account is served while the database is away. */
+const IDLE_MS = 10 * 60_000;
+/** A spender is replaced after so long, or with so many accounts, so that rows that are not used any more go. */
+const MAX_SPENDER_AGE_MS = 24 * 60 * 60_000;
+const MAX_SPENDER_ACCOUNTS = 100_000;
 
 export interface CreditsParts {
-  readonly reserve: CreditReserve;
+  readonly store: CreditStore;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
+  /**
+   * After so long without the database this node holds nothing more, as what it has set aside may be released; `null`:
+   * nothing is ever released by time.
+   */
+  readonly maxCutOffMs: number | null;
+  /** Whether entries of former lives of this node are known to be missing in the database: their spenders stay open. */
+  readonly owesEntries: () => boolean;
 }
 
 /**
  * The credit that this node may spend. It is set aside in the database before it is spent, some requests' worth at a
- * time: admission then asks nobody, and no failure of anything can overdraw an account.
+ * time, so that most requests ask nothing of the database. docs/credit.md describes the protocol and why no failure can
+ * overdraw an account.
  */
 export class Credits {
-  readonly #reserve: CreditReserve;
-  readonly #monotonicMs: () => number;
-  readonly #allowances = new Map<AccountId, Allowance>();
-  #holds = 0;
-  /** When the database last answered, and when it was last told that this node is there still. */
+  readonly #parts: CreditsParts;
+  #current: Spender | null = null;
+  /** Replaced spenders that requests or entries still name. */
+  readonly #replaced = new Map<SpenderId, Spender>();
+  #opening: Promise<void> | null = null;
+  /** When the database last answered a heartbeat. */
   #seenMs: number;
-  #renewedMs: number;
+  /** Spenders older than the present one may be open: those of former lives, until they are closed. */
+  #hasOlder = true;
 
-  constructor({ reserve, monotonicMs }: CreditsParts) {
-    this.#reserve = reserve;
-    this.#monotonicMs = monotonicMs;
-    this.#seenMs = monotonicMs();
-    this.#renewedMs = this.#seenMs;
+  constructor(parts: CreditsParts) {
+    this.#parts = parts;
+    this.#seenMs = parts.monotonicMs();
   }
 
-  /** The same as {@link hold} for all that it may be, where this node has that set aside: mostly. `null` where it has not. */
+  /** Opens this life's spender. To be called at start, before the journal of former lives is replayed. */
+  async open(): Promise<SpenderId> {
+    return (await this.#requireSpender()).id;
+  }
+
+  /** The spender that requests hold of now; `null` while the database has none for this node. */
+  get spender(): SpenderId | null {
+    return this.#current?.id ?? null;
+  }
+
+  /** The same as {@link hold} for the most of the range where this node has that set aside, which is the usual case; otherwise `null`. */
   holdAtOnce(accountId: AccountId, { mostNanoUsd }: HoldRange): Hold | null {
     if (mostNanoUsd === 0n) return NOTHING_HELD;
-    const allowance = this.#allowances.get(accountId);
-    if (allowance === undefined || this.#freeOf(allowance) < mostNanoUsd) return null;
-    allowance.usedMs = this.#monotonicMs();
-    return this.#take(allowance, mostNanoUsd);
+    const spender = this.#current;
+    const allowance = spender?.allowances.get(accountId);
+    if (spender === null || allowance === undefined || freeOf(allowance) < mostNanoUsd || this.#isCutOff())
+      return null;
+    const hold = this.#take(spender, allowance, mostNanoUsd);
+    // Ahead of need, so that the next requests do not wait either.
+    if (allowance.extra > 0n && freeOf(allowance) < allowance.extra / 2n && this.#mayAsk(allowance)) {
+      this.#ask(spender, allowance).catch(() => {});
+    }
+    return hold;
   }
 
   /**
-   * Sets credit aside for a request: as much as it may cost at most, or less where there is less.
+   * Holds credit for a request: as much as it may cost at most, or what is left where there is less.
    *
-   * @throws {Failure} `credit_balance_exhausted` when there is not even the least of it; `server_is_overloaded` when other
-   *   nodes have it, for requests that are being answered.
+   * @throws {Failure} `credit_balance_exhausted` when not even the least of the range is left; `server_is_overloaded` when
+   *   the database does not answer, or when other nodes have set the credit aside.
    */
   async hold(accountId: AccountId, range: HoldRange): Promise<Hold> {
-    if (range.mostNanoUsd === 0n) return NOTHING_HELD;
-    const untilMs = this.#monotonicMs() + PATIENCE_MS;
+    const { mostNanoUsd } = range;
+    if (mostNanoUsd === 0n) return NOTHING_HELD;
+    const beganMs = this.#parts.monotonicMs();
     for (;;) {
-      const allowance = this.#allowanceOf(accountId);
-      if (this.#freeOf(allowance) >= range.mostNanoUsd) return this.#take(allowance, range.mostNanoUsd);
-      // Who waits for an allowance keeps it from being forgotten.
-      allowance.waiting++;
-      const outcome = await this.#changing(allowance, () =>
-        this.#refillAndTake(allowance, range, untilMs),
-      ).finally(() => allowance.waiting--);
-      if (outcome === "exhausted") throw exhausted();
-      if (outcome === "elsewhere") throw inUseElsewhere();
-      if (outcome !== "wait") return outcome;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      const spender = await this.#requireSpender();
+      const allowance = this.#allowanceOf(spender, accountId);
+      if (freeOf(allowance) >= mostNanoUsd) return this.#take(spender, allowance, mostNanoUsd);
+      let outcome: AskOutcome;
+      try {
+        outcome = await this.#answerFor(spender, allowance, mostNanoUsd, beganMs);
+      } catch (error) {
+        // The loop goes on with the spender that takes its place.
+        if (error instanceof SpenderGone) continue;
+        throw error;
+      }
+      if (spender !== this.#current) continue;
+      const free = freeOf(allowance);
+      if (free >= mostNanoUsd) return this.#take(spender, allowance, mostNanoUsd);
+      // An ask that began before this request came did not include it.
+      if (!outcome.isShort) continue;
+      if (outcome.elsewhereNanoUsd > 0n) {
+        // Nodes that do not need it give it back within a second. Only what is certain to be the account's last is spent
+        // on less than was asked for.
+        const waitedMs = this.#parts.monotonicMs() - beganMs;
+        if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw inUseElsewhere();
+        await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
+        continue;
+      }
+      if (free >= range.leastNanoUsd && free > 0n) return this.#take(spender, allowance, free);
+      throw outcome.stuckNanoUsd > 0n ? stuckWithAbsentNode() : exhausted();
     }
   }
 
-  /** To be told what has been charged in the database: it is not this node's to spend any more. */
-  charged(charges: ReadonlyMap<AccountId, bigint>): void {
-    for (const [accountId, amount] of charges) {
-      const allowance = this.#allowances.get(accountId);
-      if (allowance === undefined) continue;
-      allowance.reserved -= amount;
-      allowance.spent -= amount;
+  /** To be told of entries that are in the database: nothing is owed for them any more. */
+  committed(entries: readonly Pick<AuditEntry, "spender">[]): void {
+    for (const { spender: id } of entries) {
+      const spender = id === undefined ? undefined : this.#spenderOf(id);
+      if (spender !== undefined) spender.uncommitted--;
     }
   }
 
   /** What is held for requests that are being answered. */
   outstanding(): { readonly holds: number; readonly nanoUsd: bigint } {
+    let holds = 0;
     let nanoUsd = 0n;
-    for (const { held } of this.#allowances.values()) nanoUsd += held;
-    return { holds: this.#holds, nanoUsd };
+    for (const spender of this.#spenders()) {
+      holds += spender.holds;
+      for (const { held } of spender.allowances.values()) nanoUsd += held;
+    }
+    return { holds, nanoUsd };
   }
 
-  /** Gives back what is idle or wanted elsewhere, and keeps the rest. To be called every second or so. */
-  async tend(): Promise<void> {
-    const askedMs = this.#monotonicMs();
-    if (askedMs - this.#seenMs > SPENDABLE_MS) {
-      // What was set aside may be other nodes' by now: nothing of it is counted on any more.
-      this.#allowances.clear();
-      await this.#reserve.clear();
-    } else if (askedMs - this.#renewedMs > RENEW_MS) {
-      await this.#reserve.renew();
-      this.#renewedMs = askedMs;
-    }
-    const wanted = await this.#reserve.wanted();
+  /**
+   * Tells the database that this node is at work, gives back what is idle or short elsewhere, and closes spenders that are
+   * over. To be called every second.
+   */
+  async maintain(): Promise<void> {
+    const { store, monotonicMs } = this.#parts;
+    const askedMs = monotonicMs();
+    const { gone, wanted } = await this.#answered(() =>
+      store.heartbeat([...this.#spenders()].map(({ id }) => id)),
+    );
     this.#seenMs = askedMs;
-    for (const allowance of [...this.#allowances.values()]) {
-      const isIdle = askedMs - allowance.usedMs > IDLE_MS;
-      if (isIdle || allowance.isUncertain || wanted.has(allowance.accountId)) await this.#giveBack(allowance);
+    for (const id of gone) this.#forget(id);
+    if (this.#current === null || isWorn(this.#current, askedMs)) await this.#open();
+    for (const { accountId, spender: id } of wanted) {
+      const spender = this.#spenderOf(id);
+      const allowance = spender?.allowances.get(accountId);
+      if (spender !== undefined && allowance !== undefined) await this.#lower(spender, allowance, 0n);
     }
+    await this.#lowerIdle(askedMs);
+    await this.#closeOlder();
   }
 
-  #allowanceOf(accountId: AccountId): Allowance {
-    const known = this.#allowances.get(accountId);
-    if (known !== undefined) {
-      known.usedMs = this.#monotonicMs();
-      return known;
-    }
-    const fresh: Allowance = {
-      accountId,
-      reserved: 0n,
-      held: 0n,
-      spent: 0n,
-      usedMs: this.#monotonicMs(),
-      exhaustedMs: Number.NEGATIVE_INFINITY,
-      isUncertain: false,
-      waiting: 0,
-      changing: Promise.resolve(),
+  /**
+   * Closes this life's spender, so that nothing stays set aside, if all that it owes is in the database. To be called at
+   * the end, when nothing is being answered any more.
+   */
+  async stop(): Promise<void> {
+    const all = [...this.#spenders()];
+    const last = all.reduce<SpenderId | null>((max, { id }) => (max === null || id > max ? id : max), null);
+    if (last === null || !all.every(isDrained) || this.#parts.owesEntries()) return;
+    this.#current = null;
+    this.#replaced.clear();
+    await this.#answered(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
+  }
+
+  *#spenders(): IterableIterator<Spender> {
+    yield* this.#replaced.values();
+    if (this.#current !== null) yield this.#current;
+  }
+
+  #spenderOf(id: SpenderId): Spender | undefined {
+    return this.#current?.id === id ? this.#current : this.#replaced.get(id);
+  }
+
+  #isCutOff(): boolean {
+    const { maxCutOffMs, monotonicMs } = this.#parts;
+    return maxCutOffMs !== null && monotonicMs() - this.#seenMs > maxCutOffMs;
+  }
+
+  async #requireSpender(): Promise<Spender> {
+    if (this.#isCutOff()) throw cutOff();
+    if (this.#current === null) await this.#open();
+    if (this.#current === null) throw cutOff();
+    return this.#current;
+  }
+
+  /** All who need a new spender at once wait for the same one. */
+  #open(): Promise<void> {
+    this.#opening ??= this.#openNext().finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  async #openNext(): Promise<void> {
+    const id = await this.#answered(() => this.#parts.store.open());
+    const former = this.#current;
+    // An answer about an older ask for a spender must not take the place of a newer one.
+    if (former !== null && former.id >= id) return;
+    if (former !== null) this.#replaced.set(former.id, former);
+    this.#hasOlder = true;
+    this.#current = {
+      id,
+      openedMs: this.#parts.monotonicMs(),
+      allowances: new Map(),
+      holds: 0,
+      uncommitted: 0,
     };
-    this.#allowances.set(accountId, fresh);
+  }
+
+  /** A spender that the database has closed. Requests that hold of it settle against it all the same. */
+  #forget(id: SpenderId): void {
+    if (this.#current?.id === id) this.#current = null;
+    this.#replaced.delete(id);
+  }
+
+  #allowanceOf(spender: Spender, accountId: AccountId): Allowance {
+    const known = spender.allowances.get(accountId);
+    if (known !== undefined) return known;
+    const fresh = newAllowance(accountId, this.#parts.monotonicMs());
+    spender.allowances.set(accountId, fresh);
     return fresh;
   }
 
-  #freeOf({ reserved, held, spent }: Allowance): bigint {
-    if (this.#monotonicMs() - this.#seenMs > SPENDABLE_MS) return 0n;
-    return reserved - held - spent;
-  }
-
-  #take(allowance: Allowance, amount: bigint): Hold {
+  #take(spender: Spender, allowance: Allowance, amount: bigint): Hold {
     allowance.held += amount;
-    this.#holds++;
+    allowance.usedMs = this.#parts.monotonicMs();
+    spender.holds++;
     let isSettled = false;
     return {
       amountNanoUsd: amount,
+      spender: spender.id,
       settle: (cost) => {
         if (isSettled) return;
         isSettled = true;
-        this.#holds--;
+        spender.holds--;
         allowance.held -= amount;
-        allowance.spent += cost;
-        allowance.usedMs = this.#monotonicMs();
+        allowance.settled += cost;
+        allowance.usedMs = this.#parts.monotonicMs();
+        if (cost > 0n) spender.uncommitted++;
       },
     };
   }
 
-  /** Has more set aside when there is less free than is asked for, and holds what there is. */
-  async #refillAndTake(
+  /** The answer of an ask for a request that came in at `beganMs`: of a new ask, of one under way, or of one just before. */
+  async #answerFor(
+    spender: Spender,
     allowance: Allowance,
-    { leastNanoUsd, mostNanoUsd }: HoldRange,
-    untilMs: number,
-  ): Promise<Hold | "exhausted" | "elsewhere" | "wait"> {
-    let elsewhere = 0n;
-    const missing = mostNanoUsd - this.#freeOf(allowance);
-    const isAsked = missing > 0n && this.#monotonicMs() - allowance.exhaustedMs > PAUSE_MS;
-    if (isAsked) {
-      const answer = await this.#surely(allowance, () => this.#reserve.take(allowance.accountId, missing));
-      allowance.reserved += answer.taken;
-      elsewhere = answer.elsewhere;
+    needNanoUsd: bigint,
+    beganMs: number,
+  ): Promise<AskOutcome> {
+    const { short, failed } = allowance;
+    const nowMs = this.#parts.monotonicMs();
+    if (allowance.asking === null) {
+      // An account without credit must not keep the database busy, nor a database that is away every request.
+      if (failed !== null && nowMs - failed.atMs < RETRY_AFTER_FAILURE_MS) throw failed.error;
+      if (short !== null && nowMs - short.atMs < RECLAIM_PAUSE_MS) return short.outcome;
     }
-    const free = this.#freeOf(allowance);
-    if (free >= mostNanoUsd) return this.#take(allowance, mostNanoUsd);
-    // Nodes that have set credit aside and do not need it give it back when they hear of this. Only what is certain to
-    // be the account's last is spent on less than was asked for.
-    if (elsewhere > 0n) return this.#monotonicMs() + PAUSE_MS < untilMs ? "wait" : "elsewhere";
-    if (free >= leastNanoUsd && free > 0n) return this.#take(allowance, free);
-    // Whoever has no credit and asks all the same does not keep the database busy with it.
-    if (isAsked) allowance.exhaustedMs = this.#monotonicMs();
-    return "exhausted";
-  }
-
-  async #giveBack(allowance: Allowance): Promise<void> {
-    await this.#changing(allowance, async () => {
-      if (allowance.isUncertain && isAtRest(allowance)) await this.#startAnew(allowance);
-      const free = allowance.reserved - allowance.held - allowance.spent;
-      if (free > 0n) {
-        // First here: what is being given back must not be taken meanwhile.
-        allowance.reserved -= free;
-        await this.#surely(allowance, () => this.#reserve.giveBack(allowance.accountId, free));
-      }
-      const isEmpty = allowance.reserved === 0n && !allowance.isUncertain;
-      if (isEmpty && isAtRest(allowance)) this.#allowances.delete(allowance.accountId);
-    });
-  }
-
-  /** When the answer is lost, it can't be told what is set aside: less is counted on than there may be. */
-  async #surely<Answer>(allowance: Allowance, change: () => Promise<Answer>): Promise<Answer> {
+    allowance.demand += needNanoUsd;
     try {
-      return await within(ANSWER_MS, change);
-    } catch (error) {
-      allowance.isUncertain = true;
-      throw error;
+      const asking = allowance.asking ?? this.#ask(spender, allowance);
+      // Who joins asks one after the other waits no longer than for one.
+      return await within(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
+    } finally {
+      allowance.demand -= needNanoUsd;
     }
   }
 
-  /** With nothing held and nothing to be charged any more, what is left in the database is all to be given back. */
-  async #startAnew(allowance: Allowance): Promise<void> {
-    allowance.reserved = 0n;
-    await this.#surely(allowance, () => this.#reserve.giveBackAll(allowance.accountId));
-    allowance.isUncertain = false;
-  }
-
-  /** One change of an allowance with the database at a time: who waits finds what the one before has brought. */
-  #changing<Result>(allowance: Allowance, change: () => Promise<Result>): Promise<Result> {
-    const next = allowance.changing.then(change, change);
-    allowance.changing = next.then(
-      () => {},
-      () => {},
+  #mayAsk({ asking, short, failed }: Allowance): boolean {
+    const nowMs = this.#parts.monotonicMs();
+    return (
+      asking === null &&
+      (failed === null || nowMs - failed.atMs >= RETRY_AFTER_FAILURE_MS) &&
+      (short === null || nowMs - short.atMs >= SURPLUS_IDLE_MS)
     );
-    return next;
+  }
+
+  /** Asks for what is promised and needed, and some more. One ask for an account is under way at a time. */
+  #ask(spender: Spender, allowance: Allowance): Promise<AskOutcome> {
+    return this.#askFor(spender, allowance, promisedOf(allowance) + allowance.demand, EXTRA_NANO_USD);
+  }
+
+  /** Gives back what is neither promised nor to be kept. */
+  async #lower(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
+    if (allowance.asking !== null) return;
+    if (freeOf(allowance) <= keepNanoUsd && !allowance.isUncertain) return;
+    await this.#askFor(spender, allowance, promisedOf(allowance) + keepNanoUsd, 0n).catch(
+      (error: unknown) => {
+        if (!(error instanceof SpenderGone)) throw error;
+      },
+    );
+  }
+
+  #askFor(
+    spender: Spender,
+    allowance: Allowance,
+    targetNanoUsd: bigint,
+    extraNanoUsd: bigint,
+  ): Promise<AskOutcome> {
+    const { accountId } = allowance;
+    const number = ++allowance.number;
+    // Before it is sent: what goes back must not be held meanwhile.
+    if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
+    const asking = this.#answered(() =>
+      this.#parts.store.ask({ accountId, spender: spender.id, number, targetNanoUsd, extraNanoUsd }),
+    )
+      .then(
+        (answer) => {
+          const isShort = answer.grantedNanoUsd < targetNanoUsd;
+          const outcome = { ...answer, isShort };
+          allowance.granted = answer.grantedNanoUsd;
+          allowance.isUncertain = false;
+          allowance.failed = null;
+          allowance.short = isShort ? { outcome, atMs: this.#parts.monotonicMs() } : null;
+          if (extraNanoUsd > 0n) allowance.extra = isShort ? 0n : answer.grantedNanoUsd - targetNanoUsd;
+          return outcome;
+        },
+        (error: unknown) => {
+          if (error instanceof SpenderGone) this.#forget(spender.id);
+          else {
+            allowance.isUncertain = true;
+            allowance.failed = { error, atMs: this.#parts.monotonicMs() };
+          }
+          throw error;
+        },
+      )
+      .finally(() => {
+        allowance.asking = null;
+      });
+    allowance.asking = asking;
+    return asking;
+  }
+
+  async #lowerIdle(nowMs: number): Promise<void> {
+    for (const spender of [...this.#spenders()]) {
+      for (const allowance of spender.allowances.values()) {
+        const idleMs = nowMs - allowance.usedMs;
+        if (idleMs > IDLE_MS || spender !== this.#current) await this.#lower(spender, allowance, 0n);
+        else if (idleMs > SURPLUS_IDLE_MS || allowance.isUncertain) {
+          await this.#lower(spender, allowance, usualExtraOf(allowance));
+        }
+      }
+    }
+  }
+
+  /** Closes the spenders of former lives, and those that were replaced, once nothing is owed of them. */
+  async #closeOlder(): Promise<void> {
+    const current = this.#current;
+    if (!this.#hasOlder || current === null || this.#parts.owesEntries()) return;
+    if (![...this.#replaced.values()].every(isDrained)) return;
+    await this.closeFormer();
+  }
+
+  /** Closes this node's older spenders. To be called at start when what former lives owed is in the database. */
+  async closeFormer(): Promise<void> {
+    const current = this.#current;
+    if (current === null || this.#parts.owesEntries()) return;
+    await this.#answered(() => this.#parts.store.closeBelow(current.id));
+    if (this.#current !== current) return;
+    this.#hasOlder = false;
+    this.#replaced.clear();
+  }
+
+  #answered<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    return within(ANSWER_TIMEOUT_MS, question);
   }
 }
 
-/** Whether nothing is held, nothing is to be charged any more, and nobody waits for it. */
-function isAtRest({ held, spent, waiting }: Allowance): boolean {
-  return held === 0n && spent === 0n && waiting === 0;
+function isWorn({ openedMs, allowances }: Spender, nowMs: number): boolean {
+  return nowMs - openedMs > MAX_SPENDER_AGE_MS || allowances.size > MAX_SPENDER_ACCOUNTS;
 }
 
-/** What entries charge to each account. */
-export function chargesOf(entries: readonly AuditEntry[]): ReadonlyMap<AccountId, bigint> {
-  const charges = new Map<AccountId, bigint>();
-  for (const { accountId, costNanoUsd } of entries) {
-    if (costNanoUsd > 0n) charges.set(accountId, (charges.get(accountId) ?? 0n) + costNanoUsd);
-  }
-  return charges;
-}
-
-const NOTHING_HELD: Hold = { amountNanoUsd: 0n, settle: () => {} };
+const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} };
 
 function exhausted(): Failure {
   return new Failure(
@@ -255,6 +406,22 @@ function inUseElsewhere(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The account's credit is set aside for other requests that are being answered. Try again when they have ended.",
+    { retryAfterMs: 1_000 },
+  );
+}
+
+function stuckWithAbsentNode(): Failure {
+  return new Failure(
+    "server_is_overloaded",
+    "The account's remaining credit is set aside by a node of the service that is away. Try again later; the operator of the service can release it.",
+    { retryAfterMs: 30_000 },
+  );
+}
+
+function cutOff(): Failure {
+  return new Failure(
+    "server_is_overloaded",
+    "The service can't check the account's credit just now. Try again shortly.",
     { retryAfterMs: 1_000 },
   );
 }

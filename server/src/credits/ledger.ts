@@ -6,11 +6,26 @@ export type LedgerEntryId = string & { readonly __id: "ledger-entry" };
 export interface LedgerEntry {
   readonly id: LedgerEntryId;
   readonly at: Date;
-  /** A charge is that of many requests at once: their entries are in the audit log. */
-  readonly kind: "grant" | "adjustment" | "charge";
+  /**
+   * A charge is that of many requests at once: their entries are in the audit log. It is written in full; what of it the
+   * account did not pay stands beside it as uncollected, for the reason of an {@link Uncollected}.
+   */
+  readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
   /** Negative: went out. */
   readonly amountNanoUsd: bigint;
   readonly reason: string;
+}
+
+/** What was answered and is not paid. */
+export interface Uncollected {
+  readonly accountId: AccountId;
+  /**
+   * `beyond_hold`: it cost more than was held for it, and the account had no more. `released`: the operator had released
+   * the credit of its node, and the account had no more. `repeated`: a second answer to one idempotency key.
+   * `implausible`: reported by an upstream beyond what the model can do.
+   */
+  readonly reason: "beyond_hold" | "released" | "repeated" | "implausible";
+  readonly amountNanoUsd: bigint;
 }
 
 export interface Balance {
@@ -30,7 +45,7 @@ export interface LedgerReader {
   ): Promise<readonly LedgerEntry[]>;
 }
 
-/** An account whose balance is not the sum of its ledger, or whose reservations exceed it. */
+/** An account whose balance is not the sum of its ledger, or is negative. */
 export interface BalanceMismatch extends Balance {
   readonly accountId: AccountId;
   readonly ledgerNanoUsd: bigint;

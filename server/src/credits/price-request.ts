@@ -1,9 +1,13 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
-import { costOf } from "../catalog/prices.ts";
-import type { HoldRange } from "./credits.ts";
+import { costOf, type PricedTokens } from "../catalog/prices.ts";
+import type { HoldRange } from "./allowance.ts";
 
 /** Where neither the request nor the catalog says how long an answer may be. */
 const LONGEST_ANSWER_TOKENS = 32_768;
+/** Where the catalog does not say how long a prompt may be. */
+const MAX_PROMPT_TOKENS = 1_048_576;
+/** 1,000,000 USD: no request costs more, and sums of so much can be computed. */
+const MAX_COST_NANO_USD = 1_000_000_000_000_000n;
 /** An answer that is shorter is of no use to anybody. */
 const SHORTEST_ANSWER_TOKENS = 16;
 const MOST_IMAGE_TOKENS = 8_192;
@@ -18,6 +22,8 @@ export interface PricedRequest {
   readonly maxTokens: number | null;
   /** How many answers. */
   readonly choices: number;
+  /** How many texts the model reads apart from each other, each as long as its context at most: 1 but for embeddings. */
+  readonly prompts: number;
   /** Images in the prompt. */
   readonly images: number;
   /** Files and recordings in the prompt. */
@@ -50,9 +56,48 @@ export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): n
 }
 
 /** What is named by its address or id may be much longer than that. */
-function promptTokensOf({ model, bytes, images, files }: PricedRequest): number {
+function promptTokensOf({ model, bytes, images, files, prompts }: PricedRequest): number {
   const most = bytes + images * MOST_IMAGE_TOKENS + files * MOST_FILE_TOKENS;
-  return Math.min(most, model.contextTokens ?? most);
+  return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
+}
+
+/** What a request is charged, and what an upstream reported beyond what the model can do. */
+export interface Charge {
+  readonly costNanoUsd: bigint;
+  /** Neither charged nor collected: a wrong upstream must not drain an account. */
+  readonly implausibleNanoUsd: bigint;
+}
+
+const FREE: Charge = { costNanoUsd: 0n, implausibleNanoUsd: 0n };
+
+/**
+ * The cost of what an upstream reports, also where it is more than was held. The model's context and its longest answer, by
+ * the catalog, bound what can be believed.
+ */
+export function chargeFor(request: PricedRequest, usage: Omit<PricedTokens, "images"> | null): Charge {
+  const { model, choices, prompts, images } = request;
+  const { prices, contextTokens } = model;
+  if (usage === null || prices === null) return FREE;
+  const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
+  const maxAnswer =
+    model.maxOutputTokens ?? contextTokens ?? Math.max(LONGEST_ANSWER_TOKENS, request.maxTokens ?? 0);
+  const promptTokens = Math.min(usage.promptTokens, maxPrompt);
+  const believed = {
+    promptTokens,
+    cachedTokens: Math.min(usage.cachedTokens, promptTokens),
+    completionTokens: Math.min(usage.completionTokens, maxAnswer * choices),
+    images,
+  };
+  const costNanoUsd = atMost(costOf(believed, prices), MAX_COST_NANO_USD);
+  const isBelieved =
+    believed.promptTokens === usage.promptTokens && believed.completionTokens === usage.completionTokens;
+  if (isBelieved) return { costNanoUsd, implausibleNanoUsd: 0n };
+  const reported = atMost(costOf({ ...usage, images }, prices), MAX_COST_NANO_USD);
+  return { costNanoUsd, implausibleNanoUsd: reported > costNanoUsd ? reported - costNanoUsd : 0n };
+}
+
+function atMost(amount: bigint, max: bigint): bigint {
+  return amount < max ? amount : max;
 }
 
 /** How long each answer may be when it is paid for in full. */

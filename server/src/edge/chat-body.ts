@@ -12,6 +12,7 @@ export interface AskedChat {
   /** The most that the answer may have; `null`: as many as the model gives. */
   readonly maxTokens: number | null;
   readonly choices: number;
+  readonly prompts: 1;
   /** Images in the messages. */
   readonly images: number;
   /** Files and recordings in the messages. */
@@ -96,6 +97,7 @@ export function readChat(body: JsonBody): AskedChat {
     includeUsage: data.stream_options?.include_usage === true,
     maxTokens: mostOf(data.max_completion_tokens ?? null, data.max_tokens ?? null),
     choices: data.n ?? 1,
+    prompts: 1,
     ...mediaIn(data.messages as readonly JsonObject[]),
   };
 }

@@ -1,3 +1,4 @@
+import { chargeFor } from "../credits/price-request.ts";
 import { inTime } from "../errors/deadline.ts";
 import type { ChatAnswer, Usage } from "../gateway/dialect.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
@@ -18,7 +19,7 @@ import type { ResponseHeaders } from "./exchange.ts";
 import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import { LAST_EVENT } from "./idempotent-reply.ts";
 import { readJsonBody } from "./json-body.ts";
-import { chargeOf, type ModelCalls, type PaidCall, paidTokens, upstreamFailure } from "./model-calls.ts";
+import { type ModelCalls, type PaidCall, paidTokens, upstreamFailure } from "./model-calls.ts";
 import { exactPath } from "./routing.ts";
 
 export interface ChatParts {
@@ -82,7 +83,7 @@ export class ChatEndpoint implements Endpoint {
       upstream,
       usage,
       usageSource,
-      costNanoUsd: chargeOf(usage, call),
+      ...chargeFor(call.priced, usage),
       timeToFirstTokenMs: firstTokenMs,
     });
     if (answer.kind === "whole") {

@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { chargeFor } from "../credits/price-request.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
 import { BodySchema } from "./body-schema.ts";
 import { modelName, requirePlainFields } from "./chat-body.ts";
 import { type Endpoint, type EndpointRequest, JSON_HEADERS, type Reply } from "./endpoint.ts";
 import { readJsonBody } from "./json-body.ts";
-import { chargeOf, type ModelCalls } from "./model-calls.ts";
+import type { ModelCalls } from "./model-calls.ts";
 import { exactPath } from "./routing.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */
@@ -49,9 +50,10 @@ export class EmbeddingsEndpoint implements Endpoint {
     const { modelCalls, gateway, estimator, maxBodyBytes } = this.#parts;
     const { body, bytes } = await readJsonBody(request.exchange, maxBodyBytes);
     requirePlainFields(body);
-    const { model } = embeddingsBody.read(body.value);
+    const { model, input } = embeddingsBody.read(body.value);
     // What is embedded is prompt; there is no answer that would cost.
-    const asked = { model, maxTokens: 0, choices: 1, images: 0, files: 0 };
+    const prompts = promptsIn(input);
+    const asked = { model, maxTokens: 0, choices: 1, prompts, images: 0, files: 0 };
     return await modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
       const { signal } = request;
       const { answer, upstream } = await gateway.embed({ model: call.model, body, signal });
@@ -65,10 +67,15 @@ export class EmbeddingsEndpoint implements Endpoint {
           upstream,
           usage,
           usageSource: answer.usage === null ? "estimated" : "upstream",
-          costNanoUsd: chargeOf(usage, call),
+          ...chargeFor(call.priced, usage),
           timeToFirstTokenMs: null,
         },
       };
     });
   }
+}
+
+/** A text or an array of tokens is one prompt; an array of texts, or of arrays of tokens, as many as it has elements. */
+function promptsIn(input: unknown): number {
+  return Array.isArray(input) && typeof input[0] !== "number" ? input.length : 1;
 }

@@ -4,7 +4,7 @@ import type { Hold } from "../credits/allowance.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { Usage } from "../gateway/dialect.ts";
 import type { RequestSignal } from "../gateway/request-signal.ts";
-import type { ClaimId } from "../idempotency/idempotency.ts";
+import type { Claim, KeptAnswer } from "../idempotency/idempotency.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
 /** What opens an endpoint. */
@@ -51,10 +51,11 @@ export interface EndpointRequest {
    * credit is settled when the request has ended, with what its facts say it cost.
    */
   readonly begin: (model: string, hold: Hold) => void;
-  /** The answer is to be finished even if its client leaves: it was claimed, and may be asked for again. */
-  readonly seeThrough: (claim: ClaimId) => void;
-  /** Resolves when it is written down that the request has begun. @throws {Failure} when it can't be. */
-  readonly written: () => Promise<void>;
+  /**
+   * The answer is to be finished even if its client leaves: it was claimed, and may be asked for again. The claim is
+   * released when the request comes to nothing.
+   */
+  readonly runToCompletion: (claim: Claim) => void;
   /** Aborted when nobody waits for the answer any more: the client has gone, or the service stops. */
   readonly signal: RequestSignal;
   /** Milliseconds since the request came in. */
@@ -68,7 +69,11 @@ export interface EntryFacts {
   readonly usage: Usage | null;
   readonly usageSource: UsageSource;
   readonly costNanoUsd: bigint;
+  /** What the upstream reported beyond what the model can do: not part of the cost. */
+  readonly implausibleNanoUsd?: bigint;
   readonly timeToFirstTokenMs: number | null;
+  /** Of a request with an idempotency key: the answer to be kept, `null` where it is too long. */
+  readonly kept?: KeptAnswer | null;
 }
 
 export const NO_FACTS: EntryFacts = {

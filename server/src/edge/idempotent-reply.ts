@@ -1,11 +1,10 @@
 import type { AccountId } from "../accounts/account.ts";
 import { Failure } from "../errors/failure.ts";
 import {
-  type Claim,
   type Idempotency,
   idempotentRequest,
   type KeptAnswer,
-  MOST_ANSWER_CHARACTERS,
+  MAX_ANSWER_CHARACTERS,
 } from "../idempotency/idempotency.ts";
 import {
   type EndpointRequest,
@@ -41,8 +40,8 @@ export interface IdempotentParts {
 }
 
 /**
- * Answers a request once: who repeats it with its idempotency key gets the same answer, and is not charged for it. Such a
- * request is seen through even when its client leaves, so that there is something to come back for.
+ * Executes a request once: when it is sent again with its idempotency key it gets the same answer, and is not charged. Such
+ * a request runs to completion even if its client disconnects, so that the client can come back for the answer.
  *
  * @throws {Failure} as {@link Idempotency.begin}, and as `answer`.
  */
@@ -62,57 +61,45 @@ async function answerKeyed(
   answer: () => Promise<Reply>,
 ): Promise<Reply> {
   const begun = await idempotency.begin(idempotentRequest(accountId, endpoint, key, body));
-  if (!("finish" in begun)) return repeated(begun);
-  request.seeThrough(begun.id);
-  try {
-    const reply = await answer();
-    // First the one that pays for it: what is kept is told again for nothing.
-    await request.written();
-    return await kept(reply, begun);
-  } catch (thrown) {
-    await begun.release();
-    throw thrown;
-  }
-}
-
-async function kept(reply: Reply, claim: Claim): Promise<Reply> {
+  if (!("release" in begun)) return repeated(begun);
+  request.runToCompletion(begun);
+  const reply = await answer();
   switch (reply.kind) {
     case "failed":
-      await claim.release();
       return reply;
-    case "whole":
-      await claim.finish(keptAnswer(false, reply.facts.model, reply.body));
-      return reply;
+    case "whole": {
+      const { facts, body: text } = reply;
+      return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
+    }
     case "stream":
-      return { ...reply, chunks: collected(reply, claim) };
+      return collected(reply);
   }
 }
 
-async function* collected(
-  reply: Extract<Reply, { kind: "stream" }>,
-  claim: Claim,
-): AsyncGenerator<string | Uint8Array> {
+/** The same stream, whose facts have its text when it has come to its end. */
+function collected(reply: Extract<Reply, { kind: "stream" }>): Reply {
   const parts: string[] = [];
   let length = 0;
   let isWhole = false;
-  try {
-    for await (const chunk of reply.chunks) {
-      length += chunk.length;
-      if (length <= MOST_ANSWER_CHARACTERS) parts.push(textOf(chunk));
-      else parts.length = 0;
-      yield chunk;
-    }
-    isWhole = true;
-    // Before the request is recorded and charged: of a process that dies in between, nobody is charged twice.
-    const { model } = await reply.facts();
-    await claim.finish(length <= MOST_ANSWER_CHARACTERS ? keptAnswer(true, model, parts.join("")) : null);
-  } finally {
-    if (!isWhole) await claim.release();
-  }
-}
-
-function keptAnswer(isStream: boolean, model: string | null, text: string): KeptAnswer | null {
-  return text.length <= MOST_ANSWER_CHARACTERS ? { isStream, model: model ?? "", text } : null;
+  return {
+    ...reply,
+    chunks: (async function* () {
+      for await (const chunk of reply.chunks) {
+        length += chunk.length;
+        if (length <= MAX_ANSWER_CHARACTERS) parts.push(textOf(chunk));
+        else parts.length = 0;
+        yield chunk;
+      }
+      isWhole = true;
+    })(),
+    facts: async () => {
+      const facts = await reply.facts();
+      if (!isWhole) return facts;
+      const isKept = length <= MAX_ANSWER_CHARACTERS;
+      const kept = isKept ? { isStream: true, model: facts.model ?? "", text: parts.join("") } : null;
+      return { ...facts, kept };
+    },
+  };
 }
 
 function textOf(chunk: string | Uint8Array): string {

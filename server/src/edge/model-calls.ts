@@ -1,12 +1,11 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { EndReason } from "../audit/entry.ts";
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
-import { costOf } from "../catalog/prices.ts";
-import type { Hold } from "../credits/allowance.ts";
-import type { Credits, HoldRange } from "../credits/credits.ts";
+import type { Hold, HoldRange } from "../credits/allowance.ts";
+import type { Credits } from "../credits/credits.ts";
 import { affordableTokens, longestAnswer, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
-import { UpstreamRefused, type Usage } from "../gateway/dialect.ts";
+import { UpstreamRefused } from "../gateway/dialect.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -26,6 +25,8 @@ export interface AskedOfModel {
   /** The most that each answer may have; `null`: as many as the model gives. */
   readonly maxTokens: number | null;
   readonly choices: number;
+  /** See {@link PricedRequest}. */
+  readonly prompts: number;
   readonly images: number;
   readonly files: number;
 }
@@ -56,8 +57,8 @@ export class ModelCalls {
     const model = this.#parts.catalog.find(asked.model);
     const accountId = await request.confirm(estimatedTokens(bytes.length, asked.maxTokens));
     if (model === null) return unknownModel(asked.model);
-    const { maxTokens, choices, images, files } = asked;
-    const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, images, files };
+    const { maxTokens, choices, prompts, images, files } = asked;
+    const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, prompts, images, files };
     const { idempotency } = this.#parts;
     return await answerOnce(request, { idempotency, accountId, endpoint, body: bytes }, async () => {
       const range = rangeOf(priced);
@@ -86,16 +87,6 @@ export class ModelCalls {
       return toFailure(thrown);
     }
   }
-}
-
-/** Whatever an upstream says that it took: never more than was held for it. */
-export function chargeOf(usage: Usage | null, { priced, hold }: PaidCall): bigint {
-  const { prices } = priced.model;
-  if (usage === null || prices === null) return 0n;
-  const { promptTokens, cachedTokens, completionTokens } = usage;
-  const cost = costOf({ promptTokens, cachedTokens, completionTokens, images: priced.images }, prices);
-  if (cost <= hold.amountNanoUsd) return cost;
-  return hold.amountNanoUsd;
 }
 
 /** How long each answer is paid for; `null`: it costs nothing. */

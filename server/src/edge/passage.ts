@@ -8,7 +8,7 @@ import type { BegunRequest, Recorder } from "../audit/recorder.ts";
 import type { Hold } from "../credits/allowance.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { RequestAbort } from "../gateway/request-signal.ts";
-import type { ClaimId } from "../idempotency/idempotency.ts";
+import type { Claim } from "../idempotency/idempotency.ts";
 import { eventOfRefusedKey } from "../security/refused-key.ts";
 import type { SecurityEvents } from "../security/security-event.ts";
 import { clientAddress } from "./client-address.ts";
@@ -50,8 +50,8 @@ export class Passage implements InFlightItem {
   #begun: BegunRequest | null = null;
   readonly #unwanted = new RequestAbort();
   #isCutOff = false;
-  /** Of a request that is seen through even when its client leaves. */
-  #claim: ClaimId | null = null;
+  /** Of a request that runs to completion even when its client leaves. */
+  #claim: Claim | null = null;
   #recorded = false;
   #headSent = false;
   /** From where it comes, once that was asked; `null` where that can't be told. */
@@ -94,10 +94,9 @@ export class Passage implements InFlightItem {
         parameters,
         confirm: (tokens) => opening.confirm(this.#address(), tokens ?? null),
         begin: (model, hold) => this.#begin(model, hold),
-        seeThrough: (claim) => {
+        runToCompletion: (claim) => {
           this.#claim = claim;
         },
-        written: async () => void (await this.#begun?.segment),
         signal: this.#unwanted,
         elapsedMs: () => this.#elapsedMs(),
       });
@@ -115,6 +114,7 @@ export class Passage implements InFlightItem {
     this.#unwanted.abort();
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
+    await this.#releaseClaim();
     await this.#permission?.admitted?.end(null);
   }
 
@@ -240,12 +240,23 @@ export class Passage implements InFlightItem {
     const entry = this.#recorded ? null : this.#entryOf(ending, facts);
     if (entry !== null) {
       this.#recorded = true;
-      await this.#parts.recorder.record(entry, this.#begun);
+      const { stored } = await this.#parts.recorder.record(entry, this.#begun);
+      // It is in the journal, and will be charged whatever happens from here on.
+      this.#hold?.settle(facts.costNanoUsd);
+      if (entry.keyed !== undefined) this.#claim = null;
       this.#parts.traced(entry, this.#exchange.header("traceparent")[0] ?? null);
+      if (stored !== null) await stored;
     }
+    // Who is told that the request came to nothing may send it again at once.
+    await this.#releaseClaim();
     // Which does not fail: it was asked for first, and ends while the entry is written.
     await left;
-    this.#hold?.settle(facts.costNanoUsd);
+  }
+
+  async #releaseClaim(): Promise<void> {
+    const claim = this.#claim;
+    this.#claim = null;
+    await claim?.release();
   }
 
   /** `null` when it is nobody's: the caller is not known. */
@@ -277,7 +288,22 @@ export class Passage implements InFlightItem {
       errorCode,
       endReason,
     };
-    return this.#claim === null ? entry : { ...entry, claim: this.#claim };
+    return this.#withCharge(entry, facts);
+  }
+
+  /** What the journal has to know beside, of requests that cost something or have an idempotency key. */
+  #withCharge(entry: AuditEntry, { costNanoUsd, implausibleNanoUsd = 0n, kept }: EntryFacts): AuditEntry {
+    const spender = this.#hold?.spender ?? null;
+    const isAnswered =
+      entry.status === 200 && (entry.endReason === "stop" || entry.endReason === "client_gone");
+    const keyed = isAnswered && kept !== undefined ? this.#claim?.answered(kept) : undefined;
+    if (costNanoUsd === 0n && implausibleNanoUsd === 0n && keyed === undefined) return entry;
+    return {
+      ...entry,
+      ...(spender === null || costNanoUsd === 0n ? {} : { spender }),
+      ...(implausibleNanoUsd === 0n ? {} : { implausibleNanoUsd }),
+      ...(keyed === undefined ? {} : { keyed }),
+    };
   }
 
   /** The entry could not be kept, so the answer can't be the one that was meant. */

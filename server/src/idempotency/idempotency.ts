@@ -1,20 +1,17 @@
 import { createHash } from "node:crypto";
-import type { Logger } from "pino";
 import type { AccountId } from "../accounts/account.ts";
-import type { AuditEntry } from "../audit/entry.ts";
 import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** How long an answer is kept. */
 export const KEPT_MS = 24 * 60 * 60_000;
 /** A longer answer is not kept. */
-export const MOST_ANSWER_CHARACTERS = 1024 * 1024;
+export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 /** A claim whose node does not renew it for so long belongs to a dead one. */
 export const CLAIM_LEASE_MS = 60_000;
-const ANSWER_MS = 5_000;
-const RETRY_MS = 2_000;
-/** Answers that wait for the database: as many megabytes. */
-const MOST_UNSTORED = 64;
+const ANSWER_TIMEOUT_MS = 5_000;
+/** Of answers that wait for the database together. Of what is beyond only the fact that it was answered is kept. */
+const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
 export type ClaimId = string & { readonly __id: "claim" };
 
@@ -42,38 +39,48 @@ export type ClaimOutcome =
   | { readonly kind: "differs" }
   | { readonly kind: "answered"; readonly answer: KeptAnswer | null };
 
-/** Where claims and answers are kept, for all nodes: the database. */
+/**
+ * The answer to a request with an idempotency key, as the request's entry carries it: to the journal, and to the
+ * transaction that charges the request, which keeps the answer. So a request is charged if and only if it counts as
+ * answered.
+ */
+export interface KeyedAnswer {
+  readonly claim: ClaimId;
+  /** Base64. */
+  readonly keyDigest: string;
+  /** Base64. */
+  readonly bodyDigest: string;
+  /** `null`: only that it was answered is kept. */
+  readonly answer: KeptAnswer | null;
+}
+
+/** Where claims are kept, for all nodes: the database. */
 export interface IdempotencyStore {
   /** Claims the request for this node, unless it is known. */
   claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome>;
-  /** `null`: the answer was too long to be kept. */
-  finish(request: IdempotentRequest, claim: ClaimId, answer: KeptAnswer | null): Promise<void>;
   /** Forgets a request that came to nothing. */
   release(request: IdempotentRequest, claim: ClaimId): Promise<void>;
   renew(claims: readonly ClaimId[]): Promise<void>;
 }
 
-/** A request that this node answers. Exactly one of the two is to be called. */
+/** A request that this node answers. */
 export interface Claim {
   readonly id: ClaimId;
-  /** To be called before the answer ends. Does not fail: what the database does not take now it is given later. */
-  finish(answer: KeptAnswer | null): Promise<void>;
-  /** It came to nothing: who repeats it has it done anew. */
+  /** What the entry of the request carries once it has been answered. */
+  answered(answer: KeptAnswer | null): KeyedAnswer;
+  /** The request came to nothing: when it is sent again it is executed again. Waits 5 seconds at most. */
   release(): Promise<void>;
 }
 
-/** Requests that are done once, however often they are sent. */
+/** Requests that are executed once, however often they are sent. */
 export class Idempotency {
   readonly #store: IdempotencyStore;
-  readonly #log: Logger;
-  readonly #claims = new Set<ClaimId>();
-  readonly #later = new Set<Promise<void>>();
-  readonly #stopping = new AbortController();
-  #unstored = 0;
+  /** Claims of this node that are not answered in the database, and how long their answers are. */
+  readonly #claims = new Map<ClaimId, number>();
+  #waitingCharacters = 0;
 
-  constructor(store: IdempotencyStore, log: Logger) {
+  constructor(store: IdempotencyStore) {
     this.#store = store;
-    this.#log = log;
   }
 
   /**
@@ -85,7 +92,7 @@ export class Idempotency {
     const id = crypto.randomUUID() as ClaimId;
     let outcome: ClaimOutcome;
     try {
-      outcome = await within(ANSWER_MS, () => this.#store.claim(request, id));
+      outcome = await within(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
     } catch (error) {
       // It may have been taken all the same. What can't be taken back ends with its lease.
       void this.#store.release(request, id).catch(() => {});
@@ -98,81 +105,52 @@ export class Idempotency {
     return outcome.answer;
   }
 
-  /** Gives the database what it has not taken one more time. The journal knows what was answered all the same. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await Promise.all(this.#later);
+  /** To be told of entries that are in the database, and of their answers with them. */
+  committed(entries: readonly { readonly keyed?: KeyedAnswer }[]): void {
+    for (const { keyed } of entries) if (keyed !== undefined) this.#forget(keyed.claim);
   }
 
   /** Keeps the claims of requests that take long. To be called well within {@link CLAIM_LEASE_MS}. */
   async renew(): Promise<void> {
-    if (this.#claims.size > 0) await this.#store.renew([...this.#claims]);
+    if (this.#claims.size > 0) await this.#store.renew([...this.#claims.keys()]);
   }
 
   #claimOf(request: IdempotentRequest, id: ClaimId): Claim {
-    this.#claims.add(id);
+    this.#claims.set(id, 0);
     return {
       id,
-      finish: async (answer) => {
-        try {
-          await within(ANSWER_MS, () => this.#store.finish(request, id, answer));
-          this.#claims.delete(id);
-        } catch (error) {
-          this.#log.error({ err: error }, "the database did not take an answer; it is given it again");
-          const later = this.#finishLater(request, id, answer).finally(() => this.#later.delete(later));
-          this.#later.add(later);
+      answered: (answer) => {
+        const length = answer?.text.length ?? 0;
+        const isKept =
+          answer !== null && isStorable(answer) && this.#waitingCharacters + length <= MAX_WAITING_CHARACTERS;
+        if (isKept) {
+          this.#claims.set(id, length);
+          this.#waitingCharacters += length;
         }
+        return {
+          claim: id,
+          keyDigest: Buffer.from(request.keyDigest).toString("base64"),
+          bodyDigest: Buffer.from(request.bodyDigest).toString("base64"),
+          answer: isKept ? answer : null,
+        };
       },
       release: async () => {
-        this.#claims.delete(id);
+        this.#forget(id);
         // A claim that can't be taken back ends with its lease.
-        await within(ANSWER_MS, () => this.#store.release(request, id)).catch(() => {});
+        await within(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id)).catch(() => {});
       },
     };
   }
 
-  async #finishLater(request: IdempotentRequest, id: ClaimId, answer: KeptAnswer | null): Promise<void> {
-    // Of too many only that they were answered is kept.
-    const kept = this.#unstored < MOST_UNSTORED ? answer : null;
-    this.#unstored++;
-    const untilMs = Date.now() + KEPT_MS;
-    for (let isLast = false; !isLast && Date.now() < untilMs; ) {
-      await pause(RETRY_MS, this.#stopping.signal);
-      isLast = this.#stopping.signal.aborted;
-      try {
-        await within(ANSWER_MS, () => this.#store.finish(request, id, kept));
-        break;
-      } catch {
-        // Told once, above. The database is away for as long as it is.
-      }
-    }
-    this.#unstored--;
+  #forget(id: ClaimId): void {
+    this.#waitingCharacters -= this.#claims.get(id) ?? 0;
     this.#claims.delete(id);
   }
 }
 
-function pause(ms: number, hurry: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (hurry.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      hurry.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    hurry.addEventListener("abort", done);
-  });
-}
-
-/** Of what has ended, the claims of requests that were answered. */
-export function answeredClaims(
-  entries: readonly Pick<AuditEntry, "claim" | "status" | "endReason">[],
-): readonly ClaimId[] {
-  return entries.flatMap(({ claim, status, endReason }) =>
-    claim !== undefined && status === 200 && (endReason === "stop" || endReason === "client_gone")
-      ? [claim]
-      : [],
-  );
+/** Text in PostgreSQL holds neither the character 0 nor half of a surrogate pair. */
+function isStorable({ text }: KeptAnswer): boolean {
+  return text.length <= MAX_ANSWER_CHARACTERS && !/[\0\p{Cs}]/u.test(text);
 }
 
 /** By what a request is known again: its account, endpoint, idempotency key and body. */

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { AuditEntry, EndReason } from "../audit/entry.ts";
+import type { Uncollected } from "../credits/ledger.ts";
 import { SecondsHistogram } from "./seconds-histogram.ts";
 
 const NANO_USD_IN_USD = 1e9;
@@ -15,6 +16,10 @@ export class Metrics {
   /** Of requests, by endpoint and model; and of models. Counted here, and told to prom-client when it is asked. */
   readonly #outcomes = new Map<string, Map<string, Outcome[]>>();
   readonly #spent = new Map<string, Spent>();
+  /** Nano-USD by reason. Each is there from the beginning, so that alarms on its rise see the first. */
+  readonly #uncollected = new Map<Uncollected["reason"], number>(
+    (["beyond_hold", "released", "repeated", "implausible"] as const).map((reason) => [reason, 0]),
+  );
   readonly #isModel: (id: string) => boolean;
 
   /** `isModel`: whether the catalog has a model. What clients make up must not make a series each. */
@@ -76,7 +81,23 @@ export class Metrics {
         }
       },
     });
+    const uncollected = new Counter({
+      name: "ostiary_uncollected_usd_total",
+      help: "What requests cost and accounts did not pay, in US dollars. `operator check-books` adds it up for all nodes.",
+      labelNames: ["reason"],
+      registers,
+      collect: () => {
+        uncollected.reset();
+        for (const [reason, nanoUsd] of this.#uncollected)
+          uncollected.inc({ reason }, nanoUsd / NANO_USD_IN_USD);
+      },
+    });
     collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** To be told of what an account did not pay. */
+  uncollected({ reason, amountNanoUsd }: Uncollected): void {
+    this.#uncollected.set(reason, (this.#uncollected.get(reason) ?? 0) + Number(amountNanoUsd));
   }
 
   /** A value that is asked for whenever it is read; `null` while it is not known. */

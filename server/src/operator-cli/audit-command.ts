@@ -24,12 +24,16 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
         .operator.checkBooks.query({ hours: Number(options.hours) });
       const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
       const verdict = wrong.length === 0 ? ["The books are right."] : wrong;
-      const { reserved, held, since } = report;
+      const { reserved, held, since, uncollected } = report;
       output().print(report, [
         ...verdict,
         `usage compared since  ${since.toISOString()}`,
-        `set aside by nodes    ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts`,
+        `set aside by nodes    ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by nodes that are away`,
         `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests of the node that answers`,
+        ...uncollected.map(
+          ({ reason, nanoUsd, accounts }) =>
+            `uncollected           ${usdOf(nanoUsd)} of ${accounts} accounts since then: ${reason}`,
+        ),
       ]);
       if (wrong.length > 0) process.exitCode = 1;
     });

@@ -9,6 +9,9 @@ import { filterInput } from "../audit/filter.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
+import type { SpenderId } from "../credits/credit-store.ts";
+import type { CreditSpenders } from "../credits/spenders.ts";
+import { Failure } from "../errors/failure.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { SecurityLog } from "../security/security-log.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
@@ -35,6 +38,12 @@ const ipRules = z
   })
   .transform(({ mode, networks }): IpRules => ({ mode, networks: requireNetworks(networks) }));
 
+const spenderId = z
+  .bigint()
+  .min(1n)
+  .max(2n ** 63n - 1n)
+  .transform((id) => id as SpenderId);
+
 const MOST_BOOK_HOURS = 366 * 24;
 
 /** Where entries are kept for a time, older sums have nothing to be compared with. */
@@ -49,6 +58,7 @@ export interface OperatorServices {
   readonly accountAdmin: AccountAdmin;
   readonly signIn: SignIn;
   readonly books: Books;
+  readonly spenders: CreditSpenders;
   readonly gateway: Pick<Gateway, "health">;
   readonly catalog: Catalog;
   readonly plans: Plans;
@@ -61,6 +71,7 @@ export function operatorRouter({
   accountAdmin,
   signIn,
   books,
+  spenders,
   plans,
   gateway,
   catalog,
@@ -232,6 +243,34 @@ export function operatorRouter({
         hasCredential: credential !== null,
       })),
     })),
+
+    nodes: router({
+      /**
+       * The nodes that have credit set aside, or had: a row for each life of a node. A life that has ended has one until its
+       * node is started again, or it is released.
+       */
+      list: operatorProcedure.query(async () => ({ nodes: await spenders.list() })),
+
+      /**
+       * Releases the credit that a node which will not return has set aside. What that node still owes is charged when it
+       * returns after all, as far as the accounts' credit reaches; the rest is recorded as uncollected.
+       */
+      release: operatorProcedure
+        .input(z.strictObject({ spender: spenderId, reason }))
+        .mutation(async ({ ctx, input }) => {
+          const released = await spenders.release(input.spender, input.reason, ctx.actor);
+          if (released === null) {
+            throw new Failure(
+              "not_found",
+              "There is no such node. `operator.nodes.list` has those there are.",
+              {
+                param: "spender",
+              },
+            );
+          }
+          return released;
+        }),
+    }),
 
     /** Whether the books are right: balances and ledgers, sums of usage and entries; and what is set aside. */
     checkBooks: operatorProcedure

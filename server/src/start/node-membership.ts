@@ -82,7 +82,7 @@ async function enter(
   { id, isAlone }: { readonly id: string; readonly isAlone: boolean },
 ): Promise<void> {
   const coordination = isAlone ? "alone" : "redis";
-  const label = `${hostname()}, process ${process.pid}`;
+  const label = nodeLabel();
   // Nodes with a Redis go on while they are cut off from the database: their age says nothing.
   const isInTheWay = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
@@ -126,6 +126,11 @@ async function shareRedis(registry: PostgresNodes, redis: RedisAdmissionStore, i
   await redis.mark(mark);
   await registry.sharesRedis(id);
   return mark;
+}
+
+/** For people: which process this is. */
+export function nodeLabel(): string {
+  return `${hostname()}, process ${process.pid}`;
 }
 
 /** Kept in the data folder, which one node uses at a time: a node that was killed is the same one when it is back. */

@@ -6,6 +6,7 @@ import { Journal } from "../audit/journal.ts";
 import { Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { Usage } from "../audit/usage.ts";
 import type { Config } from "../config/config.ts";
+import type { Uncollected } from "../credits/ledger.ts";
 import { PostgresAuditChain } from "../store/audit-chain-store.ts";
 import { PostgresAuditReader } from "../store/audit-reader.ts";
 import { PostgresAudit } from "../store/audit-store.ts";
@@ -21,7 +22,9 @@ export interface OpenAudit {
   readonly usage: Usage;
 }
 
-export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onReplayed" | "onCommitted">> & {
+export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted">> & {
+  /** Told of what accounts did not pay, once it is committed. */
+  readonly onUncollected: (uncollected: Uncollected) => void;
   readonly database: Database;
   /** See {@link nodeId}. */
   readonly nodeId: string;
@@ -31,7 +34,7 @@ export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onRepl
 /** The audit of this node. What its journal holds from before, it has written when this resolves. */
 export async function openAudit(
   { dataDir, auditDurability }: Config,
-  { database, nodeId, log, onRecorded, onReplayed, onCommitted }: OpenAuditParts,
+  { database, nodeId, log, onRecorded, onUncollected, onCommitted }: OpenAuditParts,
 ): Promise<OpenAudit> {
   const reader = new PostgresAuditReader(database);
   const auditTail = new AuditTail(reader);
@@ -41,11 +44,10 @@ export async function openAudit(
   });
   const recorder = new Recorder({
     journal,
-    sink: new PostgresAudit(database, nodeId),
+    sink: new PostgresAudit(database, nodeId, onUncollected),
     durability: auditDurability,
     log,
     onRecorded,
-    onReplayed,
     onCommitted: (entries) => {
       onCommitted(entries);
       auditTail.recorded();

@@ -81,8 +81,13 @@ export function measure(
     () => (books.last === null ? null : Number(books.last.reserved.nanoUsd) / NANO_USD_IN_USD),
   );
   metrics.gauge(
+    "credit_stuck_usd",
+    "Of it, what nodes have set aside that have not been seen for a minute, by the last check of the books.",
+    () => (books.last === null ? null : Number(books.last.reserved.stuckNanoUsd) / NANO_USD_IN_USD),
+  );
+  metrics.gauge(
     "books_balance_mismatches",
-    "Accounts whose balance is not the sum of their ledger, by the last check. Anything but 0 is a fault.",
+    "Accounts whose balance is not the sum of their ledger or is negative, by the last check. Anything but 0 is a fault.",
     () => books.last?.mismatches.length ?? null,
   );
   metrics.gauge(

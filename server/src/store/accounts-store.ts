@@ -4,6 +4,7 @@ import type {
   AccountFilter,
   ChangedAccount,
   CreditGrant,
+  GrantOutcome,
   ListedAccount,
 } from "../accounts/account-admin.ts";
 import { type AccountChange, changed, differenceOf, reasonOf } from "../accounts/account-change.ts";
@@ -133,24 +134,31 @@ export class PostgresAccounts implements AccountAdminStore {
     });
   }
 
-  async grantCredits(grant: CreditGrant, by: Actor): Promise<bigint | null> {
+  async grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null> {
     return inTransaction(this.#database, async (transaction) => {
       // Locks the account, so that the balance that is recorded is the one before this grant.
-      const [account] = await transaction<{ before: bigint }[]>`
-        select balance_nano_usd as before from accounts where id = ${grant.accountId} for no key update`;
+      const [account] = await transaction<{ free: bigint; before: bigint }[]>`
+        select free_nano_usd as free, balance_nano_usd(accounts) as before
+        from accounts where id = ${grant.accountId} for no key update`;
       if (account === undefined) return null;
-      const { before } = account;
+      const { free, before } = account;
+      if (-grant.amountNanoUsd > free) {
+        // What nodes have set aside and do not need comes back within a second or so.
+        await transaction`update credit_reserves set wanted = true where account_id = ${grant.accountId}`;
+        return { kind: "short", freeNanoUsd: free };
+      }
       await transaction`
         insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
         values (${grant.id}, ${grant.accountId}, ${grant.at}, ${grant.amountNanoUsd > 0n ? "grant" : "adjustment"},
                 ${grant.amountNanoUsd}, ${grant.reason})`;
       const after = before + grant.amountNanoUsd;
-      if (after > MAX_BALANCE_NANO_USD || after < -MAX_BALANCE_NANO_USD) {
+      if (after > MAX_BALANCE_NANO_USD) {
         throw new Failure("invalid_request", "amountNanoUsd: the balance would be out of all bounds", {
           param: "amountNanoUsd",
         });
       }
-      await transaction`update accounts set balance_nano_usd = ${after} where id = ${grant.accountId}`;
+      await transaction`
+        update accounts set free_nano_usd = free_nano_usd + ${grant.amountNanoUsd} where id = ${grant.accountId}`;
       await recordAction(transaction, {
         at: grant.at,
         by,
@@ -160,7 +168,7 @@ export class PostgresAccounts implements AccountAdminStore {
         before: { balanceNanoUsd: before.toString() },
         after: { balanceNanoUsd: after.toString(), amountNanoUsd: grant.amountNanoUsd.toString() },
       });
-      return after;
+      return { kind: "booked", balanceNanoUsd: after };
     });
   }
 }
@@ -183,7 +191,7 @@ function listedColumns(sql: Database) {
     (select coalesce(jsonb_agg(jsonb_build_object('id', users.id, 'email', users.email) order by users.id), '[]')
      from users where users.account_id = accounts.id) as users,
     (select count(*) from keys where keys.account_id = accounts.id and keys.state = 'active') as active_keys,
-    accounts.balance_nano_usd`;
+    balance_nano_usd(accounts) as balance_nano_usd`;
 }
 
 function listedOf(row: ListedRow): ListedAccount {

@@ -1,17 +1,27 @@
-import { v7 as uuidv7 } from "uuid";
+import type { AccountId } from "../accounts/account.ts";
 import { type AuditEntry, valuesOf } from "../audit/entry.ts";
 import type { EntrySink } from "../audit/recorder.ts";
+import type { Uncollected } from "../credits/ledger.ts";
 import { type Database, inTransaction, type Transaction } from "./database.ts";
 
 /** Audit entries as they are written to Postgres, with all that is counted of them. */
 export class PostgresAudit implements EntrySink {
   readonly #database: Database;
   readonly #nodeId: string;
+  readonly #onUncollected: (uncollected: Uncollected) => void;
 
-  /** `nodeId`: whose credit reservations the charges are taken from, and whose part of the service's usage this is. */
-  constructor(database: Database, nodeId: string) {
+  /**
+   * `nodeId`: whose part of the service's usage this is. `onUncollected` is told of what accounts did not pay, once it is
+   * committed.
+   */
+  constructor(
+    database: Database,
+    nodeId: string,
+    onUncollected: (uncollected: Uncollected) => void = () => {},
+  ) {
     this.#database = database;
     this.#nodeId = nodeId;
+    this.#onUncollected = onUncollected;
   }
 
   async insertEntries(entries: readonly AuditEntry[]): Promise<void> {
@@ -20,17 +30,24 @@ export class PostgresAudit implements EntrySink {
     // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
     // What keys are used for is counted from the rows that were inserted, so a replayed batch counts once; keys in
     // order, so that two nodes' batches wait for each other instead of locking each other out.
-    await inTransaction(this.#database, async (sql) => {
+    const uncollected = await inTransaction(this.#database, async (sql) => {
       await sql`
         insert into audit_chains as chain (account_id)
-        select account_id from jsonb_to_recordset(${sql.json(accountsOf(entries))}) as row (account_id uuid)
-        order by account_id
+        select value::uuid from jsonb_array_elements_text(${sql.json(accountsOf(entries))}) order by value::uuid
         on conflict (account_id) do update set batches = chain.batches`;
-      await this.#insert(sql, entries);
+      const charged = accountsOf(entries.filter(isCharged));
+      if (charged.length > 0) {
+        // Credit is moved under the accounts' locks, by a later statement: see PostgresCredit.
+        await sql`
+          select from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(charged)}))
+          order by id for no key update`;
+      }
+      return this.#insert(sql, entries);
     });
+    uncollected.forEach(this.#onUncollected);
   }
 
-  async #insert(sql: Transaction, entries: readonly AuditEntry[]): Promise<void> {
+  async #insert(sql: Transaction, entries: readonly AuditEntry[]): Promise<readonly Uncollected[]> {
     const rows = entries.map(valuesOf);
     const sums = sql`
       count(*), count(*) filter (where status >= 400), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens),
@@ -42,8 +59,23 @@ export class PostgresAudit implements EntrySink {
       completion_tokens = usage.completion_tokens + excluded.completion_tokens,
       cached_tokens = usage.cached_tokens + excluded.cached_tokens,
       cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd`;
-    await sql`
-      with inserted as (
+    const uncollected = await sql<{ account_id: AccountId; reason: Uncollected["reason"]; amount: bigint }[]>`
+      with input as materialized (
+        -- The places are those of valuesOf. Entries of former versions name no spender: theirs is the node's first.
+        select
+          (value->>0)::uuid as id, (value->>1)::uuid as account_id, (value->>2)::uuid as key, value->>3 as key_id,
+          timestamptz 'epoch' + (value->>4)::bigint * interval '1 millisecond' as at, value->>5 as endpoint, value->>6 as model, value->>7 as upstream,
+          (value->>8)::integer as status, value->>9 as error_code, value->>10 as end_reason,
+          value->>11 as usage_source, (value->>12)::bigint as prompt_tokens,
+          (value->>13)::bigint as completion_tokens, (value->>14)::bigint as cached_tokens,
+          (value->>15)::bigint as cost_nano_usd, (value->>16)::integer as latency_ms,
+          (value->>17)::integer as time_to_first_token_ms, (value->>18)::inet as source_ip, value->>19 as would_refuse,
+          case when jsonb_typeof(value->20) = 'array' then value->20 end as keyed,
+          coalesce((value->>21)::bigint, (select min(id) from credit_spenders where node_id = ${this.#nodeId}::uuid)) as spender,
+          coalesce((value->>22)::bigint, 0) as implausible
+        from jsonb_array_elements(${sql.json(rows as Parameters<typeof sql.json>[0])})
+      ),
+      inserted as (
         insert into audit_entries as entry (
           id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
           prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
@@ -53,18 +85,7 @@ export class PostgresAudit implements EntrySink {
           id, row.account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
           prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
           would_refuse, chain.batches + 1
-        from (
-          -- The places are those of valuesOf.
-          select
-            (value->>0)::uuid as id, (value->>1)::uuid as account_id, (value->>2)::uuid as key, value->>3 as key_id,
-            timestamptz 'epoch' + (value->>4)::bigint * interval '1 millisecond' as at, value->>5 as endpoint, value->>6 as model, value->>7 as upstream,
-            (value->>8)::integer as status, value->>9 as error_code, value->>10 as end_reason,
-            value->>11 as usage_source, (value->>12)::bigint as prompt_tokens,
-            (value->>13)::bigint as completion_tokens, (value->>14)::bigint as cached_tokens,
-            (value->>15)::bigint as cost_nano_usd, (value->>16)::integer as latency_ms,
-            (value->>17)::integer as time_to_first_token_ms, (value->>18)::inet as source_ip, value->>19 as would_refuse
-          from jsonb_array_elements(${sql.json(rows)})
-        ) as row
+        from input row
         join audit_chains chain on chain.account_id = row.account_id
         where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing
@@ -133,40 +154,91 @@ export class PostgresAudit implements EntrySink {
         on conflict (month, account_id) do update set
           requests = usage.requests + excluded.requests, cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd
       ),
-      charges as (
-        select account_id, sum(cost_nano_usd)::bigint as cost from inserted group by 1 having sum(cost_nano_usd) > 0
+      -- The first attempt that is committed wins an idempotency key: its answer is kept, and it is charged. Another one is
+      -- possible when the claim of the first had run out while its node was cut off.
+      answered as (
+        insert into idempotent_requests as known
+          (account_id, key_digest, body_digest, claim, node_id, renewed_at, answered_at, is_stream, model, answer)
+        select distinct on (input.account_id, keyed->>1)
+               input.account_id, decode(keyed->>1, 'base64'), decode(keyed->>2, 'base64'), (keyed->>0)::uuid,
+               ${this.#nodeId}::uuid, now(), now(), (keyed->>3)::boolean, keyed->>4, keyed->>5
+        from input join inserted using (id) where keyed is not null
+        order by input.account_id, keyed->>1, input.id
+        on conflict (account_id, key_digest) do update set
+          claim = excluded.claim, answered_at = excluded.answered_at, is_stream = excluded.is_stream,
+          model = excluded.model, answer = excluded.answer
+        where known.answered_at is null and known.body_digest = excluded.body_digest
+        returning claim
       ),
-      -- In order of accounts, so that batches of two nodes, and changes of accounts, wait for each other.
-      locked as (
-        select id from accounts where id in (select account_id from charges) order by id for no key update
+      -- What each spender owes for each account, of it for repeated answers, and what upstreams reported beyond all reason.
+      due as (
+        select input.account_id, spender, sum(input.cost_nano_usd)::bigint as cost,
+               coalesce(sum(input.cost_nano_usd) filter (
+                 where keyed is not null and (keyed->>0)::uuid not in (select claim from answered)
+               ), 0)::bigint as repeated,
+               sum(implausible)::bigint as implausible
+        from input join inserted using (id)
+        where input.cost_nano_usd > 0 or implausible > 0
+        group by 1, 2
+      ),
+      -- A charge takes the spender's reserve first, and then what is free: ...
+      reserved as (
+        select due.*, reserve.spender is null as is_closed, account.free_nano_usd as free,
+               least(cost - repeated, coalesce(granted_nano_usd - charged_nano_usd, 0)) as from_reserve
+        from due
+        join accounts account on account.id = due.account_id
+        left join credit_reserves reserve on reserve.account_id = due.account_id and reserve.spender = due.spender
+      ),
+      -- ... of two spenders of an account in the order of their ids.
+      paid as (
+        select *, greatest(0, least(short, free - (sum(short) over (partition by account_id order by spender nulls last) - short)))::bigint as from_free
+        from (select *, cost - repeated - from_reserve as short from reserved) with_short
+      ),
+      -- As if what did not come from the reserve had been granted for this: what is set aside stays what it was.
+      charged as (
+        update credit_reserves reserve set
+          charged_nano_usd = charged_nano_usd + paid.cost, granted_nano_usd = granted_nano_usd + paid.cost - paid.from_reserve
+        from paid
+        where reserve.account_id = paid.account_id and reserve.spender = paid.spender and paid.cost > 0
       ),
       debited as (
-        update accounts set balance_nano_usd = balance_nano_usd - charges.cost
-        from charges join locked on locked.id = charges.account_id
-        where accounts.id = charges.account_id
-        returning accounts.id, charges.cost
+        update accounts set free_nano_usd = free_nano_usd - taken.amount
+        from (select account_id, sum(from_free)::bigint as amount from paid group by 1 having sum(from_free) > 0) taken
+        where accounts.id = taken.account_id
       ),
-      written as (
+      uncollected as (
+        select account_id, reason, sum(amount)::bigint as amount
+        from paid, lateral (values
+          (case when is_closed then 'released' else 'beyond_hold' end, short - from_free),
+          ('repeated', repeated),
+          ('implausible', implausible)
+        ) part (reason, amount)
+        where amount > 0 group by 1, 2
+      ),
+      ledger as (
         insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
-        select ledger.id, ledger.account_id, now(), 'charge', -debited.cost, 'requests'
-        from jsonb_to_recordset(${sql.json(ledgerIds(entries))}) as ledger (id uuid, account_id uuid)
-        join debited on debited.id = ledger.account_id
+        select ledger_entry_id(place), account_id, now(), kind, amount, reason
+        from (
+          select account_id, 'charge' as kind, -sum(cost + implausible)::bigint as amount, 'requests' as reason, 1 as place
+          from paid group by account_id
+          union all
+          select account_id, 'uncollected', amount, reason, 2 from uncollected
+          order by 1, 5
+        ) movement
       )
-      -- What this node had set aside for them is spent.
-      update credit_reservations set amount_nano_usd = greatest(0, amount_nano_usd - debited.cost)
-      from debited
-      where credit_reservations.account_id = debited.id and credit_reservations.node_id = ${this.#nodeId}`;
+      select account_id, reason, amount from uncollected`;
+    return uncollected.map(({ account_id: accountId, amount: amountNanoUsd, reason }) => ({
+      accountId,
+      reason,
+      amountNanoUsd,
+    }));
   }
 }
 
-function accountsOf(entries: readonly AuditEntry[]): { readonly account_id: string }[] {
-  return [...new Set(entries.map(({ accountId }) => accountId))].map((accountId) => ({
-    account_id: accountId,
-  }));
+function isCharged({ costNanoUsd, implausibleNanoUsd = 0n }: AuditEntry): boolean {
+  return costNanoUsd > 0n || implausibleNanoUsd > 0n;
 }
 
-/** An id for the ledger's row of each account in a batch. */
-function ledgerIds(entries: readonly AuditEntry[]): { readonly id: string; readonly account_id: string }[] {
-  const charged = entries.filter(({ costNanoUsd }) => costNanoUsd > 0n).map(({ accountId }) => accountId);
-  return [...new Set(charged)].map((accountId) => ({ id: uuidv7(), account_id: accountId }));
+function accountsOf(entries: readonly AuditEntry[]): string[] {
+  return [...new Set(entries.map(({ accountId }) => accountId))];
 }

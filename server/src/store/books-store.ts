@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { firstEntryIdAt } from "../audit/entry.ts";
-import type { BooksReader, UsageMismatch } from "../credits/books.ts";
+import type { BooksReader, ReservedCredit, UncollectedSum, UsageMismatch } from "../credits/books.ts";
 import type { BalanceMismatch } from "../credits/ledger.ts";
 import type { KeyUuid } from "../keys/key.ts";
 import type { Database } from "./database.ts";
@@ -22,22 +22,24 @@ export class PostgresBooks implements BooksReader {
   }
 
   async findMismatches(limit: number): Promise<readonly BalanceMismatch[]> {
-    const rows = await this.#database<{ id: AccountId; balance: bigint; ledger: bigint; reserved: bigint }[]>`
-      select accounts.id, accounts.balance_nano_usd as balance, coalesce(ledger.sum, 0)::bigint as ledger,
-             coalesce(reservations.sum, 0)::bigint as reserved
+    const rows = await this.#database<{ id: AccountId; free: bigint; ledger: bigint; reserved: bigint }[]>`
+      select accounts.id, free_nano_usd as free, coalesce(ledger.sum, 0)::bigint as ledger,
+             coalesce(reserves.sum, 0)::bigint as reserved
       from accounts
       left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
         on ledger.account_id = accounts.id
-      left join (select account_id, sum(amount_nano_usd) from credit_reservations group by 1) reservations
-        on reservations.account_id = accounts.id
-      where accounts.balance_nano_usd <> coalesce(ledger.sum, 0)
-         or coalesce(reservations.sum, 0) > greatest(accounts.balance_nano_usd, 0)
+      left join (
+        select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
+        from credit_reserves group by 1
+      ) reserves on reserves.account_id = accounts.id
+      where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
+         or free_nano_usd < 0 or reserves.min < 0
       limit ${limit}`;
-    return rows.map((row) => ({
-      accountId: row.id,
-      balanceNanoUsd: row.balance,
-      ledgerNanoUsd: row.ledger,
-      reservedNanoUsd: row.reserved,
+    return rows.map(({ id: accountId, free, ledger, reserved }) => ({
+      accountId,
+      balanceNanoUsd: free + reserved,
+      ledgerNanoUsd: ledger,
+      reservedNanoUsd: reserved,
     }));
   }
 
@@ -111,9 +113,30 @@ export class PostgresBooks implements BooksReader {
     return rows.map(({ account_id: accountId, ...row }) => ({ accountId, ...row }));
   }
 
-  async readReserved(): Promise<{ readonly reservations: number; readonly nanoUsd: bigint }> {
-    const [row] = await this.#database<{ reservations: bigint; nano_usd: bigint }[]>`
-      select count(*) as reservations, coalesce(sum(amount_nano_usd), 0)::bigint as nano_usd from credit_reservations`;
-    return { reservations: Number(row?.reservations ?? 0n), nanoUsd: row?.nano_usd ?? 0n };
+  async readReserved(): Promise<ReservedCredit> {
+    const [row] = await this.#database<{ reserves: bigint; nano_usd: bigint; stuck_nano_usd: bigint }[]>`
+      select count(*) as reserves, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as nano_usd,
+             coalesce(sum(granted_nano_usd - charged_nano_usd) filter (
+               where seen_at < now() - interval '1 minute'
+             ), 0)::bigint as stuck_nano_usd
+      from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
+      where granted_nano_usd > charged_nano_usd`;
+    return {
+      reservations: Number(row?.reserves ?? 0n),
+      nanoUsd: row?.nano_usd ?? 0n,
+      stuckNanoUsd: row?.stuck_nano_usd ?? 0n,
+    };
+  }
+
+  async readUncollected(since: Date): Promise<readonly UncollectedSum[]> {
+    // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
+    const rows = await this.#database<{ reason: string; accounts: bigint; nano_usd: bigint }[]>`
+      select reason, count(distinct account_id) as accounts, sum(amount_nano_usd)::bigint as nano_usd
+      from credit_ledger where kind = 'uncollected' and at >= ${since} group by reason order by reason`;
+    return rows.map(({ reason, accounts, nano_usd: nanoUsd }) => ({
+      reason,
+      accounts: Number(accounts),
+      nanoUsd,
+    }));
   }
 }

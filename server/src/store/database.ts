@@ -45,6 +45,13 @@ export function violatesUnique(error: unknown, constraint: string): boolean {
   );
 }
 
+/** True when the error says that a row names another one that is not there, or is still named; names the constraint. */
+export function violatesForeignKey(error: unknown, constraint: string): boolean {
+  return (
+    error instanceof postgres.PostgresError && error.code === "23503" && error.constraint_name === constraint
+  );
+}
+
 /** True when a lock was not had within `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === "55P03";

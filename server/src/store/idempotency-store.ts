@@ -1,3 +1,4 @@
+import type { SpenderId } from "../credits/credit-store.ts";
 import {
   CLAIM_LEASE_MS,
   type ClaimId,
@@ -5,7 +6,6 @@ import {
   type IdempotencyStore,
   type IdempotentRequest,
   KEPT_MS,
-  type KeptAnswer,
 } from "../idempotency/idempotency.ts";
 import type { Database } from "./database.ts";
 
@@ -25,20 +25,24 @@ interface Row {
 export class PostgresIdempotency implements IdempotencyStore {
   readonly #database: Database;
   readonly #nodeId: string;
+  readonly #spender: () => SpenderId | null;
 
-  constructor(database: Database, nodeId: string) {
+  /** `spender`: which life of the node this is. */
+  constructor(database: Database, nodeId: string, spender: () => SpenderId | null) {
     this.#database = database;
     this.#nodeId = nodeId;
+    this.#spender = spender;
   }
 
   async claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome> {
     const { accountId, keyDigest, bodyDigest } = request;
     for (let look = 0; look < LOOKS; look++) {
       const claimed = await this.#database`
-        insert into idempotent_requests as known (account_id, key_digest, body_digest, claim, node_id, renewed_at)
-        values (${accountId}, ${keyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, now())
+        insert into idempotent_requests as known (account_id, key_digest, body_digest, claim, node_id, spender, renewed_at)
+        values (${accountId}, ${keyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, ${this.#spender()}, now())
         on conflict (account_id, key_digest) do update set
-          body_digest = excluded.body_digest, claim = excluded.claim, node_id = excluded.node_id, created_at = now(),
+          body_digest = excluded.body_digest, claim = excluded.claim, node_id = excluded.node_id,
+          spender = excluded.spender, created_at = now(),
           renewed_at = now(), answered_at = null, is_stream = null, model = null, answer = null
         where known.created_at < now() - ${KEPT_MS} * interval '1 millisecond'
           or (
@@ -53,14 +57,6 @@ export class PostgresIdempotency implements IdempotencyStore {
       if (row !== undefined) return outcomeOf(row, bodyDigest);
     }
     return { kind: "running" };
-  }
-
-  async finish(request: IdempotentRequest, claim: ClaimId, answer: KeptAnswer | null): Promise<void> {
-    await this.#database`
-      update idempotent_requests set
-        answered_at = now(), is_stream = ${answer?.isStream ?? null}, model = ${answer?.model ?? null},
-        answer = ${answer?.text ?? null}
-      where account_id = ${request.accountId} and key_digest = ${request.keyDigest} and claim = ${claim}`;
   }
 
   async release(request: IdempotentRequest, claim: ClaimId): Promise<void> {
@@ -79,21 +75,13 @@ export class PostgresIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Notes of claims that they were answered, though the answers are lost: who repeats them is told so, and not charged again.
-   * To be called with what is found in the journal, before {@link clear}.
+   * Forgets what former lives of this node were answering. To be called at start, when their journal is in the database.
+   * Claims of this life, which may be there already, are newer.
    */
-  async noteAnswered(claims: readonly ClaimId[]): Promise<void> {
-    if (claims.length === 0) return;
+  async clear(spender: SpenderId): Promise<void> {
     await this.#database`
-      update idempotent_requests set answered_at = now()
-      where answered_at is null
-        and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
-  }
-
-  /** Forgets what a former process of this node was answering. To be called at start. */
-  async clear(): Promise<void> {
-    await this.#database`
-      delete from idempotent_requests where node_id = ${this.#nodeId} and answered_at is null`;
+      delete from idempotent_requests
+      where node_id = ${this.#nodeId} and answered_at is null and (spender is null or spender < ${spender})`;
   }
 }
 

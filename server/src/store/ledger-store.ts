@@ -11,12 +11,15 @@ export class PostgresLedger implements LedgerReader {
   }
 
   async readBalance(accountId: AccountId): Promise<Balance | null> {
-    const [row] = await this.#database<{ balance: bigint; reserved: bigint }[]>`
-      select balance_nano_usd as balance,
-             (select coalesce(sum(amount_nano_usd), 0)::bigint from credit_reservations
-              where credit_reservations.account_id = accounts.id) as reserved
+    // By the primary key of credit_reserves.
+    const [row] = await this.#database<{ free: bigint; reserved: bigint }[]>`
+      select free_nano_usd as free,
+             (select coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint from credit_reserves
+              where credit_reserves.account_id = accounts.id) as reserved
       from accounts where id = ${accountId}`;
-    return row === undefined ? null : { balanceNanoUsd: row.balance, reservedNanoUsd: row.reserved };
+    return row === undefined
+      ? null
+      : { balanceNanoUsd: row.free + row.reserved, reservedNanoUsd: row.reserved };
   }
 
   async listLedger(

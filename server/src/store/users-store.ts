@@ -189,7 +189,7 @@ async function recordUserChange(
 export async function insertAccount(transaction: Transaction, account: NewAccount): Promise<void> {
   const credits = account.startingCreditsNanoUsd;
   await transaction`
-    insert into accounts (id, name, plan, balance_nano_usd, created_at)
+    insert into accounts (id, name, plan, free_nano_usd, created_at)
     values (${account.accountId}, ${account.accountName}, ${account.plan}, ${credits}, ${account.createdAt})`;
   if (credits > 0n) {
     await transaction`

@@ -20,17 +20,19 @@ export type LedgerLine = DayOfCharges | (LedgerEntry & { readonly kind: "grant" 
 export function ledgerLines(entries: readonly LedgerEntry[]): LedgerLine[] {
   const lines: LedgerLine[] = [];
   for (const { kind, ...entry } of entries) {
-    if (kind !== "charge") {
+    if (kind !== "charge" && kind !== "uncollected") {
       lines.push({ kind, ...entry });
       continue;
     }
     const last = lines.at(-1);
-    const charge = { kind: "charges", id: entry.id, at: entry.at } as const;
+    // What of a charge was not collected lessens it: the account did not pay that.
+    const count = kind === "charge" ? 1 : 0;
     if (last?.kind !== "charges" || last.at.toDateString() !== entry.at.toDateString()) {
-      lines.push({ ...charge, amountNanoUsd: entry.amountNanoUsd, count: 1 });
+      const { id, at, amountNanoUsd } = entry;
+      lines.push({ kind: "charges", id, at, amountNanoUsd, count });
     } else {
       const amountNanoUsd = last.amountNanoUsd + entry.amountNanoUsd;
-      lines.splice(-1, 1, { ...last, amountNanoUsd, count: last.count + 1 });
+      lines.splice(-1, 1, { ...last, amountNanoUsd, count: last.count + count });
     }
   }
   return lines;
