@@ -1,0 +1,238 @@
+import { readdir, readFile } from "node:fs/promises";
+import type { ReservedSql } from "postgres";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import type { SpenderId } from "../../server/src/credits/credit-store.ts";
+import type { KeyUuid } from "../../server/src/keys/key.ts";
+import { PostgresAudit } from "../../server/src/store/audit-store.ts";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
+import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
+
+/** What accounts begin with: 5 USD. */
+const CREDIT = 5_000_000_000n;
+const REASON = "its machine burnt down";
+
+let upstream: ModelServer;
+let catalog: Awaited<ReturnType<typeof writeCatalog>>;
+let service: Service;
+let operator: Visitor;
+let sql: Awaited<ReturnType<typeof openDatabaseOf>>;
+
+beforeAll(async () => {
+  upstream = await startModelServer(answerWhole);
+  catalog = await writeCatalog({
+    upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+    models: [
+      {
+        id: "acme/chat",
+        contextTokens: 8_192,
+        prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
+        routes: [{ upstream: "main", model: "inner" }],
+      },
+    ],
+  });
+  service = await startOperatedService({ env: { OSTIARY_CATALOG: catalog.file } });
+  operator = await signInOperator(service.baseUrl);
+  sql = await openDatabaseOf(service);
+});
+
+afterAll(async () => {
+  await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+});
+
+/** A node that has set all credit of a new account aside, and was last seen two minutes ago. */
+async function absentNode() {
+  const owner = await signUpWithKey(service.baseUrl);
+  const { id: accountId } = await owner.trpc.account.get.query();
+  const nodeId = crypto.randomUUID();
+  const [spender] = await sql<{ id: SpenderId }[]>`
+    insert into credit_spenders (node_id, label, seen_at)
+    values (${nodeId}, 'lost, process 1', now() - interval '2 minutes') returning id`;
+  if (spender === undefined) throw new Error("no spender was made");
+  await sql.begin(async (transaction) => {
+    await transaction`update accounts set free_nano_usd = 0 where id = ${accountId}`;
+    await transaction`
+      insert into credit_reserves (account_id, spender, granted_nano_usd, number)
+      values (${accountId}, ${spender.id}, ${CREDIT}, 1)`;
+  });
+  return { owner, accountId: accountId as AccountId, nodeId, spender: spender.id };
+}
+
+function chat(key: string): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "acme/chat",
+      messages: [{ role: "user", content: "hi" }],
+      max_tokens: 200,
+    }),
+  });
+}
+
+/** What the absent node still had in its journal. */
+function lateEntry(accountId: AccountId, spender: SpenderId, costNanoUsd: bigint): AuditEntry {
+  return {
+    id: uuidv7() as EntryId,
+    accountId,
+    key: crypto.randomUUID() as KeyUuid,
+    keyId: "abcd",
+    at: new Date(),
+    endpoint: "POST /v1/chat/completions",
+    model: "acme/chat",
+    upstream: "main",
+    status: 200,
+    errorCode: null,
+    endReason: "stop",
+    usageSource: "upstream",
+    promptTokens: 1,
+    completionTokens: 1,
+    cachedTokens: 0,
+    costNanoUsd,
+    latencyMs: 1,
+    timeToFirstTokenMs: 1,
+    sourceIp: "192.0.2.1",
+    wouldRefuse: null,
+    spender,
+  };
+}
+
+describe("credit that an absent node has set aside", () => {
+  it("is not spent by others, who are told why, until an operator releases it", async () => {
+    const { owner, accountId, spender } = await absentNode();
+    const refused = await chat(owner.key);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("30");
+    expect((await refused.json()).error).toMatchObject({
+      code: "server_is_overloaded",
+      message: expect.stringContaining("a node of the service that is away"),
+    });
+    expect(await owner.trpc.credits.balance.query()).toEqual({
+      balanceNanoUsd: CREDIT,
+      reservedNanoUsd: CREDIT,
+    });
+    const { nodes } = await operator.trpc.operator.nodes.list.query();
+    expect(nodes.find(({ id }) => id === spender)).toMatchObject({
+      label: "lost, process 1",
+      isAway: true,
+      accounts: 1,
+      reservedNanoUsd: CREDIT,
+    });
+    const { reserved } = await operator.trpc.operator.checkBooks.query();
+    expect(reserved.stuckNanoUsd).toBeGreaterThanOrEqual(CREDIT);
+
+    expect(await operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON })).toEqual({
+      accounts: 1,
+      amountNanoUsd: CREDIT,
+    });
+    await expect.poll(async () => (await chat(owner.key)).status).toBe(200);
+    const { actions } = await operator.trpc.operator.audit.query({ limit: 1 });
+    expect(actions).toMatchObject([{ action: "credit.release", reason: REASON, byOperator: true }]);
+    const releases =
+      await sql`select account_id, amount_nano_usd, reason from credit_releases where spender = ${spender}`;
+    expect([...releases]).toMatchObject([{ account_id: accountId, amount_nano_usd: CREDIT, reason: REASON }]);
+    await expect(
+      operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON }),
+    ).rejects.toMatchObject({ data: { ostiary: { code: "not_found" } } });
+  });
+
+  it("pays for what the node had answered when it comes back first, and otherwise as far as the account has more", async () => {
+    const { owner, accountId, nodeId, spender } = await absentNode();
+    const late = new PostgresAudit(sql, nodeId);
+    await late.insertEntries([lateEntry(accountId, spender, CREDIT / 5n)]);
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe((CREDIT / 5n) * 4n);
+    await operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON });
+    const entry = lateEntry(accountId, spender, CREDIT);
+    // Sent again, as a node does whose answer was lost.
+    for (let time = 0; time < 3; time++) await late.insertEntries([entry]);
+    expect(await owner.trpc.credits.balance.query()).toEqual({ balanceNanoUsd: 0n, reservedNanoUsd: 0n });
+    const { entries } = await owner.trpc.credits.ledger.query();
+    expect(entries.slice(0, 2)).toMatchObject([
+      { kind: "uncollected", reason: "released", amountNanoUsd: CREDIT / 5n },
+      { kind: "charge", amountNanoUsd: -CREDIT },
+    ]);
+    const { mismatches, uncollected } = await operator.trpc.operator.checkBooks.query();
+    expect(mismatches).toEqual([]);
+    expect(uncollected).toContainEqual({ reason: "released", accounts: 1, nanoUsd: CREDIT / 5n });
+  });
+
+  it("is refused by the database to a statement of the node that comes after the release", async () => {
+    const { accountId, spender } = await absentNode();
+    await operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON });
+    const late = sql`
+      insert into credit_reserves (account_id, spender, granted_nano_usd, number)
+      values (${accountId}, ${spender}, 1, 2)`;
+    await expect(late).rejects.toThrow(/credit_reserves_spender_fkey/);
+  });
+});
+
+describe("reservations of a former version", () => {
+  it("become reserves that together are no more than the balance, and debts are written off", async () => {
+    const folder = new URL("../../server/src/store/migrations/", import.meta.url);
+    const files = (await readdir(folder)).sort();
+    const run = async (connection: ReservedSql, first: number, last: number) => {
+      for (const file of files.slice(first, last)) {
+        await connection.unsafe(await readFile(new URL(file, folder), "utf8"));
+      }
+    };
+    const connection = await sql.reserve();
+    try {
+      await connection`begin`;
+      await connection`create schema former`;
+      await connection`set local search_path = former`;
+      await run(connection, 0, 9);
+      const nodes = [crypto.randomUUID(), crypto.randomUUID()];
+      const balances = { rich: 100n, short: 50n, debtor: -30n };
+      for (const [name, balance] of Object.entries(balances)) {
+        const id = crypto.randomUUID();
+        await connection`
+          insert into accounts (id, name, balance_nano_usd, created_at) values (${id}, ${name}, ${balance}, now())`;
+        await connection`
+          insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+          values (${uuidv7()}, ${id}, now(), 'grant', ${balance}, 'test')`;
+        for (const node of nodes) {
+          await connection`
+            insert into credit_reservations (account_id, node_id, amount_nano_usd, renewed_at)
+            values (${id}, ${node}, 40, now())`;
+        }
+      }
+      await run(connection, 9, 10);
+      const rows = await connection`
+        select name, free_nano_usd as free, balance_nano_usd(accounts) as balance,
+               (select sum(amount_nano_usd)::bigint from credit_ledger where account_id = accounts.id) as ledger,
+               (select jsonb_agg(granted_nano_usd order by spender) from credit_reserves where account_id = accounts.id) as reserves
+        from accounts order by name`;
+      expect([...rows]).toEqual([
+        { name: "debtor", free: 0n, balance: 0n, ledger: 0n, reserves: null },
+        { name: "rich", free: 20n, balance: 100n, ledger: 100n, reserves: [40, 40] },
+        { name: "short", free: 0n, balance: 50n, ledger: 50n, reserves: [40, 10] },
+      ]);
+      const spenders = await connection`select node_id from credit_spenders`;
+      expect(new Set(spenders.map(({ node_id }) => node_id))).toEqual(new Set(nodes));
+    } finally {
+      await connection`rollback`;
+      connection.release();
+    }
+  });
+});
+
+describe("the database", () => {
+  it("refuses balances and reserves below nothing, whatever the statement", async () => {
+    const { accountId, spender } = await absentNode();
+    await expect(sql`update accounts set free_nano_usd = -1 where id = ${accountId}`).rejects.toThrow(
+      /accounts_free_not_negative/,
+    );
+    await expect(
+      sql`update credit_reserves set charged_nano_usd = granted_nano_usd + 1 where spender = ${spender}`,
+    ).rejects.toThrow(/check/);
+  });
+});
