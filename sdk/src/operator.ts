@@ -4,6 +4,7 @@ import type {
   Action,
   BooksReport,
   CatalogInForce,
+  CreditNode,
   IpRules,
   LimitOverrides,
   ListedAccount,
@@ -44,6 +45,7 @@ type NewIpRules = Partial<IpRules> & Pick<IpRules, "networks">;
 export class OstiaryOperator {
   readonly accounts: OperatedAccounts;
   readonly users: OperatedUsers;
+  readonly nodes: OperatedNodes;
   readonly #rpc: Rpc;
 
   /** @throws {OstiaryError} there is no management token, an option is not valid, or this is a web page. */
@@ -59,6 +61,7 @@ export class OstiaryOperator {
     this.#rpc = new Rpc(transportOf(options, prefix, () => token).transport);
     this.accounts = new OperatedAccounts(this.#rpc);
     this.users = new OperatedUsers(this.#rpc);
+    this.nodes = new OperatedNodes(this.#rpc);
   }
 
   /** What all accounts use: the 50 that cost most by name, or 200 models, where it is grouped by that. */
@@ -98,6 +101,34 @@ export class OstiaryOperator {
     options?: RequestOptions,
   ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
     return this.#rpc.query("operator.audit", given(params), options);
+  }
+}
+
+/** Nodes that have credit of accounts set aside, for operators. */
+export class OperatedNodes {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  /** Each life of a node that has credit set aside, oldest first. */
+  list(options?: RequestOptions): Promise<{ readonly nodes: readonly CreditNode[] }> {
+    return this.#rpc.query("operator.nodes.list", undefined, options);
+  }
+
+  /**
+   * Releases the credit of a node that will not return. What it still owes, should it return after all, may then not be
+   * collected.
+   *
+   * @returns what is free again, and of how many accounts.
+   */
+  release(
+    spender: bigint,
+    params: { readonly reason: string },
+    options?: RequestOptions,
+  ): Promise<{ readonly accounts: number; readonly amountNanoUsd: bigint }> {
+    return this.#rpc.mutate("operator.nodes.release", { spender, ...params }, options);
   }
 }
 

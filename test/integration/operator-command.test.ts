@@ -116,6 +116,18 @@ describe("the operator's command line", () => {
     expect((await user.trpc.account.get.query()).plan).toBe("pro");
   });
 
+  it("lists the nodes that have credit set aside, and releases what one of them has", async () => {
+    const { nodes } = JSON.parse(await operator("--json", "nodes", "list"));
+    expect(nodes).toMatchObject([{ isAway: false }]);
+    expect(await operator("nodes", "list")).toMatch(/^\d+ +at work/);
+    // Its node goes on with a new one.
+    expect(await operator("nodes", "release", nodes[0].id, "--reason", "test")).toMatch(/^released +/);
+    await expect
+      .poll(async () => JSON.parse(await operator("--json", "nodes", "list")).nodes[0]?.id)
+      .not.toBe(nodes[0].id);
+    expect(await operator("audit")).toContain("credit.release");
+  });
+
   it("says what is wrong and how to go on, without a stack trace", async () => {
     const cases: [string[], Record<string, string>, number, RegExp][] = [
       [["accounts", "get", "nobody@example.com"], env, 2, /accounts list/],
@@ -129,6 +141,9 @@ describe("the operator's command line", () => {
         /10\.0\.0\.0\/33.*\(invalid_request\)/,
       ],
       [["accounts", "grant-credits", crypto.randomUUID(), "ten", "--reason", "x"], env, 2, /US dollars/],
+      [["nodes", "release", "999999999", "--reason", "x"], env, 1, /no such node.*\(not_found\)/],
+      [["nodes", "release", "first", "--reason", "x"], env, 2, /nodes list/],
+      [["nodes", "release", "1"], env, 2, /--reason/],
       [["no-such-command"], env, 2, /unknown command/],
       [
         ["accounts", "list"],

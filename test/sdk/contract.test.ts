@@ -20,6 +20,7 @@ import type {
   Action,
   BooksReport,
   CatalogInForce,
+  CreditNode,
   ListedAccount,
   SecurityEvent,
   SecurityParams,
@@ -80,6 +81,8 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Plain<Operator["accounts"]["setPlan"]>>().toExtend<AccountChange>();
     expectTypeOf<Plain<Operator["upstreams"]["upstreams"][number]>>().toEqualTypeOf<UpstreamHealth>();
     expectTypeOf<Plain<Operator["checkBooks"]>>().toExtend<BooksReport>();
+    type Node = Omit<Operator["nodes"]["list"]["nodes"][number], "id"> & { readonly id: bigint };
+    expectTypeOf<Plain<Node>>().toEqualTypeOf<CreditNode>();
     expectTypeOf<keyof BooksReport>().toEqualTypeOf<keyof Operator["checkBooks"]>();
     expectTypeOf<Plain<Operator["audit"]["actions"][number]>>().toExtend<Action>();
     expectTypeOf<keyof Action>().toEqualTypeOf<keyof Operator["audit"]["actions"][number]>();

@@ -111,6 +111,12 @@ describe("the operator's client", () => {
     expect((await operator.upstreams()).upstreams.length).toBeGreaterThan(0);
     expect((await operator.catalog()).models.map((model) => model.id)).toContain("sandbox/echo");
     expect((await operator.checkBooks()).mismatches).toEqual([]);
+    const { nodes } = await operator.nodes.list();
+    expect(nodes).toMatchObject([
+      { isAway: false, seenAt: expect.any(Date), reservedNanoUsd: expect.anything() },
+    ]);
+    const unknown = operator.nodes.release((nodes[0]?.id ?? 0n) + 1n, { reason: "test" });
+    await expect(unknown).rejects.toMatchObject({ status: 404 });
     const listed = await operator.accounts.list({ search: id, state: "active", plan: "free" });
     expect(listed.accounts).toMatchObject([{ id, balanceNanoUsd: expect.any(BigInt) }]);
     expect((await operator.accounts.list({ search: id, state: "suspended" })).accounts).toEqual([]);

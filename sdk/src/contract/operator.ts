@@ -53,6 +53,21 @@ export interface UpstreamHealth {
   readonly credentialRefusedAt: Date | null;
 }
 
+/** One life of a node, with the credit that it has set aside. */
+export interface CreditNode {
+  readonly id: bigint;
+  /** The same for all lives of a node. */
+  readonly nodeId: string;
+  /** For people: host and process. */
+  readonly label: string;
+  readonly seenAt: Date;
+  /** Whether it has not been seen for a minute. */
+  readonly isAway: boolean;
+  /** Accounts of which it has credit set aside. */
+  readonly accounts: number;
+  readonly reservedNanoUsd: bigint;
+}
+
 /** Whether all sums are right. Of mismatches there should be none. */
 export interface BooksReport {
   /** Accounts whose balance is not the sum of their ledger, or is negative. */
