@@ -298,9 +298,14 @@ export class Credits {
     );
   }
 
-  /** Asks for what is promised and needed, and some more. One ask for an account is under way at a time. */
+  /**
+   * Asks for what is promised and needed, and some more. One ask for an account is under way at a time. What is granted
+   * already stays in the target, as requests go on holding of it meanwhile.
+   */
   #ask(spender: Spender, allowance: Allowance): Promise<AskOutcome> {
-    return this.#askFor(spender, allowance, promisedOf(allowance) + allowance.demand, EXTRA_NANO_USD);
+    const missing = allowance.demand - freeOf(allowance);
+    const target = missing > 0n ? allowance.granted + missing : allowance.granted;
+    return this.#askFor(spender, allowance, target, EXTRA_NANO_USD);
   }
 
   /** Gives back what is neither promised nor to be kept. */
