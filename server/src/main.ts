@@ -115,7 +115,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const mint = new KeyMint(await keyMarkSecret(database));
   const id = await nodeId(config.dataDir);
-  const { store, redis } = await openAdmissionStore(config, log);
+  const { store, redis, redisMemory } = await openAdmissionStore(config, log);
   const admission = new FencedAdmissionStore(store);
   teardown.add(() => admission.close());
   const membership = await joinNodes(config, {
@@ -123,6 +123,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     registry: new PostgresNodes(database),
     redis,
     fence: admission,
+    log,
     onReplaced: () => {
       log.error("another node has taken the database over: stopping");
       stop();
@@ -241,7 +242,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     monotonicMs: () => performance.now(),
   });
   const books = new Books(new PostgresBooks(database), credits, now);
-  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway });
+  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway, admission, redisMemory });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -321,6 +322,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       { name: "look at the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
       { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
+      {
+        name: "release slots of requests that ended",
+        everyMs: SECOND_MS,
+        run: () => admissions.retryReleases(),
+      },
+      { name: "look at Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
       { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
       { name: "drop old answers", everyMs: HOUR_MS, run: () => dropOldAnswers(database) },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
