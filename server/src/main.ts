@@ -117,7 +117,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
 
   const mint = new KeyMint(await keyMarkSecret(database));
   const id = await nodeId(config.dataDir);
-  const { store, redis } = await openAdmissionStore(config, log);
+  const { store, redis, redisMemory } = await openAdmissionStore(config, log);
   const admission = new FencedAdmissionStore(store);
   teardown.add(() => admission.close());
   const membership = await joinNodes(config, {
@@ -125,6 +125,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     registry: new PostgresNodes(database),
     redis,
     fence: admission,
+    log,
     onReplaced: () => {
       log.error("another node has taken the database over: stopping");
       stop();
@@ -134,7 +135,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add(() => attemptCounters.close());
 
-  const creditStore = new PostgresCredit(database, id, nodeLabel());
+  const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes are gone");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
   const credits = new Credits({
@@ -257,7 +258,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     monotonicMs: () => performance.now(),
   });
   const books = new Books(new PostgresBooks(database), credits, now);
-  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway });
+  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway, admission, redisMemory });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -348,6 +349,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
         ? []
         : [{ name: "release credit of absent nodes", everyMs: 30 * SECOND_MS, run: releaseUnseen }]),
       { name: "keep requests' places", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
+      {
+        name: "release slots of requests that ended",
+        everyMs: SECOND_MS,
+        run: () => admissions.retryReleases(),
+      },
+      { name: "look at Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
       { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
       { name: "drop old answers", everyMs: HOUR_MS, run: () => dropOldAnswers(database) },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
 import type { AdmissionStore } from "../../server/src/admission/admission-store.ts";
-import { type Admission, type Limits, type Place, UNLIMITED } from "../../server/src/admission/limits.ts";
+import {
+  type Admission,
+  type Limits,
+  type Place,
+  type Release,
+  UNLIMITED,
+} from "../../server/src/admission/limits.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 
@@ -28,6 +34,16 @@ const implementations: Record<string, () => Promise<AdmissionStore>> = {
         },
       }),
 };
+
+/** What a request gives back that was served. */
+function released(place: string, atS: number, tokensMore: number): Release {
+  return { place: place as Place, atS, tokensMore, isCancelled: false, isContested: false };
+}
+
+/** What one gives back of which the store's answer was lost. */
+function unanswered(place: string, tokens: number): Release {
+  return { place: place as Place, atS: null, tokensMore: -tokens, isCancelled: true, isContested: true };
+}
 
 describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
   let store: AdmissionStore;
@@ -123,12 +139,12 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     const first = await admit(limits, 90, "first");
     if (first.kind !== "admitted") throw new Error(first.kind);
     expect(await admit(limits, 20)).toMatchObject({ kind: "limited", by: "tokens" });
-    await store.release(account, { place: "first" as Place, atS: first.atS, tokensMore: -70 });
+    await store.release(account, released("first", first.atS, -70));
     expect(await admit(limits, 20)).toMatchObject({ kind: "admitted", rates: { tokens: { remaining: 60 } } });
     // More than was estimated: the next ones wait for it.
     const third = await admit(limits, 10, "third");
     if (third.kind !== "admitted") throw new Error(third.kind);
-    await store.release(account, { place: "third" as Place, atS: third.atS, tokensMore: 500 });
+    await store.release(account, released("third", third.atS, 500));
     expect(await admit(limits, 1)).toMatchObject({ kind: "limited", rates: { tokens: { remaining: 0 } } });
     nowMs += 62_000;
     expect((await admit(limits, 1)).kind).toBe("admitted");
@@ -149,7 +165,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     await admit(limits, 0, "b");
     expect(await admit(limits)).toMatchObject({ kind: "limited", by: "concurrency" });
     if (first.kind !== "admitted") throw new Error(first.kind);
-    await store.release(account, { place: "a" as Place, atS: first.atS, tokensMore: 0 });
+    await store.release(account, released("a", first.atS, 0));
     expect(await admitted(5, limits)).toBe(1);
   });
 
@@ -158,7 +174,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     const first = await admit(limits, 10, "a");
     for (let turn = 0; turn < 20; turn++) expect((await admit(limits, 10)).kind).toBe("limited");
     if (first.kind !== "admitted") throw new Error(first.kind);
-    await store.release(account, { place: "a" as Place, atS: first.atS, tokensMore: 0 });
+    await store.release(account, released("a", first.atS, 0));
     expect(await admit(limits, 10)).toMatchObject({
       kind: "admitted",
       rates: { requests: { remaining: 3 }, tokens: { remaining: 80 } },
@@ -177,7 +193,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     // What was refused has taken nothing.
     expect((await admit(limits, 40)).kind).toBe("limited");
     expect(await store.useOf(account)).toEqual({ requests: 2, tokens: 70, concurrent: 2 });
-    await store.release(account, { place: "a" as Place, atS: first.atS, tokensMore: -25 });
+    await store.release(account, released("a", first.atS, -25));
     expect(await store.useOf(account)).toEqual({ requests: 2, tokens: 45, concurrent: 1 });
     expect(await admit(limits, 5)).toMatchObject({
       kind: "admitted",
@@ -206,8 +222,38 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 1 });
     await admit({ tokensPerMinute: 500 }, 100, "b");
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 100, concurrent: 2 });
-    await store.release(account, { place: "a" as Place, atS: Math.floor(nowMs / 1_000), tokensMore: 0 });
+    await store.release(account, released("a", Math.floor(nowMs / 1_000), 0));
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 100, concurrent: 1 });
+  });
+
+  it("get back once what a request took, however often it says that it has ended", async () => {
+    const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 2 };
+    const first = await admit(limits, 50, "a");
+    if (first.kind !== "admitted") throw new Error(first.kind);
+    for (let turn = 0; turn < 5; turn++) await store.release(account, released("a", first.atS, -20));
+    expect(await store.useOf(account)).toEqual({ requests: 1, tokens: 30, concurrent: 0 });
+  });
+
+  it("get back nothing for a slot that was never taken", async () => {
+    const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 2 };
+    await admit(limits, 50, "a");
+    await store.release(account, released("unknown", Math.floor(nowMs / 1_000), -20));
+    await store.release(account, unanswered("also unknown", 20));
+    expect(await store.useOf(account)).toEqual({ requests: 1, tokens: 50, concurrent: 1 });
+  });
+
+  it("get back all that a request took whose admission was never heard of", async () => {
+    const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 2 };
+    await admit(limits, 10, "a");
+    nowMs += 7_000;
+    await admit(limits, 50, "b");
+    nowMs += 9_000;
+    for (let turn = 0; turn < 3; turn++) await store.release(account, unanswered("b", 50));
+    expect(await store.useOf(account)).toEqual({ requests: 1, tokens: 10, concurrent: 1 });
+    expect(await admit(limits, 90)).toMatchObject({
+      kind: "admitted",
+      rates: { requests: { remaining: 3 }, tokens: { remaining: 0 } },
+    });
   });
 
   it("of one account are no other's", async () => {
@@ -218,33 +264,85 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
   });
 });
 
-describe.skipIf(REDIS_URL === undefined)("a place in Redis", () => {
-  it("is free again when the node that took it has died, and kept as long as it lives", async () => {
-    const store = await implementations.Redis?.();
-    if (store === undefined) throw new Error("there is no Redis");
-    const account = crypto.randomUUID() as AccountId;
-    nowMs = Date.now();
+describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
+  const limits = { ...UNLIMITED, concurrentRequests: 1 };
+  let store: AdmissionStore;
+  let account: AccountId;
+
+  beforeAll(async () => {
+    const opened = await implementations.Redis?.();
+    if (opened === undefined) throw new Error("there is no Redis");
+    store = opened;
+  });
+
+  beforeEach(async () => {
+    nowMs = 1_800_000_000_000;
+    account = crypto.randomUUID() as AccountId;
     await store.vouch(account, 1n, await store.epoch(account));
-    const demand = (place: string) => ({
-      limits: { ...UNLIMITED, concurrentRequests: 1 },
-      tokens: 0,
-      place: place as Place,
-    });
-    expect((await store.admit(account, 1n, demand("dead"))).kind).toBe("admitted");
+  });
+
+  afterAll(async () => {
+    await store.close();
+  });
+
+  const admit = async (place: string, tokens = 0) =>
+    (await store.admit(account, 1n, { limits, tokens, place: place as Place })).kind;
+  const renew = (place: string) => store.renew([{ accountId: account, place: place as Place }]);
+  const concurrent = async () => (await store.useOf(account)).concurrent;
+
+  it("is free again when the node that took it has died, and kept as long as it lives", async () => {
+    expect(await admit("dead")).toBe("admitted");
     nowMs += 59_000;
-    expect((await store.admit(account, 1n, demand("next"))).kind).toBe("limited");
-    expect(await store.useOf(account)).toMatchObject({ concurrent: 1 });
+    expect(await admit("next")).toBe("limited");
+    expect(await concurrent()).toBe(1);
     nowMs += 1_000;
-    expect(await store.useOf(account)).toMatchObject({ concurrent: 0 });
+    expect(await concurrent()).toBe(0);
     // Asking has removed nothing: it is there for who asks what was.
     nowMs -= 1;
-    expect(await store.useOf(account)).toMatchObject({ concurrent: 1 });
+    expect(await concurrent()).toBe(1);
     nowMs += 1_001;
-    expect((await store.admit(account, 1n, demand("next"))).kind).toBe("admitted");
-    // Renewed by Redis's own clock, which is behind the tests' here: what was given back is not taken again.
-    await store.renew([{ accountId: account, place: "dead" as Place }]);
-    await store.release(account, { place: "next" as Place, atS: 0, tokensMore: 0 });
-    expect((await store.admit(account, 1n, demand("last"))).kind).toBe("admitted");
-    await store.close();
+    expect(await admit("next")).toBe("admitted");
+    nowMs += 50_000;
+    await renew("next");
+    nowMs += 50_000;
+    expect(await admit("last")).toBe("limited");
+  });
+
+  it("is taken again by a renewal where it was lost, and keeps others out", async () => {
+    expect(await admit("cut off")).toBe("admitted");
+    // Its node could not renew it, and another request took what was free.
+    nowMs += 61_000;
+    expect(await admit("other")).toBe("admitted");
+    await renew("cut off");
+    expect(await concurrent()).toBe(2);
+    expect(await admit("third")).toBe("limited");
+    // Who runs is not cut off; nobody else comes in until there are fewer than the limit.
+    await store.release(account, released("other", Math.floor(nowMs / 1_000), 0));
+    expect(await admit("third")).toBe("limited");
+    await store.release(account, released("cut off", 0, 0));
+    expect(await admit("third")).toBe("admitted");
+  });
+
+  it("is not taken by a renewal that comes after its release", async () => {
+    expect(await admit("slow")).toBe("admitted");
+    const atS = Math.floor(nowMs / 1_000);
+    await store.release(account, { ...released("slow", atS, 0), isContested: true });
+    nowMs += 100_000;
+    await renew("slow");
+    expect(await concurrent()).toBe(0);
+    expect(await admit("next")).toBe("admitted");
+  });
+
+  it("is not taken by an admission that comes after its release", async () => {
+    await store.release(account, unanswered("late", 5));
+    expect(await admit("late")).toBe("stale");
+    expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
+    expect(await admit("next")).toBe("admitted");
+  });
+
+  it("is renewed with thousands of others", async () => {
+    const places = Array.from({ length: 3_500 }, (_, index) => `slot-${index}` as Place);
+    await store.renew(places.map((place) => ({ accountId: account, place })));
+    expect(await concurrent()).toBe(3_500);
   });
 });

@@ -155,7 +155,7 @@ export class Access {
         if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
         if (outcome.kind === "admitted") {
           if (doubts === this.#doubts) return passed(snapshot, decision, outcome.request);
-          await outcome.request.end(0);
+          await outcome.request.cancel();
         }
       }
       present = await this.#read(caller.digest);

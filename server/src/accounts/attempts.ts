@@ -1,5 +1,4 @@
 import ipaddr from "ipaddr.js";
-import { type RateLimiterAbstract, RateLimiterRes } from "rate-limiter-flexible";
 import { Failure } from "../errors/failure.ts";
 
 /** How often something may be tried: `points` times in `durationS` seconds for each name. */
@@ -9,8 +8,21 @@ export interface AttemptRule {
   readonly durationS: number;
 }
 
+/** Counts attempts by name. The count of a name begins with its first attempt and ends with the rule's time. */
+export interface AttemptCounter {
+  /** Counts an attempt. @returns 0 when it is within the rule; otherwise milliseconds until the count ends. */
+  count(name: string): Promise<number>;
+  /** Takes an attempt back. */
+  uncount(name: string): Promise<void>;
+  /** Whether there is a count of the name. */
+  has(name: string): Promise<boolean>;
+  /** Begins a count for the whole of the rule's time, whatever was counted before. */
+  remember(name: string): Promise<void>;
+  forget(name: string): Promise<void>;
+}
+
 /** Makes a counter in this process's memory, or in what all nodes share. */
-export type CounterFactory = (rule: AttemptRule) => RateLimiterAbstract;
+export type CounterFactory = (rule: AttemptRule) => AttemptCounter;
 
 // Someone who mistypes gets in; someone who guesses does not. Counting by user and address together is what
 // keeps a stranger from locking a user out; by user alone what keeps a guesser with many addresses from going on.
@@ -26,11 +38,11 @@ const SIGN_UPS: AttemptRule = { keyPrefix: "sign-up-address", points: 100, durat
  * bear on networks that the user has signed in from before: guessing from elsewhere must not lock them out.
  */
 export class AttemptLimits {
-  readonly #userAndAddress: RateLimiterAbstract;
-  readonly #user: RateLimiterAbstract;
-  readonly #address: RateLimiterAbstract;
-  readonly #familiar: RateLimiterAbstract;
-  readonly #signUps: RateLimiterAbstract;
+  readonly #userAndAddress: AttemptCounter;
+  readonly #user: AttemptCounter;
+  readonly #address: AttemptCounter;
+  readonly #familiar: AttemptCounter;
+  readonly #signUps: AttemptCounter;
 
   constructor(counter: CounterFactory) {
     this.#userAndAddress = counter(USER_AND_ADDRESS);
@@ -47,33 +59,31 @@ export class AttemptLimits {
    */
   async countSignIn(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);
-    await consume(this.#address, from);
-    await consume(this.#userAndAddress, `${email} ${from}`);
-    if ((await this.#familiar.get(`${email} ${from}`)) === null) await consume(this.#user, email);
+    await count(this.#address, from);
+    await count(this.#userAndAddress, `${email} ${from}`);
+    if (!(await this.#familiar.has(`${email} ${from}`))) await count(this.#user, email);
   }
 
   /** An attempt that succeeded does not count, nor do the user's mistakes before it. */
   async forgive(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);
-    await this.#userAndAddress.delete(`${email} ${from}`);
-    await this.#address.reward(from, 1);
-    if ((await this.#familiar.get(`${email} ${from}`)) === null) await this.#user.reward(email, 1);
-    await this.#familiar.set(`${email} ${from}`, 1, FAMILIAR.durationS);
+    await this.#userAndAddress.forget(`${email} ${from}`);
+    await this.#address.uncount(from);
+    if (!(await this.#familiar.has(`${email} ${from}`))) await this.#user.uncount(email);
+    await this.#familiar.remember(`${email} ${from}`);
   }
 
   /** @throws {Failure} `rate_limit_exceeded` */
   async countSignUp(address: string | null): Promise<void> {
-    await consume(this.#signUps, networkOf(address));
+    await count(this.#signUps, networkOf(address));
   }
 }
 
-async function consume(counter: RateLimiterAbstract, name: string): Promise<void> {
-  try {
-    await counter.consume(name);
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused;
+async function count(counter: AttemptCounter, name: string): Promise<void> {
+  const retryAfterMs = await counter.count(name);
+  if (retryAfterMs > 0) {
     throw new Failure("rate_limit_exceeded", "Too many attempts. Wait before you try again.", {
-      retryAfterMs: refused.msBeforeNext,
+      retryAfterMs,
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { Unavailable } from "../errors/failure.ts";
-import type { Admission, Demand, LimitUse, Place, Release } from "./limits.ts";
+import type { Admission, Demand, HeldSlot, LimitUse, Release } from "./limits.ts";
 
 /**
  * What all nodes agree on about an account without asking the database: its version, and what its requests use of its
@@ -21,10 +21,16 @@ export interface AdmissionStore {
   check(accountId: AccountId, version: bigint): Promise<"current" | "stale">;
   /** The same, and all or nothing of what the request demands. */
   admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission>;
-  /** To be called once for each admitted demand, when its request has ended. */
+  /**
+   * To be called for each demand that was admitted, when its request has ended, and for each whose answer was lost,
+   * as it may have been admitted. Harmless when repeated, and when the slot was never taken.
+   */
   release(accountId: AccountId, release: Release): Promise<void>;
-  /** Keeps places from being taken for those of a dead node. To be called well within their lease. */
-  renew(places: readonly { readonly accountId: AccountId; readonly place: Place }[]): Promise<void>;
+  /**
+   * Keeps the concurrency slots of running requests from being taken for those of a dead node, and takes them again
+   * where the store has lost them. To be called well within their lease.
+   */
+  renew(slots: readonly HeldSlot[]): Promise<void>;
   /** For who wants to see how close to its limits an account is. Changes nothing. */
   useOf(accountId: AccountId): Promise<LimitUse>;
   /**
@@ -39,6 +45,8 @@ export interface AdmissionStore {
   vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
   /** Calls back when what was learnt from this store can't be relied on any more. */
   onDoubt(listener: () => void): void;
+  /** Calls back when the store may have forgotten the slots of running requests, and can be told of them again. */
+  onRestored(listener: () => void): void;
   /** Resolves when the store answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -48,4 +56,11 @@ export type Epoch = string & { readonly __brand: "epoch" };
 
 export class AdmissionStoreUnavailable extends Unavailable {
   override readonly name = "AdmissionStoreUnavailable";
+  /** Whether the store may have done what it was asked for, and only its answer was not received. */
+  readonly mayBeDone: boolean;
+
+  constructor(message: string, details: { readonly mayBeDone?: boolean; readonly cause?: unknown } = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.mayBeDone = details.mayBeDone ?? true;
+  }
 }

@@ -1,7 +1,8 @@
 import type { AccountId } from "../accounts/account.ts";
-import type { AdmissionStore } from "./admission-store.ts";
+import { type AdmissionStore, AdmissionStoreUnavailable } from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOWHERE } from "./in-flight.ts";
-import type { Limits, Place, Rates } from "./limits.ts";
+import type { Admission, HeldSlot, Limits, Place, Rates } from "./limits.ts";
+import { UnreleasedSlots } from "./unreleased.ts";
 
 /** What an account's limits have let through. */
 export interface AdmittedRequest {
@@ -13,24 +14,31 @@ export interface AdmittedRequest {
    * @param tokens what it took in the end; `null`: what was estimated.
    */
   end(tokens: number | null): Promise<void>;
+  /** Gives back all that it took, as it will not be served. */
+  cancel(): Promise<void>;
 }
 
 export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly request: AdmittedRequest }
-  | Exclude<Awaited<ReturnType<AdmissionStore["admit"]>>, { kind: "admitted" }>;
+  | Exclude<Admission, { kind: "admitted" }>;
 
 const ENDED = Promise.resolve();
 
-/** This node's admitted requests: they keep their places as long as it lives. */
+/** This node's admitted requests: they keep their concurrency slots as long as it lives. */
 export class Admissions {
   readonly #store: AdmissionStore;
   readonly #admitted = new InFlight<Admitted>();
-  /** Places are told apart by a number, nodes by what goes before it. */
+  readonly #unreleased: UnreleasedSlots;
+  /** Slots are told apart by a number, nodes by what goes before it. */
   readonly #node = crypto.randomUUID();
   #count = 0;
 
-  constructor(store: AdmissionStore) {
+  constructor(store: AdmissionStore, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
+    this.#unreleased = new UnreleasedSlots(store, monotonicMs);
+    // A store that has come back may be empty, or have given the slots to others while this node was cut off. Until it
+    // is told of them it would let others through in their stead.
+    store.onRestored(() => void this.renew().catch(() => {}));
   }
 
   async admit(
@@ -40,48 +48,83 @@ export class Admissions {
     tokens: number,
   ): Promise<AdmissionOutcome> {
     const place = `${this.#node}-${(++this.#count).toString(36)}` as Place;
-    const admission = await this.#store.admit(accountId, version, { limits, tokens, place });
+    const wanted = Math.min(tokens, limits.tokensPerMinute ?? tokens);
+    let admission: Admission;
+    try {
+      admission = await this.#store.admit(accountId, version, { limits, tokens, place });
+    } catch (error) {
+      // It may have been admitted all the same, and nobody will serve it.
+      if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
+        const release = { place, atS: null, tokensMore: -wanted, isCancelled: true, isContested: true };
+        this.#unreleased.add(accountId, release);
+      }
+      throw error;
+    }
     if (admission.kind !== "admitted") return admission;
     const { rates, atS } = admission;
-    const wanted = Math.min(tokens, limits.tokensPerMinute ?? tokens);
-    const request = new Admitted(rates, { accountId, place }, (admitted, taken) => {
-      if (!this.#admitted.delete(admitted)) return ENDED;
-      const tokensMore = taken === null ? 0 : taken - wanted;
-      // While the store is away nothing is admitted either; the place is free when its lease has run out.
-      return this.#store.release(accountId, { place, atS, tokensMore }).catch(() => {});
-    });
+    const request = new Admitted(
+      rates,
+      accountId,
+      place,
+      (admitted, tokensMore, isCancelled) => {
+        if (!this.#admitted.delete(admitted)) return ENDED;
+        const release = { place, atS, tokensMore, isCancelled, isContested: admitted.isContested };
+        return this.#store
+          .release(accountId, release)
+          .catch(() => this.#unreleased.add(accountId, { ...release, isContested: true }));
+      },
+      wanted,
+    );
     this.#admitted.add(request);
     return { kind: "admitted", request };
   }
 
-  /** Keeps the places of requests that take long. To be called well within {@link PLACE_LEASE_MS}. */
+  /**
+   * Keeps the concurrency slots of requests that take long, and takes them again where they were lost. To be called
+   * well within {@link PLACE_LEASE_MS}.
+   */
   async renew(): Promise<void> {
-    await this.#store.renew([...this.#admitted].map(({ place }) => place));
+    const renewed = [...this.#admitted];
+    try {
+      await this.#store.renew(renewed);
+    } catch (error) {
+      // The renewal may still arrive, after the request has ended.
+      for (const admitted of renewed) admitted.isContested = true;
+      throw error;
+    }
+  }
+
+  /** Gives back what could not be given back when its request ended. To be called every second or so. */
+  async retryReleases(): Promise<void> {
+    await this.#unreleased.retry();
   }
 }
 
-interface AccountPlace {
+type End = (admitted: Admitted, tokensMore: number, isCancelled: boolean) => Promise<void>;
+
+class Admitted implements AdmittedRequest, InFlightItem, HeldSlot {
+  inFlightAt = NOWHERE;
+  /** Whether the store may still receive an earlier renewal, of which no answer came. */
+  isContested = false;
+  readonly rates: Rates;
   readonly accountId: AccountId;
   readonly place: Place;
-}
+  readonly #end: End;
+  readonly #estimatedTokens: number;
 
-class Admitted implements AdmittedRequest, InFlightItem {
-  inFlightAt = NOWHERE;
-  readonly rates: Rates;
-  readonly place: AccountPlace;
-  readonly #end: (admitted: Admitted, tokens: number | null) => Promise<void>;
-
-  constructor(
-    rates: Rates,
-    place: AccountPlace,
-    end: (admitted: Admitted, tokens: number | null) => Promise<void>,
-  ) {
+  constructor(rates: Rates, accountId: AccountId, place: Place, end: End, estimatedTokens: number) {
     this.rates = rates;
+    this.accountId = accountId;
     this.place = place;
     this.#end = end;
+    this.#estimatedTokens = estimatedTokens;
   }
 
   end(tokens: number | null): Promise<void> {
-    return this.#end(this, tokens);
+    return this.#end(this, tokens === null ? 0 : tokens - this.#estimatedTokens, false);
+  }
+
+  cancel(): Promise<void> {
+    return this.#end(this, -this.#estimatedTokens, true);
   }
 }

@@ -1,18 +1,22 @@
 import type { AccountId } from "../accounts/account.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
-import type { Admission, Demand, LimitUse, Release } from "./limits.ts";
+import type { Admission, Demand, HeldSlot, LimitUse, Release } from "./limits.ts";
+
+/** Does a publication, and resolves when it is certain that every node which admits will heed it. */
+export type ConfirmPublication = (publish: () => Promise<void>) => Promise<void>;
 
 /** An admission store that a node can be kept from, when other nodes may no longer hear of each other through it. */
 export class FencedAdmissionStore implements AdmissionStore {
   readonly #store: AdmissionStore;
   readonly #doubters: (() => void)[] = [];
   #reason: string | null = null;
+  #confirm: ConfirmPublication = (publish) => publish();
 
   constructor(store: AdmissionStore) {
     this.#store = store;
   }
 
-  /** From now on nothing is admitted, until the fence is lifted. */
+  /** From now on nothing is admitted, until the fence is lifted. What was asked before is not believed either. */
   fence(reason: string): void {
     if (this.#reason === null) for (const doubt of this.#doubters) doubt();
     this.#reason = reason;
@@ -20,6 +24,15 @@ export class FencedAdmissionStore implements AdmissionStore {
 
   lift(): void {
     this.#reason = null;
+  }
+
+  get isFenced(): boolean {
+    return this.#reason !== null;
+  }
+
+  /** Has every publication confirmed from now on, by who knows of the other nodes. */
+  confirmPublications(confirm: ConfirmPublication): void {
+    this.#confirm = confirm;
   }
 
   // These two not `async`, as every request passes one of them: a promise that is returned there is waited for thrice.
@@ -38,8 +51,8 @@ export class FencedAdmissionStore implements AdmissionStore {
     return this.#store.release(accountId, release);
   }
 
-  renew(places: Parameters<AdmissionStore["renew"]>[0]): Promise<void> {
-    return this.#store.renew(places);
+  renew(slots: readonly HeldSlot[]): Promise<void> {
+    return this.#store.renew(slots);
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {
@@ -48,7 +61,7 @@ export class FencedAdmissionStore implements AdmissionStore {
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    return this.#store.publish(accountId, version);
+    return this.#confirm(() => this.#store.publish(accountId, version));
   }
 
   async epoch(accountId: AccountId): Promise<Epoch> {
@@ -66,6 +79,10 @@ export class FencedAdmissionStore implements AdmissionStore {
     this.#store.onDoubt(listener);
   }
 
+  onRestored(listener: () => void): void {
+    this.#store.onRestored(listener);
+  }
+
   async ping(): Promise<void> {
     this.#requireOpen();
     return this.#store.ping();
@@ -80,6 +97,6 @@ export class FencedAdmissionStore implements AdmissionStore {
   }
 
   #closed(): AdmissionStoreUnavailable {
-    return new AdmissionStoreUnavailable(this.#reason ?? "");
+    return new AdmissionStoreUnavailable(this.#reason ?? "", { mayBeDone: false });
   }
 }

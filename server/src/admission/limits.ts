@@ -1,3 +1,5 @@
+import type { AccountId } from "../accounts/account.ts";
+
 /** Limits on an account's requests; `null`: none. */
 export interface Limits {
   readonly requestsPerMinute: number | null;
@@ -54,18 +56,34 @@ export type Admission =
   | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
   | { readonly kind: "stale" };
 
-/** What an ended request gives back. */
+/** What an ended request gives back. A slot that the store does not hold gives back nothing. */
 export interface Release {
   readonly place: Place;
-  /** The second in which it was admitted. */
-  readonly atS: number;
+  /** The second in which it was admitted; `null` when the store's answer was lost, and the store has to know it. */
+  readonly atS: number | null;
   /** Tokens that it took more than estimated, or fewer (negative). */
   readonly tokensMore: number;
+  /** Whether the request was never served, and so does not count among the requests of its minute. */
+  readonly isCancelled: boolean;
+  /**
+   * Whether the store may still receive what it was told of the slot before, its answer having been lost: on a
+   * connection that is given up, an admission or a renewal can arrive after the release. The store then remembers for
+   * a while that the slot has ended, and does not let it be taken.
+   */
+  readonly isContested: boolean;
+}
+
+/** A running request's concurrency slot. */
+export interface HeldSlot {
+  readonly accountId: AccountId;
+  readonly place: Place;
 }
 
 /** A minute of counting is kept by its seconds, the present one and the 60 before it: never is more let through. */
 export const WINDOW_S = 60;
 /** A place whose node has died is free again after so long; a living node renews it. */
 export const PLACE_LEASE_MS = 60_000;
+/** For so long the store remembers that a contested slot has ended: longer than a connection takes to die. */
+export const ENDED_REMEMBERED_MS = 2 * PLACE_LEASE_MS;
 /** When a place will be free can't be told. */
 export const CONCURRENCY_RETRY_MS = 1_000;

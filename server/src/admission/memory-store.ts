@@ -50,7 +50,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
   }
 
   async renew(): Promise<void> {
-    // Places that are lost with this process are places in its memory.
+    // Slots that are lost with this process are slots in its memory.
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {
@@ -83,6 +83,10 @@ export class MemoryAdmissionStore implements AdmissionStore {
 
   onDoubt(): void {
     // Memory that is lost takes the process with it.
+  }
+
+  onRestored(): void {
+    // It forgets no slots while there is a request to hold one.
   }
 
   async ping(): Promise<void> {}

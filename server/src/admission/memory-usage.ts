@@ -14,7 +14,8 @@ import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 interface Usage {
   readonly requests: SlidingMinute;
   readonly tokens: SlidingMinute;
-  readonly places: Set<Place>;
+  /** With the second in which each was admitted. */
+  readonly places: Map<Place, number>;
 }
 
 /** What accounts use of their limits, in this process's memory: only those that have used any in the last minute. */
@@ -33,7 +34,7 @@ export class MemoryUsage {
     const usage = this.#accounts.get(accountId) ?? {
       requests: new SlidingMinute(),
       tokens: new SlidingMinute(),
-      places: new Set<Place>(),
+      places: new Map<Place, number>(),
     };
     // More than there is in a minute is let through when nothing else was: it would wait for ever otherwise.
     const wanted = limits.tokensPerMinute === null ? tokens : Math.min(tokens, limits.tokensPerMinute);
@@ -59,14 +60,18 @@ export class MemoryUsage {
     this.#accounts.set(accountId, usage);
     if (limits.requestsPerMinute !== null) usage.requests.add(1, now);
     if (limits.tokensPerMinute !== null) usage.tokens.add(wanted, now);
-    usage.places.add(place);
-    return { kind: "admitted", atS: secondOf(now), rates: rates() };
+    const atS = secondOf(now);
+    usage.places.set(place, atS);
+    return { kind: "admitted", atS, rates: rates() };
   }
 
-  release(accountId: AccountId, { place, atS, tokensMore }: Release): void {
+  release(accountId: AccountId, { place, tokensMore, isCancelled }: Release): void {
     const usage = this.#accounts.get(accountId);
-    usage?.places.delete(place);
-    usage?.tokens.correct(atS, tokensMore);
+    const atS = usage?.places.get(place);
+    if (usage === undefined || atS === undefined) return;
+    usage.places.delete(place);
+    usage.tokens.correct(atS, tokensMore);
+    if (isCancelled) usage.requests.correct(atS, -1);
   }
 
   useOf(accountId: AccountId): LimitUse {

@@ -1,4 +1,4 @@
-import { CONCURRENCY_RETRY_MS, WINDOW_S } from "./limits.ts";
+import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, PLACE_LEASE_MS, WINDOW_S } from "./limits.ts";
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
@@ -11,6 +11,15 @@ const CURRENT = `
 local function current(version)
   local known = redis.call('HGET', KEYS[1], 'version')
   return known and tonumber(version) >= tonumber(known)
+end
+`;
+
+// Redis has a clock that all nodes share. Tests give theirs.
+const NOW = `
+local function clock(given)
+  if tonumber(given) then return tonumber(given) end
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 `;
 
@@ -57,14 +66,13 @@ local function take(key, amount, now)
 end
 `;
 
-const ADMIT = `${SCRIPT}${CURRENT}${WINDOW}
+// A slot that was released before its admission arrives is not taken: nobody waits for the answer any more, and it may
+// be any.
+const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local tokens, place, lease, now = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
-if not current(version) then return { 0, 0, 0, 0, 0, 0, 0 } end
-if not now then
-  local time = redis.call('TIME')
-  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+local tokens, place, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
+local lease = ${PLACE_LEASE_MS}
+if not current(version) or redis.call('ZSCORE', KEYS[5], place) then return { 0, 0, 0, 0, 0, 0, 0 } end
 if tpm >= 0 and tokens > tpm then tokens = tpm end
 
 local code, retry = 1, 0
@@ -96,12 +104,8 @@ redis.call('PEXPIRE', KEYS[4], 2 * lease)
 return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full }`;
 
 // Unlike ADMIT it leaves behind what has run out: asking how much is used must not write.
-const USE = `${SCRIPT}
-local now = tonumber(ARGV[1])
-if not now then
-  local time = redis.call('TIME')
-  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+const USE = `${SCRIPT}${NOW}
+local now = clock(ARGV[1])
 
 local function used(key)
   local flat = redis.call('HGETALL', key)
@@ -114,18 +118,41 @@ end
 
 return { used(KEYS[1]), used(KEYS[2]), redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf') }`;
 
-const RELEASE = `${SCRIPT}
-redis.call('ZREM', KEYS[1], ARGV[1])
-local amount = redis.call('HGET', KEYS[2], ARGV[2])
-if amount then redis.call('HSET', KEYS[2], ARGV[2], math.max(0, tonumber(amount) + tonumber(ARGV[3]))) end
+// Only what holds a slot gives something back, and so once. A slot that was never renewed tells when it was taken.
+const RELEASE = `${SCRIPT}${NOW}
+local place, second, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local cancelled, contested = ARGV[4] == '1', ARGV[5] == '1'
+if contested then
+  local now = clock(ARGV[6])
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
+  redis.call('ZADD', KEYS[4], now + ${ENDED_REMEMBERED_MS}, place)
+  redis.call('PEXPIRE', KEYS[4], ${ENDED_REMEMBERED_MS})
+end
+if not second then
+  local lapses = redis.call('ZSCORE', KEYS[1], place)
+  if lapses then second = math.floor((tonumber(lapses) - ${PLACE_LEASE_MS}) / 1000) end
+end
+if redis.call('ZREM', KEYS[1], place) == 0 then return 0 end
+
+local function correct(key, more)
+  local amount = redis.call('HGET', key, second)
+  if amount then redis.call('HSET', key, second, math.max(0, tonumber(amount) + more)) end
+end
+
+correct(KEYS[2], tokens)
+if cancelled then correct(KEYS[3], -1) end
 return 1`;
 
-// A place that was given back, or whose lease has run out, is not taken again.
-const RENEW = `${SCRIPT}
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-redis.call('ZADD', KEYS[1], 'XX', now + tonumber(ARGV[2]), ARGV[1])
-redis.call('PEXPIRE', KEYS[1], 2 * tonumber(ARGV[2]))
+// Takes the slots again where they were lost, whether or not the limit is reached: their requests are running. One
+// that was given back is not taken by a renewal that comes late.
+const RENEW = `${SCRIPT}${NOW}
+local now = clock(ARGV[1])
+for index = 2, #ARGV do
+  if not redis.call('ZSCORE', KEYS[2], ARGV[index]) then
+    redis.call('ZADD', KEYS[1], now + ${PLACE_LEASE_MS}, ARGV[index])
+  end
+end
+redis.call('PEXPIRE', KEYS[1], ${2 * PLACE_LEASE_MS})
 return 1`;
 
 // What expires is forgotten, which is always safe: the account is read again, once a day at most.
@@ -172,18 +199,29 @@ export interface Scripts {
     requests: string,
     tokens: string,
     places: string,
+    ended: string,
     version: string,
     requestsPerMinute: string,
     tokensPerMinute: string,
     concurrentRequests: string,
     demandedTokens: string,
     place: string,
-    leaseMs: string,
     nowMs: string,
   ): Promise<AdmitReply>;
   ostiaryUse(requests: string, tokens: string, places: string, nowMs: string): Promise<UseReply>;
-  ostiaryRelease(places: string, tokens: string, place: string, atS: string, more: string): Promise<number>;
-  ostiaryRenew(places: string, place: string, leaseMs: string): Promise<number>;
+  ostiaryRelease(
+    places: string,
+    tokens: string,
+    requests: string,
+    ended: string,
+    place: string,
+    atS: string,
+    tokensMore: string,
+    isCancelled: string,
+    isContested: string,
+    nowMs: string,
+  ): Promise<number>;
+  ostiaryRenew(places: string, ended: string, nowMs: string, ...slots: string[]): Promise<number>;
   ostiaryPublish(key: string, version: string, freshEpoch: string): Promise<number>;
   ostiaryEpoch(key: string, freshEpoch: string): Promise<string>;
   ostiaryVouch(key: string, version: string, epoch: string): Promise<number>;
@@ -191,10 +229,10 @@ export interface Scripts {
 
 export const SCRIPTS = {
   ostiaryCheck: { lua: CHECK, numberOfKeys: 1 },
-  ostiaryAdmit: { lua: ADMIT, numberOfKeys: 4 },
+  ostiaryAdmit: { lua: ADMIT, numberOfKeys: 5 },
   ostiaryUse: { lua: USE, numberOfKeys: 3 },
-  ostiaryRelease: { lua: RELEASE, numberOfKeys: 2 },
-  ostiaryRenew: { lua: RENEW, numberOfKeys: 1 },
+  ostiaryRelease: { lua: RELEASE, numberOfKeys: 4 },
+  ostiaryRenew: { lua: RENEW, numberOfKeys: 2 },
   ostiaryPublish: { lua: PUBLISH, numberOfKeys: 1 },
   ostiaryEpoch: { lua: EPOCH, numberOfKeys: 1 },
   ostiaryVouch: { lua: VOUCH, numberOfKeys: 1 },

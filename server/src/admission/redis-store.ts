@@ -1,23 +1,19 @@
 import { Redis } from "ioredis";
 import type { AccountId } from "../accounts/account.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
-import {
-  type Admission,
-  type Demand,
-  type LimitName,
-  type LimitUse,
-  PLACE_LEASE_MS,
-  type Place,
-  type Rate,
-  type Release,
-} from "./limits.ts";
+import type { Admission, Demand, HeldSlot, LimitName, LimitUse, Rate, Release } from "./limits.ts";
+import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
+import { redisOptions } from "./redis-options.ts";
 import { type AdmitReply, SCRIPTS, type Scripts } from "./redis-scripts.ts";
+
+/** A script that renews more would keep everybody waiting. */
+const MAX_RENEWED_AT_ONCE = 1_000;
 
 export interface RedisAdmissionStoreOptions {
   readonly url: string;
   /** What all its keys begin with, so that several services can share a Redis. */
   readonly prefix: string;
-  /** A command that took longer counts as failed. */
+  /** A command that took longer counts as failed, and its connection is given up. */
   readonly commandTimeoutMs: number;
   readonly onError: (message: string) => void;
   /** Instead of Redis's own clock, for tests. */
@@ -31,24 +27,23 @@ export class RedisAdmissionStore implements AdmissionStore {
   /** Milliseconds, or nothing: Redis has a clock that all nodes share. */
   readonly #testClock: () => string;
   readonly #doubters: (() => void)[] = [];
+  readonly #restored: (() => void)[] = [];
+  #connection = 0;
 
   constructor(options: RedisAdmissionStoreOptions) {
     const redis = new Redis(options.url, {
+      ...redisOptions(options),
       lazyConnect: true,
       enableAutoPipelining: true,
-      commandTimeout: options.commandTimeoutMs,
-      connectTimeout: options.commandTimeoutMs,
-      // A command that waits for a lost connection would decide by a store that may have restarted empty.
-      maxRetriesPerRequest: 0,
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      retryStrategy: (attempt) => Math.min(50 * attempt, 1_000),
       scripts: SCRIPTS,
     });
     redis.on("error", (error: Error) => options.onError(error.message));
     redis.on("close", () => {
+      this.#connection++;
       for (const doubt of this.#doubters) doubt();
     });
+    // What is said here goes first on the new connection, before anybody is admitted by it.
+    redis.on("ready", () => this.restored());
     // ioredis adds a method for each of `scripts`; its types can't say so.
     this.#redis = redis as Redis & Scripts;
     this.#prefix = options.prefix;
@@ -76,36 +71,56 @@ export class RedisAdmissionStore implements AdmissionStore {
         this.#keyOf(accountId, "requests"),
         this.#keyOf(accountId, "tokens"),
         this.#keyOf(accountId, "places"),
+        this.#keyOf(accountId, "ended"),
         version.toString(),
         limit(limits.requestsPerMinute),
         limit(limits.tokensPerMinute),
         limit(limits.concurrentRequests),
         String(tokens),
         place,
-        String(PLACE_LEASE_MS),
         this.#testClock(),
       ),
     );
     return admissionOf(reply, demand);
   }
 
-  async release(accountId: AccountId, { place, atS, tokensMore }: Release): Promise<void> {
+  async release(accountId: AccountId, release: Release): Promise<void> {
+    const flag = (value: boolean) => (value ? "1" : "0");
     await this.#ask(() =>
       this.#redis.ostiaryRelease(
         this.#keyOf(accountId, "places"),
         this.#keyOf(accountId, "tokens"),
-        place,
-        String(atS),
-        String(tokensMore),
+        this.#keyOf(accountId, "requests"),
+        this.#keyOf(accountId, "ended"),
+        release.place,
+        release.atS === null ? "" : String(release.atS),
+        String(release.tokensMore),
+        flag(release.isCancelled),
+        flag(release.isContested),
+        this.#testClock(),
       ),
     );
   }
 
-  async renew(places: readonly { readonly accountId: AccountId; readonly place: Place }[]): Promise<void> {
+  async renew(slots: readonly HeldSlot[]): Promise<void> {
+    const byAccount = new Map<AccountId, HeldSlot[]>();
+    for (const slot of slots) {
+      const held = byAccount.get(slot.accountId);
+      if (held === undefined) byAccount.set(slot.accountId, [slot]);
+      else held.push(slot);
+    }
+    // All are sent before this returns: what is released later is released after it was renewed.
     await Promise.all(
-      places.map(({ accountId, place }) =>
-        this.#ask(() =>
-          this.#redis.ostiaryRenew(this.#keyOf(accountId, "places"), place, String(PLACE_LEASE_MS)),
+      [...byAccount].flatMap(([accountId, held]) =>
+        chunksOf(held, MAX_RENEWED_AT_ONCE).map((chunk) =>
+          this.#ask(() =>
+            this.#redis.ostiaryRenew(
+              this.#keyOf(accountId, "places"),
+              this.#keyOf(accountId, "ended"),
+              this.#testClock(),
+              ...chunk.map(({ place }) => place),
+            ),
+          ),
         ),
       ),
     );
@@ -148,13 +163,48 @@ export class RedisAdmissionStore implements AdmissionStore {
     return this.#ask(() => this.#redis.get(`${this.#prefix}:mark`));
   }
 
-  /** Leaves word of which installation the store belongs to, unless there is such word already. */
-  async mark(mark: string): Promise<void> {
-    await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, mark, "NX"));
+  /**
+   * Leaves word of which installation the store belongs to, unless there is such word already.
+   *
+   * @returns whether there was none: the store has forgotten everything.
+   */
+  async mark(mark: string): Promise<boolean> {
+    return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, mark, "NX"))) === "OK";
+  }
+
+  /** Changes whenever the connection is lost. */
+  get connection(): number {
+    return this.#connection;
+  }
+
+  /** Gives the connection up and makes another one, which may lead to another server. */
+  reconnect(): void {
+    this.#redis.disconnect(true);
+  }
+
+  /** Which Redis it is. @returns `null` when it does not say, or this user of Redis may not ask. */
+  async server(): Promise<RedisServer | null> {
+    const info = await this.#info("server", "replication");
+    return info === null ? null : serverOf(info);
+  }
+
+  /** What Redis does when its memory is full. @returns `null` when it does not say. */
+  async memory(): Promise<RedisMemory | null> {
+    const info = await this.#info("memory");
+    return info === null ? null : memoryOf(info);
   }
 
   onDoubt(listener: () => void): void {
     this.#doubters.push(listener);
+  }
+
+  onRestored(listener: () => void): void {
+    this.#restored.push(listener);
+  }
+
+  /** Has what must be known to the store told to it again. */
+  restored(): void {
+    for (const listener of this.#restored) listener();
   }
 
   async ping(): Promise<void> {
@@ -170,13 +220,38 @@ export class RedisAdmissionStore implements AdmissionStore {
     return `${this.#prefix}:{${accountId}}${part === undefined ? "" : `:${part}`}`;
   }
 
+  async #info(...sections: string[]): Promise<string | null> {
+    try {
+      return await this.#ask(() => this.#redis.info(...sections));
+    } catch (error) {
+      const cause = error instanceof AdmissionStoreUnavailable ? error.cause : null;
+      // Redis does not tell this user, or not so.
+      if (isRefusal(cause) && /^(?:NOPERM|ERR)/.test(cause.message)) return null;
+      throw error;
+    }
+  }
+
   async #ask<Answer>(command: () => Promise<Answer>): Promise<Answer> {
+    // Without a connection nothing is sent.
+    const isConnected = this.#redis.status === "ready";
     try {
       return await command();
     } catch (cause) {
-      throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
+      const mayBeDone = isConnected && !isRefusal(cause);
+      throw new AdmissionStoreUnavailable("Redis did not answer.", { mayBeDone, cause });
     }
   }
+}
+
+/** Redis has answered: that it has not done what it was asked for. */
+function isRefusal(cause: unknown): cause is Error {
+  return cause instanceof Error && cause.name === "ReplyError";
+}
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
 }
 
 const LIMITS_BY_CODE: Readonly<Record<number, LimitName>> = { 2: "requests", 3: "tokens", 4: "concurrency" };

@@ -3,7 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import type { Logger } from "pino";
 import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
 import { within } from "../errors/deadline.ts";
@@ -21,6 +23,7 @@ const PATIENCE_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
 const RENEWAL_PATIENCE_MS = 5_000;
+const REPLACED = "another node has taken the database over";
 
 export interface MembershipParts {
   /** See {@link nodeId}. */
@@ -28,7 +31,8 @@ export interface MembershipParts {
   readonly registry: PostgresNodes;
   /** The store that nodes share; `null` for a node that stands alone. */
   readonly redis: RedisAdmissionStore | null;
-  readonly fence: Pick<FencedAdmissionStore, "fence" | "lift">;
+  readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
+  readonly log: Logger;
   /** Called once, when somebody has said that this node is gone. */
   readonly onReplaced: () => void;
 }
@@ -48,16 +52,22 @@ export interface Membership {
  */
 export async function joinNodes(config: Config, parts: MembershipParts): Promise<Membership> {
   if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
-  const { id, registry, redis, fence } = parts;
-  if (config.takeOver) await registry.removeOthers(id);
-  await enter(registry, { id, isAlone: redis === null });
-  const mark = redis === null ? null : await shareRedis(registry, redis, id);
+  if (config.takeOver) await parts.registry.removeOthers(parts.id);
+  await enter(parts.registry, {
+    id: parts.id,
+    isAlone: parts.redis === null,
+    dataDir: config.dataDir,
+  });
+  return parts.redis === null ? standAlone(parts) : shareRedis(parts, parts.redis);
+}
 
+/** A node that others can't run beside: it stops to admit before they may think that it is gone. */
+function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membership {
   let seenMs = performance.now();
   let isReplaced = false;
   return {
     renew: async () => {
-      if (redis === null && performance.now() - seenMs > FENCED_AFTER_MS) {
+      if (performance.now() - seenMs > FENCED_AFTER_MS) {
         fence.fence("the node was cut off from the database for too long to stand alone");
       }
       const askedMs = performance.now();
@@ -67,11 +77,52 @@ export async function joinNodes(config: Config, parts: MembershipParts): Promise
         fence.lift();
       } else if (!isReplaced) {
         isReplaced = true;
-        fence.fence("another node has taken the database over");
-        parts.onReplaced();
+        fence.fence(REPLACED);
+        onReplaced();
       }
-      // A Redis that was emptied has lost its mark too.
-      if (mark !== null) await redis?.mark(mark);
+    },
+    leave: () => registry.remove(id),
+  };
+}
+
+/** A node that others share its Redis with. */
+async function shareRedis(parts: MembershipParts, redis: RedisAdmissionStore): Promise<Membership> {
+  const { id, registry, fence, log, onReplaced } = parts;
+  const agreement = new RedisAgreement({
+    id,
+    notes: registry,
+    redis,
+    fence,
+    onFenced: (reason) => {
+      if (reason === null) log.info("this node uses the same Redis as the others: it admits requests again");
+      else
+        log.error(`${reason}: it admits no requests until it is connected to the same Redis as the others`);
+    },
+  });
+  const mark = await registry.redisMark();
+  try {
+    await requireSharedRedis({ registry, redis, agreement, id, mark });
+  } catch (error) {
+    await registry.remove(id);
+    throw error;
+  }
+  await redis.mark(mark);
+  await agreement.join();
+  if (agreement.isUnknown) {
+    log.warn("Redis does not answer INFO: nodes can't tell whether they all use the same server");
+  }
+
+  let isReplaced = false;
+  return {
+    renew: async () => {
+      await agreement.look();
+      if (agreement.isRemoved && !isReplaced) {
+        isReplaced = true;
+        fence.fence(REPLACED);
+        onReplaced();
+      }
+      // A Redis that was emptied has lost its mark, and the slots of running requests with it.
+      if (await redis.mark(mark)) redis.restored();
     },
     leave: () => registry.remove(id),
   };
@@ -79,10 +130,10 @@ export async function joinNodes(config: Config, parts: MembershipParts): Promise
 
 async function enter(
   registry: PostgresNodes,
-  { id, isAlone }: { readonly id: string; readonly isAlone: boolean },
+  { id, isAlone, dataDir }: { readonly id: string; readonly isAlone: boolean; readonly dataDir: string },
 ): Promise<void> {
   const coordination = isAlone ? "alone" : "redis";
-  const label = nodeLabel();
+  const label = nodeLabel(dataDir);
   // Nodes with a Redis go on while they are cut off from the database: their age says nothing.
   const isInTheWay = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
@@ -94,43 +145,73 @@ async function enter(
   }
 }
 
-function inTheWay(other: NodeRow, isAlone: boolean): string {
-  const seen = `${other.label}, last seen ${Math.round(other.seenAgoMs / 1_000)} s ago`;
-  const gone = "If that node is gone for good, start once with OSTIARY_TAKE_OVER=1.";
-  return isAlone
-    ? `Another node uses the database of DATABASE_URL (${seen}). Set REDIS_URL, the same for all nodes, or stop it. ${gone}`
-    : `A node without REDIS_URL uses the database of DATABASE_URL (${seen}). Stop it, or give it the same REDIS_URL. ${gone}`;
+/** Why a node can't start beside another one, for how long, and what to do. */
+export function inTheWay(other: NodeRow, isAlone: boolean): string {
+  const node = `${other.label}, last seen ${durationOf(other.seenAgoMs)} ago`;
+  const asNeighbour = isAlone
+    ? `Another node uses the database of DATABASE_URL (${node}). If it is running, stop it, or set REDIS_URL, the same for all nodes.`
+    : `A node without REDIS_URL uses the database of DATABASE_URL (${node}). If it is running, stop it, or give it the same REDIS_URL.`;
+  const until =
+    other.coordination === "alone"
+      ? `it keeps others out for another ${durationOf(LEASE_MS - other.seenAgoMs)}, as it may be running without reaching the database: start on its data folder`
+      : "it keeps nodes without REDIS_URL out until it is started and stopped again";
+  return `${asNeighbour} If it was killed, ${until}, or, when it is certain that it does not run any more, start once with OSTIARY_TAKE_OVER=1.`;
 }
 
-/** Makes sure that the nodes of a database share a Redis, and that nobody else uses their part of it. */
-async function shareRedis(registry: PostgresNodes, redis: RedisAdmissionStore, id: string): Promise<string> {
-  const mark = await registry.redisMark();
+function durationOf(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/**
+ * Makes sure that the nodes of a database share a Redis, and that nobody else uses their part of it.
+ *
+ * @throws {StartupFailure} when they do not, and do not come to within {@link PATIENCE_MS}.
+ */
+async function requireSharedRedis({
+  registry,
+  redis,
+  agreement,
+  id,
+  mark,
+}: {
+  readonly registry: PostgresNodes;
+  readonly redis: RedisAdmissionStore;
+  readonly agreement: RedisAgreement;
+  readonly id: string;
+  readonly mark: string;
+}): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const there = await redis.markThere();
-    if (there === mark) break;
-    if (there !== null) {
-      await registry.remove(id);
+    const isLastTry = waitedMs >= PATIENCE_MS;
+    const joining = await agreement.mayJoin(isLastTry);
+    // Not read while the connection is made again.
+    const there = await redis.markThere().catch(() => undefined);
+    if (there !== undefined && there !== null && there !== mark) {
       throw new StartupFailure(
         "The Redis of REDIS_URL is used by the nodes of another database. Set OSTIARY_REDIS_PREFIX to another value for each.",
       );
     }
-    if (!(await registry.hasCompany(id, COMPANY_MS))) break;
-    if (waitedMs >= PATIENCE_MS) {
-      await registry.remove(id);
-      throw new StartupFailure(
-        "Other nodes use the database of DATABASE_URL with another Redis. REDIS_URL and OSTIARY_REDIS_PREFIX must be the same for all of them.",
-      );
-    }
+    // One that has lost its mark gets it back from the others within a second.
+    const isTheirs = there === mark || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
+    if (joining === "may join" && isTheirs) return;
+    if (isLastTry) throw new StartupFailure(notShared(joining, there === undefined));
     await pause();
   }
-  await redis.mark(mark);
-  await registry.sharesRedis(id);
-  return mark;
+}
+
+function notShared(joining: Joining, doesNotAnswer: boolean): string {
+  if (joining === "replica") {
+    return "The Redis of REDIS_URL is a replica. REDIS_URL must lead to the primary.";
+  }
+  if (joining === "waiting" || (joining === "may join" && doesNotAnswer)) {
+    return "The Redis of REDIS_URL does not answer.";
+  }
+  return "Other nodes use the database of DATABASE_URL with another Redis server, or another part of this one. REDIS_URL and OSTIARY_REDIS_PREFIX must be the same for all of them; after a failover, REDIS_URL must lead all of them to the new primary.";
 }
 
 /** For people: which process this is. */
-export function nodeLabel(): string {
-  return `${hostname()}, process ${process.pid}`;
+export function nodeLabel(dataDir: string): string {
+  return `${hostname()}, process ${process.pid}, data folder ${dataDir}`;
 }
 
 /** Kept in the data folder, which one node uses at a time: a node that was killed is the same one when it is back. */

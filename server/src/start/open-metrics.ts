@@ -1,3 +1,4 @@
+import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -7,6 +8,7 @@ import type { RequestPlane } from "../edge/request-plane.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import type { RedisMemoryWatch } from "./redis-memory.ts";
 
 const NANO_USD_IN_USD = 1e9;
 
@@ -17,6 +19,9 @@ export interface MeasuredParts {
   readonly requestPlane: RequestPlane;
   readonly overload: Overload;
   readonly gateway: Gateway;
+  readonly admission: FencedAdmissionStore;
+  /** `null` where there is no Redis. */
+  readonly redisMemory: RedisMemoryWatch | null;
 }
 
 /** What is measured of requests; the rest is added by {@link measure} once it is there. */
@@ -27,7 +32,7 @@ export function openMetrics(catalog: Catalog): Metrics {
 /** Adds what the parts of the node tell of themselves. */
 export function measure(
   metrics: Metrics,
-  { recorder, credits, books, requestPlane, overload, gateway }: MeasuredParts,
+  { recorder, credits, books, requestPlane, overload, gateway, admission, redisMemory }: MeasuredParts,
 ): void {
   metrics.gauge(
     "requests_in_flight",
@@ -45,6 +50,16 @@ export function measure(
     () => overload.shed,
   );
   measureUpstreams(metrics, gateway);
+  metrics.gauge(
+    "admission_fenced",
+    "1: this node keeps itself from admitting requests, as other nodes may not hear of its changes, nor it of theirs.",
+    () => (admission.isFenced ? 1 : 0),
+  );
+  metrics.gauge(
+    "redis_may_evict",
+    "1: Redis may drop counts of limits when its memory is full, and lift limits so.",
+    () => (redisMemory === null || redisMemory.mayEvict === null ? null : Number(redisMemory.mayEvict)),
+  );
   metrics.gauge(
     "recorder_waiting_entries",
     "Audit entries in the journal that are not in the database yet.",

@@ -6,6 +6,7 @@ import type { Config } from "../config/config.ts";
 import { type AttemptCounters, memoryCounters } from "../store/attempt-counters.ts";
 import { type Database, openDatabase } from "../store/database.ts";
 import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
+import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const POOL_CONNECTIONS = 10;
@@ -71,11 +72,13 @@ export interface OpenAdmissionStore {
   readonly store: AdmissionStore;
   /** The same, where nodes share it; `null` for a node that stands alone, which does not load what speaks to Redis. */
   readonly redis: RedisAdmissionStore | null;
+  /** `null` for a node that stands alone. */
+  readonly redisMemory: RedisMemoryWatch | null;
 }
 
 /** The configured admission store. @throws {StartupFailure} when Redis can't be reached. */
 export async function openAdmissionStore(config: Config, log: Logger): Promise<OpenAdmissionStore> {
-  if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null };
+  if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
   const store = new RedisAdmissionStore({
     url: config.redisUrl,
@@ -83,9 +86,11 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
     commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
     onError: (message) => log.warn({ part: "redis" }, message),
   });
+  const redisMemory = watchRedisMemory(store, log);
   try {
     await store.connect();
     await store.ping();
+    await redisMemory.look();
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
@@ -93,7 +98,7 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
       `Can't use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
     );
   }
-  return { store, redis: store };
+  return { store, redis: store, redisMemory };
 }
 
 /** Where attempts to sign in are counted: with Redis for all nodes together. */

@@ -1,3 +1,4 @@
+import type { NotedRedis, OtherNode, RedisNote, RedisNotes } from "../admission/redis-agreement.ts";
 import { type Database, inTransaction } from "./database.ts";
 
 /** Any number that nothing else in the database locks on. */
@@ -14,8 +15,21 @@ export interface NodeRow {
   readonly seenAgoMs: number;
 }
 
+interface LiveRow {
+  readonly label: string | null;
+  readonly shares_redis: boolean;
+  readonly redis_generation: number | null;
+  readonly redis_known: number | null;
+  readonly run_id: string | null;
+}
+
+/** A node that was not seen for so long does not count: it notes itself every second. */
+const LIVE_S = 10;
+/** Those that no node uses are forgotten, beyond so many. */
+const MAX_SERVERS = 1_000;
+
 /** The nodes that use a database. */
-export class PostgresNodes {
+export class PostgresNodes implements RedisNotes {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -39,11 +53,11 @@ export class PostgresNodes {
         .filter(isInTheWay);
       if (inTheWay.length > 0) return inTheWay;
       await transaction`
-        insert into nodes (id, coordination, label, seen_at)
-        values (${node.id}, ${node.coordination}, ${node.label}, now())
+        insert into nodes (id, coordination, label, seen_at, redis_known)
+        values (${node.id}, ${node.coordination}, ${node.label}, now(), 0)
         on conflict (id) do update
           set coordination = excluded.coordination, label = excluded.label, seen_at = excluded.seen_at,
-              shares_redis = false`;
+              shares_redis = false, redis_generation = null, redis_known = 0`;
       return [];
     });
   }
@@ -54,8 +68,51 @@ export class PostgresNodes {
     return count > 0;
   }
 
-  async sharesRedis(id: string): Promise<void> {
-    await this.#database`update nodes set shares_redis = true where id = ${id}`;
+  /** Says that the node is there still, and what it knows. @returns the others; `null` when it was removed. */
+  async renewOnRedis({ id, generation, known, hasJoined }: RedisNote): Promise<readonly OtherNode[] | null> {
+    const rows = await this.#database<LiveRow[]>`
+      with renewed as (
+        update nodes
+        set seen_at = now(), redis_generation = ${generation}, redis_known = greatest(redis_known, ${known}),
+            shares_redis = ${hasJoined}
+        where id = ${id}
+        returning id
+      )
+      select other.label, other.shares_redis, other.redis_generation, other.redis_known, redis_servers.run_id
+      from renewed
+      left join nodes as other
+        on other.id <> renewed.id and other.coordination = 'redis'
+          and other.seen_at > now() - make_interval(secs => ${LIVE_S})
+      left join redis_servers on redis_servers.generation = other.redis_generation`;
+    return rows.length === 0 ? null : rows.flatMap(otherNodeOf);
+  }
+
+  /** The other nodes that are alive. */
+  async others(id: string): Promise<readonly OtherNode[]> {
+    const rows = await this.#database<LiveRow[]>`
+      select label, shares_redis, redis_generation, redis_known, run_id
+      from nodes left join redis_servers on generation = redis_generation
+      where id <> ${id} and coordination = 'redis' and seen_at > now() - make_interval(secs => ${LIVE_S})`;
+    return rows.flatMap(otherNodeOf);
+  }
+
+  /** Notes a Redis, unless a node has done so before. */
+  async noteRedis(runId: string, replicationId: string): Promise<NotedRedis> {
+    return inTransaction(this.#database, async (transaction) => {
+      await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
+      await transaction`
+        insert into redis_servers (generation, run_id, replication_id)
+        select coalesce(max(generation), 0) + 1, ${runId}, ${replicationId} from redis_servers
+        on conflict (run_id, replication_id) do nothing`;
+      const [row] = await transaction<{ generation: number }[]>`
+        select generation from redis_servers where run_id = ${runId} and replication_id = ${replicationId}`;
+      if (row === undefined) throw new Error("the Redis was not noted");
+      await transaction`
+        delete from redis_servers
+        where generation <= ${row.generation - MAX_SERVERS}
+          and not exists (select from nodes where redis_generation = generation)`;
+      return { generation: row.generation, runId };
+    });
   }
 
   async remove(id: string): Promise<void> {
@@ -81,4 +138,14 @@ export class PostgresNodes {
     if (row === undefined) throw new Error("the installation has no row");
     return row.redis_mark;
   }
+}
+
+function otherNodeOf(row: LiveRow): OtherNode[] {
+  // A node that has no others is told of by a row of nothing.
+  if (row.label === null) return [];
+  const redis =
+    row.redis_generation === null || row.run_id === null
+      ? null
+      : { generation: row.redis_generation, runId: row.run_id };
+  return [{ label: row.label, hasJoined: row.shares_redis, redis, known: row.redis_known }];
 }

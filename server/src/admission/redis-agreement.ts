@@ -1,0 +1,317 @@
+import { within } from "../errors/deadline.ts";
+import { AdmissionStoreUnavailable } from "./admission-store.ts";
+import type { FencedAdmissionStore } from "./fenced-store.ts";
+import type { RedisServer } from "./redis-info.ts";
+
+/** A Redis that nodes have found behind REDIS_URL. */
+export interface NotedRedis {
+  /** A Redis that was found later has a higher one. */
+  readonly generation: number;
+  readonly runId: string;
+}
+
+/** Another node that shares its changes through Redis, and was seen in the last seconds. */
+export interface OtherNode {
+  /** For people: which one it is. */
+  readonly label: string;
+  /** Whether it serves requests, if nothing keeps it from it. One that is starting does not yet. */
+  readonly hasJoined: boolean;
+  /** The Redis that it is connected to. */
+  readonly redis: NotedRedis | null;
+  /** The newest generation that it heeds: it admits nothing by an older one. `null` where it is too old to tell. */
+  readonly known: number | null;
+}
+
+/** What a node notes for the others. */
+export interface RedisNote {
+  readonly id: string;
+  /** Of the Redis that it is connected to; `null` while there is none. */
+  readonly generation: number | null;
+  readonly known: number;
+  readonly hasJoined: boolean;
+}
+
+/** Where nodes note which Redis they are connected to: the database, which all of them share. */
+export interface RedisNotes {
+  /** Gives a Redis its generation, or tells the one that it has. */
+  noteRedis(runId: string, replicationId: string): Promise<NotedRedis>;
+  /** Notes what the node knows. @returns the others; `null` when the node was removed. */
+  renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null>;
+  others(id: string): Promise<readonly OtherNode[]>;
+}
+
+/** The connection to Redis, as far as it matters where it leads to. */
+export interface RedisConnection {
+  /** Changes whenever the connection is lost. */
+  readonly connection: number;
+  reconnect(): void;
+  /** @returns `null` when Redis does not say which one it is. */
+  server(): Promise<RedisServer | null>;
+  onDoubt(listener: () => void): void;
+  onRestored(listener: () => void): void;
+}
+
+export interface AgreementParts {
+  readonly id: string;
+  readonly notes: RedisNotes;
+  readonly redis: RedisConnection;
+  readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
+  /** Told when the node begins to keep itself from admitting, and why; `null`: when that is over. */
+  readonly onFenced: (reason: string | null) => void;
+}
+
+/** Whether a starting node may serve beside the others, and why not. */
+export type Joining = "may join" | "waiting" | "replica" | "elsewhere";
+
+const DATABASE_TIMEOUT_MS = 5_000;
+
+const NOT_LOOKED = "it is not known yet whether this node uses the same Redis as the others";
+const IS_REPLICA = "the Redis of REDIS_URL is a replica";
+const IS_OLDER = "other nodes use a newer Redis than this node";
+
+/**
+ * Keeps nodes that do not use the same Redis from admitting requests. After a failover a node may stay connected to the
+ * old primary, which lives on and never hears of what the others publish. So each node notes in the database which
+ * Redis it is connected to, and heeds what the others note:
+ *
+ * - On every new connection it admits nothing until it has noted where the connection leads to.
+ * - While another node is connected to a Redis that was found later, it admits nothing, and connects again and again:
+ *   the address may lead there by now.
+ * - A change that it publishes counts only once all other nodes heed a Redis at least as new as its own, and none uses
+ *   a newer one. A node that heeds a newer one has stopped to admit by its own, and reads the database again before it
+ *   goes on; one that comes later reads it, too.
+ *
+ * A node that can't reach the database goes on (it can't be told from all nodes being cut off), and others wait for it
+ * only as long as it counts as alive.
+ */
+export class RedisAgreement {
+  readonly #parts: AgreementParts;
+  #hasJoined = false;
+  #isRemoved = false;
+  /** The newest generation that the node heeds. */
+  #known = 0;
+  /** Where the connection leads to; `null` when it is lost, or leads to a replica. */
+  #noted: { readonly connection: number; readonly redis: NotedRedis; readonly replicationId: string } | null =
+    null;
+  /** Redis does not say which one it is: nothing can be agreed on. */
+  #isUnknown = false;
+  /** The newest Redis of a starting node that this one has tried to get to. */
+  #tried = 0;
+  /** What keeps it from admitting, beside a connection that is lost or new. */
+  #fencedFor: string | null = null;
+  #looking: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
+
+  constructor(parts: AgreementParts) {
+    this.#parts = parts;
+    const { redis, fence } = parts;
+    fence.fence(NOT_LOOKED);
+    redis.onDoubt(() => {
+      if (!this.#isUnknown) fence.fence(NOT_LOOKED);
+      this.#lookSoon();
+    });
+    redis.onRestored(() => this.#lookSoon());
+    fence.confirmPublications((publish) => this.#confirmed(publish));
+  }
+
+  /** Whether somebody has said that this node is gone. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  /** Whether Redis does not say which one it is, so that nothing can be agreed on. */
+  get isUnknown(): boolean {
+    return this.#isUnknown;
+  }
+
+  /** Notes where the connection leads to, and heeds what others note. To be called every second or so. */
+  look(): Promise<void> {
+    // One that has begun may have asked before what is to be seen; one that has not serves all who wait.
+    this.#next ??= this.#looking
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        this.#looking = this.#look();
+        return this.#looking;
+      });
+    return this.#next;
+  }
+
+  /**
+   * Whether a starting node may begin to serve: the others are connected to the same Redis, as far as they are to any.
+   * To be called until it may, or there is no more time.
+   */
+  async mayJoin(isLastTry: boolean): Promise<Joining> {
+    const { server, others } = await this.#observe();
+    const { redis } = this.#parts;
+    if (server === "unknown") return "may join";
+    if (server === "replica") {
+      redis.reconnect();
+      return "replica";
+    }
+    const own = this.#noted?.redis ?? null;
+    if (own === null) return "waiting";
+    const company = others.filter(({ hasJoined }) => hasJoined).map((other) => other.redis);
+    if (company.some((theirs) => theirs !== null && theirs.runId !== own.runId)) {
+      // The address may lead there by now. If this node is the one that is right, the others will come.
+      redis.reconnect();
+      return "elsewhere";
+    }
+    // A node that is just connecting again may be about to come here, or not.
+    return company.includes(null) && !isLastTry ? "waiting" : "may join";
+  }
+
+  /** The node begins to serve. */
+  async join(): Promise<void> {
+    this.#hasJoined = true;
+    await this.look();
+  }
+
+  #lookSoon(): void {
+    // What fails is tried again within a second.
+    if (this.#hasJoined) this.look().catch(() => {});
+  }
+
+  async #look(): Promise<void> {
+    const { redis } = this.#parts;
+    const { server, others, connection } = await this.#observe();
+    if (this.#isRemoved || server === "away") return;
+    if (server === "replica") {
+      this.#fence(IS_REPLICA);
+      redis.reconnect();
+      return;
+    }
+    const own = this.#noted?.redis ?? null;
+    const newest = newestOf(others);
+    if (own !== null && newest !== null && isNewer(newest, own)) {
+      redis.reconnect();
+      return;
+    }
+    if (redis.connection !== connection) return;
+    this.#lift();
+    if (own !== null) this.#tryCandidates(own, others);
+  }
+
+  /**
+   * Asks where the connection leads to, notes it, and sees what the others have noted. Before a newer Redis of theirs
+   * is acknowledged the node admits nothing any more.
+   */
+  async #observe(): Promise<{
+    readonly server: "primary" | "replica" | "unknown" | "away";
+    readonly others: readonly OtherNode[];
+    readonly connection: number;
+  }> {
+    const { id, notes, redis } = this.#parts;
+    const { connection } = redis;
+    const server = await this.#whereTo(connection);
+    for (;;) {
+      const generation = this.#noted?.redis.generation ?? null;
+      const note = { id, generation, known: this.#known, hasJoined: this.#hasJoined };
+      const others = await within(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
+      if (others === null) {
+        this.#isRemoved = true;
+        return { server, others: [], connection };
+      }
+      const newest = newestOf(others);
+      const own = this.#noted?.redis ?? null;
+      if (own !== null && newest !== null && isNewer(newest, own)) this.#fence(IS_OLDER);
+      const heeded = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
+      if (heeded <= this.#known) return { server, others, connection };
+      this.#known = heeded;
+    }
+  }
+
+  async #whereTo(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
+    const { redis, notes } = this.#parts;
+    let server: RedisServer | null;
+    try {
+      server = await redis.server();
+    } catch {
+      // It does not answer. What is not lost leads to where it did.
+      if (this.#noted?.connection !== redis.connection) this.#noted = null;
+      return "away";
+    }
+    if (redis.connection !== connection) {
+      this.#noted = null;
+      return "away";
+    }
+    this.#isUnknown = server === null;
+    if (server === null || server.isReplica) {
+      this.#noted = null;
+      return server === null ? "unknown" : "replica";
+    }
+    const { runId, replicationId } = server;
+    const before = this.#noted;
+    if (before?.redis.runId === runId && before.replicationId === replicationId) {
+      this.#noted = { ...before, connection };
+      return "primary";
+    }
+    // What leads elsewhere without having been lost is a proxy's doing: what was learnt on it counts for nothing.
+    if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_LOOKED);
+    this.#noted = null;
+    const noted = await within(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
+    this.#noted = { connection, redis: noted, replicationId };
+    return "primary";
+  }
+
+  /** A starting node that has found a newer Redis may be right: whether the address leads there is worth a try. */
+  #tryCandidates(own: NotedRedis, others: readonly OtherNode[]): void {
+    const candidates = others.filter((other) => !other.hasJoined);
+    for (const { redis } of candidates) {
+      if (redis === null || redis.generation <= this.#tried || !isNewer(redis, own)) continue;
+      this.#tried = redis.generation;
+      this.#parts.redis.reconnect();
+    }
+  }
+
+  async #confirmed(publish: () => Promise<void>): Promise<void> {
+    const { redis, notes, id } = this.#parts;
+    const { connection } = redis;
+    const noted = this.#noted;
+    await publish();
+    if (this.#isUnknown) return;
+    const others = await within(DATABASE_TIMEOUT_MS, () => notes.others(id));
+    // It was published where all others look: by a connection that has not changed, and is the one that was noted.
+    const isAgreed =
+      noted !== null &&
+      noted.connection === connection &&
+      redis.connection === connection &&
+      this.#noted?.redis.runId === noted.redis.runId &&
+      this.#fencedFor === null &&
+      isHeededByAll(noted.redis, others);
+    if (!isAgreed) throw new AdmissionStoreUnavailable("The nodes do not all use the same Redis yet.");
+  }
+
+  #fence(reason: string): void {
+    this.#parts.fence.fence(reason);
+    if (this.#fencedFor !== reason) this.#parts.onFenced(reason);
+    this.#fencedFor = reason;
+  }
+
+  #lift(): void {
+    this.#parts.fence.lift();
+    if (this.#fencedFor !== null) this.#parts.onFenced(null);
+    this.#fencedFor = null;
+  }
+}
+
+/** The newest Redis that a node which serves is connected to. */
+function newestOf(others: readonly OtherNode[]): NotedRedis | null {
+  return others.reduce<NotedRedis | null>(
+    (newest, { hasJoined, redis }) =>
+      hasJoined && redis !== null && redis.generation > (newest?.generation ?? 0) ? redis : newest,
+    null,
+  );
+}
+
+/** Whether it is another Redis, and was found later. One process keeps what it holds, whatever its replicas do. */
+function isNewer(redis: NotedRedis, than: NotedRedis): boolean {
+  return redis.generation > than.generation && redis.runId !== than.runId;
+}
+
+/** Whether no other node can admit by another Redis. */
+function isHeededByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
+  const newest = newestOf(others);
+  if (newest !== null && isNewer(newest, own)) return false;
+  return others.every(({ known }) => known === null || known >= own.generation);
+}

@@ -1,0 +1,57 @@
+import type { AccountId } from "../accounts/account.ts";
+import type { AdmissionStore } from "./admission-store.ts";
+import { PLACE_LEASE_MS, type Release } from "./limits.ts";
+
+/** What is beyond this lapses with its lease, as that of a dead node does. */
+const MAX_UNRELEASED = 20_000;
+const RELEASED_AT_ONCE = 100;
+
+interface Unreleased {
+  readonly accountId: AccountId;
+  readonly release: Release;
+  /** When the store has forgotten the slot by itself. */
+  readonly lapsesMs: number;
+}
+
+/** Releases that the store has not confirmed: without them an account's limits are used up by requests that are over. */
+export class UnreleasedSlots {
+  readonly #store: Pick<AdmissionStore, "release">;
+  readonly #monotonicMs: () => number;
+  /** In the order in which they lapse. */
+  readonly #waiting = new Set<Unreleased>();
+
+  constructor(store: Pick<AdmissionStore, "release">, monotonicMs: () => number) {
+    this.#store = store;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add(accountId: AccountId, release: Release): void {
+    const [oldest] = this.#waiting;
+    if (oldest !== undefined && this.#waiting.size >= MAX_UNRELEASED) this.#waiting.delete(oldest);
+    this.#waiting.add({ accountId, release, lapsesMs: this.#monotonicMs() + PLACE_LEASE_MS });
+  }
+
+  /** Tells the store what it has not been told, as far as it answers. Never to be called twice at once. */
+  async retry(): Promise<void> {
+    const nowMs = this.#monotonicMs();
+    for (const waiting of this.#waiting) {
+      if (waiting.lapsesMs > nowMs) break;
+      this.#waiting.delete(waiting);
+    }
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting].slice(0, RELEASED_AT_ONCE);
+      const outcomes = await Promise.allSettled(
+        batch.map(({ accountId, release }) => this.#store.release(accountId, release)),
+      );
+      for (const [index, waiting] of batch.entries()) {
+        if (outcomes[index]?.status === "fulfilled") this.#waiting.delete(waiting);
+      }
+      // While the store is away there is no use in asking it for the others.
+      if (outcomes.some(({ status }) => status === "rejected")) return;
+    }
+  }
+}

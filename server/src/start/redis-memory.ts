@@ -1,0 +1,37 @@
+import type { Logger } from "pino";
+import type { RedisAdmissionStore } from "../admission/redis-store.ts";
+
+/** What is known of how Redis treats a full memory. */
+export interface RedisMemoryWatch {
+  /** Whether Redis may drop counts of limits before their time; `null` when it does not say. */
+  readonly mayEvict: boolean | null;
+  /** Asks Redis again. To be called now and then: the setting can be changed while it runs. */
+  look(): Promise<void>;
+}
+
+/**
+ * Says loudly when Redis may evict. An evicted key lifts a limit without a word: an account whose counts are gone begins
+ * again at nothing. Nothing else depends on them, as the store may forget everything else at any time; so the service
+ * starts all the same, for the setting often belongs to whoever provides the Redis, and a refusal would turn a limit
+ * that is not exact into a service that is down.
+ */
+export function watchRedisMemory(redis: Pick<RedisAdmissionStore, "memory">, log: Logger): RedisMemoryWatch {
+  let mayEvict: boolean | null = null;
+  return {
+    get mayEvict() {
+      return mayEvict;
+    },
+    look: async () => {
+      const memory = await redis.memory();
+      if (memory?.mayEvict === true && mayEvict !== true) {
+        log.error(
+          { part: "redis", policy: memory.policy },
+          `Redis may evict what it holds (maxmemory is set, and maxmemory-policy is ${memory.policy}): limits on requests and tokens are lifted when it does. Set maxmemory-policy to noeviction.`,
+        );
+      } else if (mayEvict === true && memory?.mayEvict === false) {
+        log.info({ part: "redis" }, "Redis does not evict any more");
+      }
+      mayEvict = memory?.mayEvict ?? null;
+    },
+  };
+}

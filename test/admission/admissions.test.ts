@@ -1,0 +1,178 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import {
+  type AdmissionStore,
+  AdmissionStoreUnavailable,
+} from "../../server/src/admission/admission-store.ts";
+import { Admissions } from "../../server/src/admission/admissions.ts";
+import type { HeldSlot, Limits, Place, Release } from "../../server/src/admission/limits.ts";
+
+const ACCOUNT = "5c1e7cb4-3f7c-4b4b-9d53-0b6c8a3b1f10" as AccountId;
+const LIMITS: Limits = { requestsPerMinute: 10, tokensPerMinute: 100, concurrentRequests: 5 };
+
+/** A store that does what it is asked for, and of which any answer can be lost. */
+class LossyStore {
+  readonly slots = new Set<Place>();
+  readonly released: Release[] = [];
+  readonly #restored: (() => void)[] = [];
+  /** Whether it is asked at all, and whether its answers come. */
+  state: "answers" | "loses answers" | "away" = "answers";
+
+  async admit(_account: AccountId, _version: bigint, { place }: { place: Place }) {
+    this.#require(() => this.slots.add(place));
+    return { kind: "admitted" as const, atS: 1, rates: { requests: null, tokens: null } };
+  }
+
+  async release(_account: AccountId, release: Release): Promise<void> {
+    this.#require(() => {
+      this.slots.delete(release.place);
+      this.released.push(release);
+    });
+  }
+
+  async renew(slots: readonly HeldSlot[]): Promise<void> {
+    this.#require(() => {
+      for (const { place } of slots) this.slots.add(place);
+    });
+  }
+
+  onRestored(listener: () => void): void {
+    this.#restored.push(listener);
+  }
+
+  comesBackEmpty(): void {
+    this.slots.clear();
+    this.state = "answers";
+    for (const listener of this.#restored) listener();
+  }
+
+  #require(act: () => void): void {
+    if (this.state === "away") throw new AdmissionStoreUnavailable("away", { mayBeDone: false });
+    act();
+    if (this.state === "loses answers") throw new AdmissionStoreUnavailable("lost");
+  }
+}
+
+let store: LossyStore;
+let nowMs: number;
+let admissions: Admissions;
+
+beforeEach(() => {
+  store = new LossyStore();
+  nowMs = 0;
+  // What admissions ask of a store is no more than this.
+  admissions = new Admissions(store as unknown as AdmissionStore, () => nowMs);
+});
+
+async function admit(tokens = 20) {
+  const outcome = await admissions.admit(ACCOUNT, 1n, LIMITS, tokens);
+  if (outcome.kind !== "admitted") throw new Error(outcome.kind);
+  return outcome.request;
+}
+
+describe("a request whose admission was not answered", () => {
+  it("gives back all that it may have taken, as soon as the store answers", async () => {
+    store.state = "loses answers";
+    await expect(admit(500)).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
+    expect(store.slots.size).toBe(1);
+    store.state = "away";
+    await admissions.retryReleases();
+    expect(store.slots.size).toBe(1);
+    store.state = "answers";
+    await admissions.retryReleases();
+    expect(store.slots.size).toBe(0);
+    // No more than the limit was taken, and which second it was the store has to know.
+    expect(store.released).toMatchObject([
+      { tokensMore: -100, atS: null, isCancelled: true, isContested: true },
+    ]);
+    await admissions.retryReleases();
+    expect(store.released).toHaveLength(1);
+  });
+
+  it("gives back nothing where the store was never asked", async () => {
+    store.state = "away";
+    await expect(admit()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
+    store.state = "answers";
+    await admissions.retryReleases();
+    expect(store.released).toEqual([]);
+  });
+
+  it("is forgotten when its slot has lapsed, and so are those beyond a number", async () => {
+    store.state = "loses answers";
+    await expect(admit()).rejects.toThrow();
+    nowMs += 60_000;
+    store.state = "answers";
+    await admissions.retryReleases();
+    expect(store.released).toEqual([]);
+
+    store.state = "loses answers";
+    for (let number = 0; number < 20_100; number++) await admit().catch(() => {});
+    store.state = "answers";
+    await admissions.retryReleases();
+    expect(store.released).toHaveLength(20_000);
+  });
+});
+
+describe("a request whose end was not confirmed", () => {
+  it("says so again until it is, and not of more than it took", async () => {
+    const request = await admit(20);
+    store.state = "away";
+    await request.end(5);
+    await request.end(5);
+    store.state = "loses answers";
+    await admissions.retryReleases();
+    store.state = "answers";
+    await admissions.retryReleases();
+    expect(store.slots.size).toBe(0);
+    // The store counts only the one that found the slot.
+    expect(store.released).toHaveLength(2);
+    for (const release of store.released) {
+      expect(release).toMatchObject({ tokensMore: -15, atS: 1, isCancelled: false, isContested: true });
+    }
+  });
+
+  it("is ended as usual when all went well", async () => {
+    const request = await admit(20);
+    await admissions.renew();
+    await request.end(null);
+    expect(store.released).toMatchObject([{ tokensMore: 0, isCancelled: false, isContested: false }]);
+  });
+
+  it("has its slot closed against a renewal that may still be under way", async () => {
+    const request = await admit();
+    store.state = "loses answers";
+    await expect(admissions.renew()).rejects.toThrow();
+    store.state = "answers";
+    await request.end(null);
+    expect(store.released).toMatchObject([{ isContested: true }]);
+  });
+
+  it("is not renewed any more", async () => {
+    const request = await admit();
+    store.state = "away";
+    await request.end(null);
+    store.state = "answers";
+    store.slots.clear();
+    await admissions.renew();
+    expect(store.slots.size).toBe(0);
+  });
+});
+
+describe("a running request", () => {
+  it("takes its slot again when the store has come back empty", async () => {
+    const request = await admit();
+    const ended = await admit();
+    await ended.end(null);
+    store.comesBackEmpty();
+    expect(store.slots.size).toBe(1);
+    await request.end(null);
+    expect(store.slots.size).toBe(0);
+  });
+
+  it("gives back all when it is not to be served after all", async () => {
+    const request = await admit(30);
+    await request.cancel();
+    await request.end(7);
+    expect(store.released).toMatchObject([{ tokensMore: -30, atS: 1, isCancelled: true }]);
+  });
+});

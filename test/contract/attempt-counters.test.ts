@@ -1,0 +1,104 @@
+import { Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+import type { AttemptRule } from "../../server/src/accounts/attempts.ts";
+import {
+  type AttemptCounters,
+  memoryCounter,
+  memoryCounters,
+} from "../../server/src/store/attempt-counters.ts";
+import { redisCounters } from "../../server/src/store/redis-attempt-counters.ts";
+
+const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const MONTH: AttemptRule = { keyPrefix: "month", points: 1, durationS: 30 * 24 * 60 * 60 };
+
+function shared(url: string, prefix: string): AttemptCounters {
+  return redisCounters({ url, prefix, commandTimeoutMs: 2_000, onError: () => {} });
+}
+
+const implementations: Record<string, () => Promise<AttemptCounters>> = {
+  memory: async () => memoryCounters(),
+  ...(REDIS_URL === undefined
+    ? {}
+    : {
+        Redis: async () => {
+          const prefix = `test-${crypto.randomUUID()}`;
+          const counters = shared(REDIS_URL, prefix);
+          const probe = counters.counter({ keyPrefix: "probe", points: 1, durationS: 60 });
+          const redis = new Redis(REDIS_URL);
+          // Until it is connected they count in memory.
+          await expect
+            .poll(async () => {
+              await probe.count("a");
+              return redis.exists(`${prefix}:probe:a`);
+            })
+            .toBe(1);
+          redis.disconnect();
+          return counters;
+        },
+      }),
+  // The discard port: nothing listens there.
+  "memory while Redis is away": async () => shared("redis://127.0.0.1:9", "test"),
+};
+
+describe.each(Object.entries(implementations))("attempts counted in %s", (_, open) => {
+  it("are refused beyond the rule, each name for itself, and say how long to wait", async () => {
+    const counters = await open();
+    const counter = counters.counter({ keyPrefix: "a", points: 2, durationS: 60 });
+    expect(await counter.count("a")).toBe(0);
+    expect(await counter.count("a")).toBe(0);
+    const waitMs = await counter.count("a");
+    expect(waitMs).toBeGreaterThan(0);
+    expect(waitMs).toBeLessThanOrEqual(60_000);
+    expect(await counter.count("b")).toBe(0);
+    await counters.close();
+  });
+
+  it("can be taken back and forgotten", async () => {
+    const counters = await open();
+    const counter = counters.counter({ keyPrefix: "a", points: 1, durationS: 60 });
+    expect(await counter.count("a")).toBe(0);
+    await counter.uncount("a");
+    expect(await counter.count("a")).toBe(0);
+    expect(await counter.count("a")).toBeGreaterThan(0);
+    await counter.forget("a");
+    expect(await counter.has("a")).toBe(false);
+    expect(await counter.count("a")).toBe(0);
+    await counters.close();
+  });
+
+  it("are remembered for a month, which is longer than a timer can run", async () => {
+    const counters = await open();
+    const counter = counters.counter(MONTH);
+    expect(await counter.has("home")).toBe(false);
+    await counter.remember("home");
+    expect(await counter.has("home")).toBe(true);
+    expect(await counter.count("home")).toBeGreaterThan(29 * DAY_MS);
+    await counters.close();
+  });
+});
+
+describe("attempts counted in memory", () => {
+  it("end with the rule's time", async () => {
+    let nowMs = 7_000;
+    const counter = memoryCounter(MONTH, { nowMs: () => nowMs });
+    await counter.remember("home");
+    nowMs += 29 * DAY_MS;
+    expect(await counter.count("home")).toBe(DAY_MS);
+    nowMs += DAY_MS;
+    expect(await counter.has("home")).toBe(false);
+    expect(await counter.count("home")).toBe(0);
+  });
+
+  it("of names that were not tried for the longest time are forgotten, when there are too many", async () => {
+    const counter = memoryCounter({ keyPrefix: "a", points: 1, durationS: 60 }, { maxNames: 100 });
+    await counter.count("often");
+    for (let number = 0; number < 500; number++) {
+      await counter.count(`stranger ${number}`);
+      await counter.count("often");
+    }
+    expect(await counter.has("stranger 0")).toBe(false);
+    expect(await counter.has("stranger 499")).toBe(true);
+    expect(await counter.count("often")).toBeGreaterThan(0);
+  });
+});

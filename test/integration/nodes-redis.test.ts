@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import { type RedisServer, startRedis } from "../fixtures/redis.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { openTcpProxy, type TcpProxy } from "../fixtures/tcp-proxy.ts";
+import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
+
+const isDistributed =
+  process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+
+const SILENT = { OSTIARY_LOG: "silent" };
+
+function urlOf(way: TcpProxy): string {
+  return `redis://127.0.0.1:${way.port}`;
+}
+
+/** Two nodes of one database, each with its own way to a primary that has a replica. */
+interface Pair extends AsyncDisposable {
+  readonly primary: RedisServer;
+  readonly replica: RedisServer;
+  readonly nodes: readonly [Service, Service];
+  readonly ways: readonly [TcpProxy, TcpProxy];
+  /** The first node's way to PostgreSQL. */
+  readonly databaseWay: TcpProxy;
+  /** Signed in at the second node. */
+  readonly owner: Owner;
+}
+
+async function startPair(...primarySettings: string[]): Promise<Pair> {
+  const started: AsyncDisposable[] = [];
+  const keep = <Part extends AsyncDisposable>(part: Part): Part => {
+    started.unshift(part);
+    return part;
+  };
+  const dispose = async () => {
+    for (const part of started) await part[Symbol.asyncDispose]();
+  };
+  try {
+    const primary = keep(await startRedis(...primarySettings));
+    const replica = keep(await startRedis("--replicaof", "127.0.0.1", String(primary.port)));
+    await expect.poll(() => replica.command("info", "replication")).toContain("master_link_status:up");
+    const wayOfFirst = keep(await openTcpProxy(primary.port));
+    const wayOfSecond = keep(await openTcpProxy(primary.port));
+    const second = keep(await startOperatedService({ env: { ...SILENT, REDIS_URL: urlOf(wayOfSecond) } }));
+    // By a proxy, too. What its keys in Redis begin with is made of the database's name, which is the same.
+    const url = new URL(second.databaseUrl ?? "");
+    const databaseWay = keep(await openTcpProxy(Number(url.port)));
+    url.port = String(databaseWay.port);
+    const env = { ...SILENT, REDIS_URL: urlOf(wayOfFirst) };
+    const first = keep(await startOperatedService({ databaseUrl: url.href, env }));
+    const owner = await signUpEnterprise(second.baseUrl, await signInOperator(second.baseUrl));
+    return {
+      primary,
+      replica,
+      nodes: [first, second],
+      ways: [wayOfFirst, wayOfSecond],
+      databaseWay,
+      owner,
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** Makes the replica a primary, to which the second node goes. The old primary lives on, and knows nothing of it. */
+async function failOver({ replica, ways: [, way] }: Pair): Promise<void> {
+  await replica.command("replicaof", "no", "one");
+  way.retarget(replica.port);
+  way.cut();
+  way.heal();
+}
+
+/** A client that asks a node again and again; what those of its requests were answered that began after a moment. */
+function keepAsking(baseUrl: string, key: string) {
+  let isAfter = false;
+  let isStopped = false;
+  const answers: number[] = [];
+  const asking = (async () => {
+    while (!isStopped) {
+      const beganAfter = isAfter;
+      const status = await statusOf(baseUrl, key);
+      if (beganAfter) answers.push(status);
+    }
+  })();
+  return {
+    answers,
+    from: () => {
+      isAfter = true;
+    },
+    stop: async () => {
+      isStopped = true;
+      await asking;
+    },
+  };
+}
+
+/** Repeats a change until it is answered: what is not in force yet says so. */
+async function untilAnswered(change: () => Promise<unknown>): Promise<void> {
+  await expect
+    .poll(() =>
+      change().then(
+        () => "answered",
+        (error) => error.data?.httpStatus,
+      ),
+    )
+    .toBe("answered");
+}
+
+describe.skipIf(!isDistributed)("a node that stays with the old primary after a failover", () => {
+  it("admits no key from the moment that another node has answered its revocation", async () => {
+    await using pair = await startPair();
+    const [first, second] = pair.nodes;
+    const { id, key } = await pair.owner.trpc.keys.create.mutate({ name: "to be revoked" });
+    const kept = await pair.owner.trpc.keys.create.mutate({ name: "to be kept" });
+    for (const node of pair.nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
+
+    const clients = Array.from({ length: 4 }, () => keepAsking(first.baseUrl, key));
+    await failOver(pair);
+    await untilAnswered(() => pair.owner.trpc.keys.revoke.mutate({ id }));
+    for (const client of clients) client.from();
+    await expect
+      .poll(() => clients.reduce((sum, { answers }) => sum + answers.length, 0))
+      .toBeGreaterThan(100);
+    for (const client of clients) await client.stop();
+    expect(clients.flatMap(({ answers }) => answers).filter((status) => status === 200)).toEqual([]);
+    expect(await statusOf(second.baseUrl, key)).toBe(401);
+    // The node on the newer Redis is not kept from its work by the other.
+    expect(await statusOf(second.baseUrl, kept.key)).toBe(200);
+    expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(503);
+
+    // As soon as it can get there, it goes to where the other is, though nothing has broken its connection.
+    pair.ways[0].retarget(pair.replica.port);
+    await expect.poll(() => statusOf(first.baseUrl, kept.key)).toBe(200);
+    expect(await statusOf(first.baseUrl, key)).toBe(401);
+  });
+
+  it("goes to the new one by itself when the address leads there", async () => {
+    await using pair = await startPair();
+    const [first] = pair.nodes;
+    const { id, key } = await pair.owner.trpc.keys.create.mutate({ name: "to be revoked" });
+    const kept = await pair.owner.trpc.keys.create.mutate({ name: "to be kept" });
+    for (const node of pair.nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
+    // Its connection to the old primary goes on as it was.
+    pair.ways[0].retarget(pair.replica.port);
+    await failOver(pair);
+    await untilAnswered(() => pair.owner.trpc.keys.revoke.mutate({ id }));
+    await expect.poll(() => statusOf(first.baseUrl, key)).toBe(401);
+    expect(await statusOf(first.baseUrl, kept.key)).toBe(200);
+  });
+
+  it("is not kept from its work by a node that has died", async () => {
+    await using pair = await startPair();
+    const [first, second] = pair.nodes;
+    const { key } = await pair.owner.trpc.keys.create.mutate({ name: "key" });
+    expect(await statusOf(first.baseUrl, key)).toBe(200);
+    await failOver(pair);
+    await expect.poll(() => statusOf(second.baseUrl, key)).toBe(200);
+    await expect.poll(() => statusOf(first.baseUrl, key)).toBe(503);
+    await second.kill();
+    await expect.poll(() => statusOf(first.baseUrl, key)).toBe(200);
+  });
+
+  it("stops by the primary's own settings when it is cut off from the database as well", async () => {
+    await using pair = await startPair("--min-replicas-to-write", "1", "--min-replicas-max-lag", "3");
+    const [first, second] = pair.nodes;
+    const { id, key } = await pair.owner.trpc.keys.create.mutate({ name: "key" });
+    for (const node of pair.nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
+    pair.databaseWay.cut();
+    expect(await statusOf(first.baseUrl, key)).toBe(200);
+    await failOver(pair);
+    await untilAnswered(() => pair.owner.trpc.keys.revoke.mutate({ id }));
+    expect(await statusOf(second.baseUrl, key)).toBe(401);
+    await expect.poll(() => statusOf(first.baseUrl, key)).toBe(503);
+    pair.databaseWay.heal();
+  });
+});
+
+describe.skipIf(!isDistributed)("a node that is started while Redis is split", () => {
+  it("is refused when it would use the old primary, and says so", { timeout: 120_000 }, async () => {
+    await using pair = await startPair();
+    const [first] = pair.nodes;
+    await first.stop();
+    await failOver(pair);
+    const { key } = await pair.owner.trpc.keys.create.mutate({ name: "key" });
+    await expect.poll(() => statusOf(pair.nodes[1].baseUrl, key)).toBe(200);
+    const start = startService({
+      databaseUrl: pair.nodes[1].databaseUrl ?? "",
+      env: { ...SILENT, REDIS_URL: pair.primary.url },
+    });
+    await expect(start).rejects.toThrow(/another Redis server/);
+    expect(await statusOf(pair.nodes[1].baseUrl, key)).toBe(200);
+  });
+});
+
+describe.skipIf(!isDistributed)("a connection to Redis that goes silent without being closed", () => {
+  it("is replaced: requests are admitted again within 10 seconds, and attempts to sign in counted", async () => {
+    await using redis = await startRedis();
+    await using way = await openTcpProxy(redis.port);
+    await using node = await startService({ env: { ...SILENT, REDIS_URL: urlOf(way) } });
+    const { key } = await signUpWithKey(node.baseUrl);
+    const wrong = async () => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { trpc } = visit(node.baseUrl);
+      await trpc.auth.signIn.mutate({ email, password: "a wrong password" }).catch(() => {});
+      return redis.command("--scan", "--pattern", `*sign-in-user-address:${email}*`);
+    };
+    expect(await statusOf(node.baseUrl, key)).toBe(200);
+    expect(await wrong()).not.toBe("");
+    way.silence();
+    await expect.poll(() => statusOf(node.baseUrl, key), { timeout: 10_000 }).toBe(200);
+    await expect.poll(wrong, { timeout: 10_000 }).not.toBe("");
+  });
+
+  it("is replaced also where nobody uses it", async () => {
+    await using redis = await startRedis();
+    await using way = await openTcpProxy(redis.port);
+    await using node = await startService({ env: { ...SILENT, REDIS_URL: urlOf(way) } });
+    const connected = async () => {
+      const list = await redis.command("client", "list", "type", "normal");
+      return [...list.matchAll(/ age=(\d+) /g)].length;
+    };
+    const before = await connected();
+    way.silence();
+    // Redis still holds the silent ones; those that come beside them are new.
+    await expect.poll(connected, { timeout: 10_000 }).toBeGreaterThan(before);
+    expect((await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
+  });
+});
