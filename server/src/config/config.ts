@@ -35,6 +35,8 @@ export interface Config {
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
   readonly drainS: number;
+  /** How long a service that was told to stop still takes requests while it says that it is not ready. */
+  readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
   /** Variables that look like ours and are not: most likely misspelt. */
@@ -76,6 +78,7 @@ const networks = z
       context.addIssue({ code: "custom", message: problem });
   });
 
+const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
 const variables = z.object({
@@ -102,6 +105,7 @@ const variables = z.object({
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
+  OSTIARY_PRESTOP_S: wholeNumber(0, 300).optional(),
   OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
   OSTIARY_SERVICE_NAME: z
     .string()
@@ -155,6 +159,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     drainS: values.OSTIARY_DRAIN_S,
+    // A proxy needs a moment to see that it should send requests elsewhere.
+    prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
     unknownVariables: Object.keys(present).filter(

@@ -7,6 +7,7 @@ import type { RequestPlane } from "../edge/request-plane.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import type { Clocks } from "./clocks.ts";
 
 const NANO_USD_IN_USD = 1e9;
 
@@ -17,6 +18,7 @@ export interface MeasuredParts {
   readonly requestPlane: RequestPlane;
   readonly overload: Overload;
   readonly gateway: Gateway;
+  readonly clocks: Clocks;
 }
 
 /** What is measured of requests; the rest is added by {@link measure} once it is there. */
@@ -27,7 +29,7 @@ export function openMetrics(catalog: Catalog): Metrics {
 /** Adds what the parts of the node tell of themselves. */
 export function measure(
   metrics: Metrics,
-  { recorder, credits, books, requestPlane, overload, gateway }: MeasuredParts,
+  { recorder, credits, books, requestPlane, overload, gateway, clocks }: MeasuredParts,
 ): void {
   metrics.gauge(
     "requests_in_flight",
@@ -45,6 +47,11 @@ export function measure(
     () => overload.shed,
   );
   measureUpstreams(metrics, gateway);
+  metrics.gauge(
+    "clock_skew_seconds",
+    "How far this node's clock is ahead of the database's. Beyond 300 either way nothing is deleted for its age.",
+    () => (clocks.skewMs === null ? null : clocks.skewMs / 1_000),
+  );
   metrics.gauge(
     "recorder_waiting_entries",
     "Audit entries in the journal that are not in the database yet.",
