@@ -49,6 +49,7 @@ import { withoutSecrets } from "./secrets/redact.ts";
 import { SecurityLog } from "./security/security-log.ts";
 import { hostForUrl, type Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
+import { Clocks } from "./start/clocks.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
@@ -61,6 +62,7 @@ import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from 
 import { whatDoesNotAnswer } from "./start/readiness.ts";
 import { listen, openTracing, openTransport } from "./start/runtime.ts";
 import { explainStartup } from "./start/startup-failure.ts";
+import { STOP_MS, Stopping } from "./start/stopping.ts";
 import { Teardown } from "./start/teardown.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
@@ -70,6 +72,8 @@ import { dropOldEntries } from "./store/audit-retention.ts";
 import { PostgresBooks } from "./store/books-store.ts";
 import { PostgresCredit } from "./store/credit-store.ts";
 import { lockDataDir } from "./store/data-dir-lock.ts";
+import { BACKGROUND_TIMEOUT_MS } from "./store/database.ts";
+import { readDatabaseClock } from "./store/database-clock.ts";
 import { dropOldAnswers, PostgresIdempotency } from "./store/idempotency-store.ts";
 import { keyMarkSecret } from "./store/installation-store.ts";
 import { dropOldUsage } from "./store/key-usage.ts";
@@ -95,31 +99,34 @@ const MOST_LAG_MS = 1_000;
 const BOOK_HOURS = 2;
 /** What is cut off at the end of the drain time still has to be told and recorded. */
 const LAST_WORDS_MS = 2_000;
+/** Background jobs are asked to end, and not waited for: what they do is done again by the next start. */
+const JOBS_TIMEOUT_MS = 500;
 
-async function start(config: Config, log: Logger, teardown: Teardown, stop: () => void): Promise<void> {
+async function start(config: Config, log: Logger, teardown: Teardown, stopping: Stopping): Promise<void> {
   const now = () => new Date();
   await mkdir(config.dataDir, { recursive: true });
   const lock = await lockDataDir(config.dataDir);
-  teardown.add(() => lock.release());
+  teardown.add("data folder", () => lock.release());
 
   const manifest = await readFile(new URL("../package.json", import.meta.url), "utf8");
   const { version }: { version: string } = JSON.parse(manifest);
   const transport = await openTransport();
-  teardown.add(() => transport.close());
+  teardown.add("transport", () => transport.close());
   const { catalog, watch } = await openCatalog(config, { environment: process.env, transport, now, log });
   const plans = await openPlans(config.plans);
   const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
 
-  const { database, label, close } = await openConfiguredDatabase(config, log);
-  teardown.add(close);
+  const { database, ping, label, close } = await openConfiguredDatabase(config, log);
+  teardown.add("database", close);
   await migrate(database, new URL("./store/migrations/", import.meta.url));
-  await makeAuditPartitions(database, now());
+  const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
+  await makeAuditPartitions(database, await clocks.compare());
 
   const mint = new KeyMint(await keyMarkSecret(database));
   const id = await nodeId(config.dataDir);
   const { store, redis, redisMemory } = await openAdmissionStore(config, log);
   const admission = new FencedAdmissionStore(store);
-  teardown.add(() => admission.close());
+  teardown.add("admission store", () => admission.close());
   const membership = await joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
@@ -128,12 +135,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     log,
     onReplaced: () => {
       log.error("another node has taken the database over: stopping");
-      stop();
+      stopping.stop("replaced");
     },
   });
-  teardown.add(() => membership.leave());
+  teardown.add("membership", () => membership.leave());
   const attemptCounters = await openAttemptCounters(config, log);
-  teardown.add(() => attemptCounters.close());
+  teardown.add("attempt counters", () => attemptCounters.close());
 
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes are gone");
@@ -168,10 +175,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   // What former lives of this node had reserved or claimed is charged or answered by now, or came to nothing.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
-  teardown.add(() => credits.stop());
-  teardown.add(() => recorder.stop());
+  teardown.add("credit", () => credits.stop());
+  teardown.add("recorder", () => recorder.stop());
   const securityLog = new SecurityLog(new PostgresSecurity(database), now);
-  teardown.add(() => securityLog.flush());
+  teardown.add("security events", () => securityLog.flush());
 
   const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
   const ipRules = new IpRuleBook();
@@ -224,7 +231,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
   const tracing = await openTracing(config, { version, id });
-  teardown.add(() => tracing.close());
+  teardown.add("tracing", () => tracing.close());
   let publicUrl: string | null = config.publicUrl;
   const ids = new EntryIds(Date.now);
   const newId = () => ids.next();
@@ -257,26 +264,41 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     newId,
     monotonicMs: () => performance.now(),
   });
-  const books = new Books(new PostgresBooks(database), credits, now);
-  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway, admission, redisMemory });
+  const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
+  measure(metrics, {
+    recorder,
+    credits,
+    books,
+    requestPlane,
+    overload,
+    gateway,
+    clocks,
+    admission,
+    redisMemory,
+  });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await listen({ requestPlane, web: (request, peer) => web(request, peer) }, config);
-  let stopping = false;
   // What is held and claimed for requests is kept until the last has ended.
   let chores: { stop(): Promise<void> } | null = null;
-  teardown.add(async () => chores?.stop());
-  teardown.add(async () => {
-    stopping = true;
+  const stopJobs = async () => chores?.stop();
+  teardown.add("background jobs", stopJobs, () => JOBS_TIMEOUT_MS);
+  const drainMs = config.drainS * 1_000;
+  const drain = async () => {
+    listener.retire();
+    await stopping.pause(stopping.prestopMs);
     auditTail.close();
-    const drainMs = config.drainS * 1_000;
-    const cut = setTimeout(() => requestPlane.cutOff(), drainMs);
+    const closed = listener.close(drainMs + LAST_WORDS_MS);
     // Requests whose clients have left have no connection that the listener could wait for.
-    const idle = Promise.race([requestPlane.idle(), after(drainMs + LAST_WORDS_MS)]);
-    await Promise.all([listener.close(drainMs + LAST_WORDS_MS), idle]);
-    clearTimeout(cut);
-  });
+    const ended = Promise.all([closed, requestPlane.idle()]);
+    const cut = stopping.pause(drainMs).then(() => {
+      requestPlane.cutOff();
+      return after(LAST_WORDS_MS);
+    });
+    await Promise.race([ended, cut]);
+  };
+  teardown.add("requests under way", drain, () => stopping.prestopMs + drainMs + LAST_WORDS_MS + SECOND_MS);
   const listensOn = `http://${hostForUrl(config.host)}:${listener.port}`;
   publicUrl = config.publicUrl ?? listensOn;
   const router = createAppRouter({
@@ -309,6 +331,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     clientAddress: addressOf,
     isTrustedProxy: (peer: string) => trustedProxies.contains(peer),
   };
+  // The first operator and the demo account are part of what a start makes.
+  let isStarted = false;
+  const missingPart = whatDoesNotAnswer({ database: ping, "admission store": () => admission.ping() });
   web = createApp({
     rpc: createRpcHandler({
       router,
@@ -324,11 +349,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     dashboard,
     newId,
     notReady: async () => {
-      if (stopping) return "stopping";
-      return whatDoesNotAnswer({
-        database: () => database`select 1`,
-        "admission store": () => admission.ping(),
-      });
+      if (stopping.isStopping) return "stopping";
+      return isStarted ? await missingPart() : "starting";
     },
   });
 
@@ -356,19 +378,36 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       },
       { name: "look at Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
       { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
-      { name: "drop old answers", everyMs: HOUR_MS, run: () => dropOldAnswers(database) },
+      { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
+      {
+        name: "drop old answers",
+        everyMs: HOUR_MS,
+        run: () => clocks.whileAgreed(() => dropOldAnswers(database.withTimeout(BACKGROUND_TIMEOUT_MS))),
+      },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
       {
         name: "drop old security events",
         everyMs: HOUR_MS,
-        run: () => dropOldSecurityEvents(database, now()),
+        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(database, at)),
       },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
-      { name: "drop old usage", everyMs: HOUR_MS, run: () => dropOldUsage(database, now()) },
+      {
+        name: "drop old usage",
+        everyMs: HOUR_MS,
+        run: () => clocks.whileAgreed((at) => dropOldUsage(database, at)),
+      },
       { name: "check the books", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
-      { name: "drop old audit entries", everyMs: HOUR_MS, run: () => dropOldEntries(database, plans, now()) },
-      { name: "make audit partitions", everyMs: DAY_MS, run: () => makeAuditPartitions(database, now()) },
+      {
+        name: "drop old audit entries",
+        everyMs: HOUR_MS,
+        run: () => clocks.whileAgreed((at) => dropOldEntries(database, plans, at)),
+      },
+      {
+        name: "make audit partitions",
+        everyMs: DAY_MS,
+        run: async () => makeAuditPartitions(database, await clocks.compare()),
+      },
     ],
     log,
   );
@@ -378,14 +417,15 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       watch.look().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
     };
     process.on("SIGHUP", reload);
-    teardown.add(async () => void process.off("SIGHUP", reload));
+    teardown.add("catalog", async () => void process.off("SIGHUP", reload));
   }
   overload.start();
-  teardown.add(async () => overload.stop());
+  teardown.add("overload", async () => overload.stop());
 
   if (config.firstOperator !== null) await createFirstOperator(signIn, config.firstOperator, log);
   const demo =
     config.demo && (await accounts.isEmpty()) ? await createDemoAccount(signIn, keys, config.dataDir) : null;
+  isStarted = true;
   process.stdout.write(
     greeting({
       serviceName: config.serviceName,
@@ -423,24 +463,33 @@ function openLog(level: Config["logLevel"]): Logger {
 async function main(): Promise<void> {
   let log = openLog("info");
   const teardown = new Teardown();
+  let stopping: Stopping | null = null;
   try {
     readEnvironmentFile();
     const config = readConfig(process.env);
     log = openLog(config.logLevel);
     for (const name of config.unknownVariables)
       log.warn(`${name} is not a setting of this service; is it misspelt?`);
-    const stop = () => {
-      process.off("SIGTERM", stop);
-      process.off("SIGINT", stop);
-      void teardown.run(log).then(() => process.exit(0));
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    await start(config, log, teardown, stop);
+    const told = new Stopping({
+      times: config,
+      log,
+      end: () => void teardown.run(log, () => told.leftMs()).then(() => process.exit(0)),
+      overdue: () => {
+        log.fatal({ part: teardown.current }, "the time to stop is over: the process ends all the same");
+        process.exit(1);
+      },
+    });
+    stopping = told;
+    process.on("SIGTERM", () => told.stop("SIGTERM"));
+    process.on("SIGINT", () => told.stop("SIGINT"));
+    await start(config, log, teardown, told);
   } catch (error) {
+    // Told to stop while it started: what it was about to use has been closed, and the process ends in good order.
+    if (stopping?.isStopping) return;
     log.debug({ err: error }, "start failed");
     process.stderr.write(`${explainStartup(error)}\n`);
-    await teardown.run(log);
+    const endMs = performance.now() + STOP_MS;
+    await teardown.run(log, () => endMs - performance.now());
     process.exit(1);
   }
 }

@@ -24,7 +24,11 @@ const KEY = "00000000-0000-7000-9000-000000000001";
 
 const folder = await mkdtemp(join(tmpdir(), "ostiary-bench-"));
 const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
-const database = openDatabase(server.connection, { maxConnections: 2, connectTimeoutS: 5 });
+const database = openDatabase(server.connection, {
+  maxConnections: 2,
+  connectTimeoutS: 5,
+  statementTimeoutMs: 600_000,
+});
 
 /** One entry every two seconds, up to now. */
 async function fill(): Promise<void> {

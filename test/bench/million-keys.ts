@@ -19,12 +19,16 @@ const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
 
 /** A database of its own with so many keys. Their strings are `sk-<number>`: here only their digests matter. */
 async function fill(name: string, { keys, accounts }: { keys: number; accounts: number }) {
-  const admin = openDatabase(server.connection, { maxConnections: 1, connectTimeoutS: 5 });
+  const admin = openDatabase(server.connection, {
+    maxConnections: 1,
+    connectTimeoutS: 5,
+    statementTimeoutMs: 600_000,
+  });
   await admin.unsafe(`create database ${name}`);
   await admin.end();
   const database = openDatabase(
     { ...server.connection, database: name },
-    { maxConnections: 1, connectTimeoutS: 5 },
+    { maxConnections: 1, connectTimeoutS: 5, statementTimeoutMs: 600_000 },
   );
   await migrate(database, new URL("../../server/src/store/migrations/", import.meta.url));
   await database`

@@ -22,7 +22,11 @@ const DAY_MS = 24 * 60 * 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "ostiary-bench-"));
 const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
-const database = openDatabase(server.connection, { maxConnections: 2, connectTimeoutS: 5 });
+const database = openDatabase(server.connection, {
+  maxConnections: 2,
+  connectTimeoutS: 5,
+  statementTimeoutMs: 600_000,
+});
 
 const accounts = Array.from({ length: 10 }, () => uuidv7() as AccountId);
 const keys = Array.from({ length: KEYS }, () => uuidv7() as KeyUuid);

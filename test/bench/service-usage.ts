@@ -16,7 +16,11 @@ const MOST_GROUPS = 50;
 
 const folder = await mkdtemp(join(tmpdir(), "ostiary-bench-"));
 const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
-const database = openDatabase(server.connection, { maxConnections: 2, connectTimeoutS: 5 });
+const database = openDatabase(server.connection, {
+  maxConnections: 2,
+  connectTimeoutS: 5,
+  statementTimeoutMs: 600_000,
+});
 
 try {
   await migrate(database, new URL("../../server/src/store/migrations/", import.meta.url));

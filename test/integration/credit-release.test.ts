@@ -1,5 +1,4 @@
 import { readdir, readFile } from "node:fs/promises";
-import type { ReservedSql } from "postgres";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
@@ -7,6 +6,7 @@ import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
 import type { SpenderId } from "../../server/src/credits/credit-store.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
 import { PostgresAudit } from "../../server/src/store/audit-store.ts";
+import type { Transaction } from "../../server/src/store/database.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
@@ -58,7 +58,7 @@ async function absentNode() {
     insert into credit_spenders (node_id, label, seen_at)
     values (${nodeId}, 'lost, process 1', now() - interval '2 minutes') returning id`;
   if (spender === undefined) throw new Error("no spender was made");
-  await sql.begin(async (transaction) => {
+  await sql.transaction("", async (transaction) => {
     await transaction`update accounts set free_nano_usd = 0 where id = ${accountId}`;
     await transaction`
       insert into credit_reserves (account_id, spender, granted_nano_usd, number)
@@ -179,14 +179,13 @@ describe("reservations of a former version", () => {
   it("become reserves that together are no more than the balance, and debts are written off", async () => {
     const folder = new URL("../../server/src/store/migrations/", import.meta.url);
     const files = (await readdir(folder)).sort();
-    const run = async (connection: ReservedSql, first: number, last: number) => {
+    const run = async (connection: Transaction, first: number, last: number) => {
       for (const file of files.slice(first, last)) {
         await connection.unsafe(await readFile(new URL(file, folder), "utf8"));
       }
     };
-    const connection = await sql.reserve();
-    try {
-      await connection`begin`;
+    const rolledBack = new Error("rolled back");
+    const upgraded = sql.transaction("", async (connection) => {
       await connection`create schema former`;
       await connection`set local search_path = former`;
       await run(connection, 0, 9);
@@ -216,12 +215,11 @@ describe("reservations of a former version", () => {
         { name: "rich", free: 20n, balance: 100n, ledger: 100n, reserves: [40, 40] },
         { name: "short", free: 0n, balance: 50n, ledger: 50n, reserves: [40, 10] },
       ]);
-      const spenders = await connection`select node_id from credit_spenders`;
+      const spenders = await connection<{ node_id: string }[]>`select node_id from credit_spenders`;
       expect(new Set(spenders.map(({ node_id }) => node_id))).toEqual(new Set(nodes));
-    } finally {
-      await connection`rollback`;
-      connection.release();
-    }
+      throw rolledBack;
+    });
+    await expect(upgraded).rejects.toBe(rolledBack);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
+import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
@@ -84,7 +85,7 @@ export class AuditChain {
     after: number | null,
     expected: ChainPoint | null,
   ): Promise<ChainReport> {
-    await this.#recorder.flushed();
+    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, after, expected));
   }
 }

@@ -1,4 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
+import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryId, ListedEntry } from "./entry.ts";
@@ -84,8 +85,10 @@ export class AuditLog {
    * @throws {Failure} `not_found`
    */
   async get(accountId: AccountId, id: EntryId): Promise<ListedEntry> {
-    await this.#recorder.flushed();
-    const entry = await this.#reader.findEntry(accountId, id);
+    const entry = await within(ANSWER_TIMEOUT_MS, async () => {
+      await this.#recorder.flushed();
+      return this.#reader.findEntry(accountId, id);
+    });
     if (entry !== null) return entry;
     throw new Failure(
       "not_found",
@@ -137,7 +140,9 @@ export class AuditLog {
     cursor: string | null,
   ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
     if (cursor !== null) return readCursor(cursor);
-    await this.#recorder.flushed();
-    return { asOf: await this.#reader.asOf(accountId), entry: null };
+    return within(ANSWER_TIMEOUT_MS, async () => {
+      await this.#recorder.flushed();
+      return { asOf: await this.#reader.asOf(accountId), entry: null };
+    });
   }
 }

@@ -1,4 +1,5 @@
 import type { AccountId } from "../accounts/account.ts";
+import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
 import type { Recorder } from "./recorder.ts";
@@ -93,14 +94,14 @@ export class Usage {
   /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after. */
   async summary(accountId: AccountId, question: UsageQuestion): Promise<UsageSummary<UsageRow>> {
     requireChartable(question);
-    await this.#recorder.flushed();
+    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return summed(await this.#reader.readUsage(accountId, question));
   }
 
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     requireChartable(question);
-    await this.#recorder.flushed();
+    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return summed(await this.#reader.readServiceUsage(question, MOST_GROUPS[question.groupBy]));
   }
 }

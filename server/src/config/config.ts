@@ -37,6 +37,8 @@ export interface Config {
   readonly drainS: number;
   /** After so long without a sign of a node its reserved credit is released; 0: never. */
   readonly creditReleaseAfterS: number;
+  /** How long a service that was told to stop still takes requests while it says that it is not ready. */
+  readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
   /** Variables that look like ours and are not: most likely misspelt. */
@@ -78,6 +80,7 @@ const networks = z
       context.addIssue({ code: "custom", message: problem });
   });
 
+const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
 const variables = z.object({
@@ -107,6 +110,7 @@ const variables = z.object({
   OSTIARY_CREDIT_RELEASE_AFTER_S: wholeNumber(0, 31_536_000)
     .refine((value) => value === 0 || value >= 600, "must be 0, or at least 600")
     .default(86_400),
+  OSTIARY_PRESTOP_S: wholeNumber(0, 300).optional(),
   OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
   OSTIARY_SERVICE_NAME: z
     .string()
@@ -161,6 +165,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     drainS: values.OSTIARY_DRAIN_S,
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
+    // A proxy needs a moment to see that it should send requests elsewhere.
+    prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
     unknownVariables: Object.keys(present).filter(

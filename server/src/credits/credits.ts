@@ -18,6 +18,8 @@ import { type CreditStore, SpenderGone, type SpenderId } from "./credit-store.ts
 
 /** A database that takes longer counts as away. */
 const ANSWER_TIMEOUT_MS = 5_000;
+/** To close a spender takes longer the more accounts it has. */
+export const CLOSE_TIMEOUT_MS = 60_000;
 /** After a failed ask, requests for the account fail at once for so long; then one of them tries again. */
 const RETRY_AFTER_FAILURE_MS = 1_000;
 /** How long a request waits for credit that other nodes have set aside and do not need. */
@@ -383,7 +385,7 @@ export class Credits {
   async closeFormer(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
-    await this.#answered(() => this.#parts.store.closeBelow(current.id));
+    await within(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
     if (this.#current !== current) return;
     this.#hasOlder = false;
     this.#replaced.clear();

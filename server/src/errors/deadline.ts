@@ -1,5 +1,8 @@
 import { Unavailable } from "./failure.ts";
 
+/** Within so long whoever asks for something has an answer, though it be that the service can't do it just now. */
+export const ANSWER_TIMEOUT_MS = 5_000;
+
 /** The answer, or `null` when it is not there in time. What fails, fails. */
 export function inTime<Answer>(patienceMs: number, answer: Promise<Answer>): Promise<Answer | null> {
   // Not a race of promises, which costs several times as much: every stream comes by here.

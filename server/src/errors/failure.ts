@@ -49,9 +49,12 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
-/** Connections that can't be had (SQLSTATE classes 08, 53 and 57P), or broke, on their way to a store. */
+/**
+ * Connections that can't be had (SQLSTATE classes 08, 53 and 57P), or broke, on their way to a store; and what a store has
+ * ended because it took too long (57014: a statement, 55P03: a wait for a lock, 25P03: a transaction in which nothing came).
+ */
 const AWAY =
-  /^(?:08\w{3}|53\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND)|ENOENT|CONNECT\w+)$/;
+  /^(?:08\w{3}|53\w{3}|57P\d\d|57014|55P03|25P03|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND)|ENOENT|CONNECT\w+)$/;
 
 function isStoreAway(thrown: unknown): boolean {
   if (thrown instanceof Unavailable) return true;

@@ -3,6 +3,7 @@ import { suspended } from "../access/access.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId } from "../accounts/account.ts";
 import type { Actor } from "../accounts/action.ts";
 import type { Publisher } from "../admission/publisher.ts";
+import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import type { Key, KeyUsage, KeyUuid, ListedKey } from "./key.ts";
@@ -143,8 +144,7 @@ export class Keys {
 
   /** With who uses them: what this node has answered by now is counted. */
   async list(accountId: AccountId): Promise<readonly ListedKey[]> {
-    await this.#parts.flushed();
-    return this.#parts.store.listKeys(accountId, this.#parts.now());
+    return this.#onceFlushed(() => this.#parts.store.listKeys(accountId, this.#parts.now()));
   }
 
   /** Who uses a key, now. @throws {Failure} `not_found` */
@@ -152,8 +152,9 @@ export class Keys {
     accountId: AccountId,
     id: KeyUuid,
   ): Promise<KeyUsage & Pick<ListedKey, "id" | "keyId" | "name" | "state" | "rotation">> {
-    await this.#parts.flushed();
-    const found = (await this.#parts.store.findKey(accountId, id, this.#parts.now())) ?? noSuchKey();
+    const found =
+      (await this.#onceFlushed(() => this.#parts.store.findKey(accountId, id, this.#parts.now()))) ??
+      noSuchKey();
     const { keyId, name, state, rotation, usage } = found;
     return { id, keyId, name, state, rotation, ...usage };
   }
@@ -169,6 +170,13 @@ export class Keys {
     const outcome = (await this.#parts.store.revokeKey(accountId, id, by, this.#parts.now())) ?? noSuchKey();
     await this.#parts.publisher.publish(accountId, outcome.version);
     return outcome.key;
+  }
+
+  #onceFlushed<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+    return within(ANSWER_TIMEOUT_MS, async () => {
+      await this.#parts.flushed();
+      return read();
+    });
   }
 
   async #create(

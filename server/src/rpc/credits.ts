@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { LedgerEntryId, LedgerReader } from "../credits/ledger.ts";
+import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
 import { accountReader, router } from "./trpc.ts";
@@ -11,10 +12,14 @@ export interface CreditServices {
 }
 
 export function creditsRouter({ ledger, charged }: CreditServices) {
+  const onceCharged = <Answer>(read: () => Promise<Answer>) =>
+    within(ANSWER_TIMEOUT_MS, async () => {
+      await charged();
+      return read();
+    });
   return router({
     balance: accountReader.query(async ({ ctx }) => {
-      await charged();
-      const balance = await ledger.readBalance(ctx.accountId);
+      const balance = await onceCharged(() => ledger.readBalance(ctx.accountId));
       if (balance === null) throw new Failure("not_found", "The account does not exist any more.");
       return balance;
     }),
@@ -23,8 +28,9 @@ export function creditsRouter({ ledger, charged }: CreditServices) {
     ledger: accountReader
       .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
-        await charged();
-        const found = await ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1);
+        const found = await onceCharged(() =>
+          ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1),
+        );
         const entries = found.slice(0, input.limit);
         return { entries, nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null };
       }),

@@ -25,6 +25,8 @@ export async function serveOnDeno(served: Served, { host, port }: ListenerOption
   );
   return {
     port: server.addr.port,
+    // Deno's server has no such thing: its shutdown tells HTTP/1.1 clients with the answers that are under way.
+    retire: () => {},
     close: async (drainMs) => {
       const timer = setTimeout(() => cut.abort(), drainMs);
       await server.shutdown();

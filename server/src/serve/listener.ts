@@ -17,6 +17,11 @@ export interface ListenerOptions {
 /** A socket that is being served. */
 export interface Listener {
   readonly port: number;
+  /**
+   * Goes on to serve, and has clients close their connections after their next answer: so that few are open, and none of
+   * them asks for something at the moment when the listener closes.
+   */
+  retire(): void;
   /** Takes no more requests; resolves when those under way have ended, or when time is up and they were cut. */
   close(drainMs: number): Promise<void>;
 }

@@ -13,11 +13,13 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     },
     { overrideGlobalObjects: false },
   );
+  let retiring = false;
   let closing = false;
   /** Connections on which nothing was asked yet. */
   const unused = new Set<Socket>();
   const server = createServer({ noDelay: true, keepAliveTimeout: 65_000 }, (request, response) => {
     unused.delete(request.socket);
+    if (retiring) response.shouldKeepAlive = false;
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
     // `on`, here and below, of what happens once: `once` makes two functions more.
     response.on("close", () => closing && setImmediate(() => server.closeIdleConnections()));
@@ -36,6 +38,9 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   if (address === null || typeof address === "string") throw new Error("the server listens on no port");
   return {
     port: address.port,
+    retire: () => {
+      retiring = true;
+    },
     close: (drainMs) => {
       closing = true;
       const closed = close(server, drainMs);

@@ -8,6 +8,7 @@ import type { RequestPlane } from "../edge/request-plane.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import type { Clocks } from "./clocks.ts";
 import type { RedisMemoryWatch } from "./redis-memory.ts";
 
 const NANO_USD_IN_USD = 1e9;
@@ -22,6 +23,7 @@ export interface MeasuredParts {
   readonly admission: FencedAdmissionStore;
   /** `null` where there is no Redis. */
   readonly redisMemory: RedisMemoryWatch | null;
+  readonly clocks: Clocks;
 }
 
 /** What is measured of requests; the rest is added by {@link measure} once it is there. */
@@ -32,7 +34,17 @@ export function openMetrics(catalog: Catalog): Metrics {
 /** Adds what the parts of the node tell of themselves. */
 export function measure(
   metrics: Metrics,
-  { recorder, credits, books, requestPlane, overload, gateway, admission, redisMemory }: MeasuredParts,
+  {
+    recorder,
+    credits,
+    books,
+    requestPlane,
+    overload,
+    gateway,
+    clocks,
+    admission,
+    redisMemory,
+  }: MeasuredParts,
 ): void {
   metrics.gauge(
     "requests_in_flight",
@@ -59,6 +71,11 @@ export function measure(
     "redis_may_evict",
     "1: Redis may drop counts of limits when its memory is full, and lift limits so.",
     () => (redisMemory === null || redisMemory.mayEvict === null ? null : Number(redisMemory.mayEvict)),
+  );
+  metrics.gauge(
+    "clock_skew_seconds",
+    "How far this node's clock is ahead of the database's. Beyond 300 either way nothing is deleted for its age.",
+    () => (clocks.skewMs === null ? null : clocks.skewMs / 1_000),
   );
   metrics.gauge(
     "recorder_waiting_entries",

@@ -4,13 +4,20 @@ import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
 import { type AttemptCounters, memoryCounters } from "../store/attempt-counters.ts";
-import { type Database, openDatabase } from "../store/database.ts";
+import { type Database, type DatabaseAddress, openDatabase } from "../store/database.ts";
 import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
 import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const POOL_CONNECTIONS = 10;
-const CONNECT_TIMEOUT_S = 5;
+/** Shorter than a statement may take: who asks a database that is away for a second time is told sooner. */
+const CONNECT_TIMEOUT_S = 3;
+/** A database may have to be woken for the first connection of all. */
+const FIRST_CONNECT_TIMEOUT_S = 10;
+/** What is left of the two seconds of `/readyz` is for the way to it. */
+const PING_TIMEOUT_MS = 1_500;
+/** For what still runs when everything else has stopped. */
+const END_TIMEOUT_S = 1;
 const REDIS_COMMAND_TIMEOUT_MS = 2_000;
 /** A sign-in counts several things one after the other, and can do without the shared count. */
 const ATTEMPTS_TIMEOUT_MS = 300;
@@ -19,6 +26,8 @@ const OLDEST_POSTGRES = 15;
 
 export interface OpenDatabase {
   readonly database: Database;
+  /** Asks whether the database answers, on a connection of its own: who uses the others must not make it seem away. */
+  readonly ping: () => PromiseLike<unknown>;
   /** For people: which one it is. */
   readonly label: string;
   close(): Promise<void>;
@@ -26,42 +35,63 @@ export interface OpenDatabase {
 
 /** The configured database, or the embedded one. @throws {StartupFailure} when it can't be used. */
 export async function openConfiguredDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
-  const options = { maxConnections: POOL_CONNECTIONS, connectTimeoutS: CONNECT_TIMEOUT_S };
   if (config.databaseUrl === null) {
     const embedded = await startEmbeddedPostgres({
       dataDir: config.dataDir,
       log: (message) => log.info({ part: "postgres" }, message),
     });
-    const database = openDatabase(embedded.connection, options);
+    const { close, ...database } = openPools(embedded.connection);
     return {
-      database,
+      ...database,
       label: `embedded PostgreSQL in ${config.dataDir}`,
       close: async () => {
-        await database.end({ timeout: 5 });
+        await close();
         await embedded.stop();
       },
     };
   }
-  const database = openDatabase({ url: config.databaseUrl }, options);
+  const address = { url: config.databaseUrl };
   // Host and name only: the URL holds a password.
   const { hostname, pathname } = new URL(config.databaseUrl);
   const label = `PostgreSQL at ${hostname}${pathname}`;
   try {
-    await requireVersion(database);
+    await requireVersion(address);
   } catch (error) {
-    await database.end({ timeout: 0 });
     if (error instanceof StartupFailure) throw error;
     const reason =
       error instanceof Error ? error.message || ("code" in error ? String(error.code) : error.name) : "";
     throw new StartupFailure(`Can't use the database of DATABASE_URL (${label}): ${reason}`);
   }
-  return { database, label, close: () => database.end({ timeout: 5 }) };
+  return { ...openPools(address), label };
 }
 
-async function requireVersion(database: Database): Promise<void> {
-  const [row] = await database<
-    { version: string }[]
-  >`select current_setting('server_version_num') as version`;
+function openPools(address: DatabaseAddress): Omit<OpenDatabase, "label"> {
+  const database = openDatabase(address, {
+    maxConnections: POOL_CONNECTIONS,
+    connectTimeoutS: CONNECT_TIMEOUT_S,
+  });
+  const probe = openDatabase(address, {
+    maxConnections: 1,
+    connectTimeoutS: PING_TIMEOUT_MS / 1_000,
+    statementTimeoutMs: PING_TIMEOUT_MS,
+  });
+  return {
+    database,
+    ping: () => probe`select 1`,
+    close: async () => {
+      await Promise.all([database, probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
+    },
+  };
+}
+
+async function requireVersion(address: DatabaseAddress): Promise<void> {
+  const database = openDatabase(address, {
+    maxConnections: 1,
+    connectTimeoutS: FIRST_CONNECT_TIMEOUT_S,
+    statementTimeoutMs: FIRST_CONNECT_TIMEOUT_S * 1_000,
+  });
+  const rows = database<{ version: string }[]>`select current_setting('server_version_num') as version`;
+  const [row] = await rows.finally(() => database.end());
   const major = Math.floor(Number(row?.version ?? 0) / 10_000);
   if (major < OLDEST_POSTGRES) {
     throw new StartupFailure(`DATABASE_URL is PostgreSQL ${major}. Use version ${OLDEST_POSTGRES} or newer.`);

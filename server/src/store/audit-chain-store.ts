@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { ChainHead, ChainProblem, ChainReader, StoredChain } from "../audit/audit-chain.ts";
-import { atOneMoment, type Database, type Transaction } from "./database.ts";
+import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "./database.ts";
 
 const MOST_BATCHES = 20_000;
 /** A chain of which whole stretches are gone has no end of problems. */
@@ -18,7 +18,8 @@ export class PostgresAuditChain implements ChainReader {
     accountId: AccountId,
     read: (chain: StoredChain) => Promise<Result>,
   ): Promise<Result> {
-    return atOneMoment(this.#database, (transaction) => read(new ChainAtOneMoment(transaction, accountId)));
+    const database = this.#database.withTimeout(LONG_READ_TIMEOUT_MS);
+    return atOneMoment(database, (transaction) => read(new ChainAtOneMoment(transaction, accountId)));
   }
 }
 

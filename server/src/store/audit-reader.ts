@@ -12,7 +12,7 @@ import {
 import type { EntryFilter } from "../audit/filter.ts";
 import type { ErrorCode } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
-import type { Database } from "./database.ts";
+import { type Database, LONG_READ_TIMEOUT_MS } from "./database.ts";
 
 interface EntryRow {
   id: EntryId;
@@ -44,9 +44,12 @@ const MOST_COUNTED = 10_000;
 /** Audit entries as they are read from Postgres. */
 export class PostgresAuditReader implements EntryReader, TailReader {
   readonly #database: Database;
+  /** For what may go through all of an account's entries in search of those that match. */
+  readonly #longReads: Database;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#longReads = database.withTimeout(LONG_READ_TIMEOUT_MS);
   }
 
   async asOf(accountId: AccountId): Promise<AsOf> {
@@ -73,7 +76,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     asOf: AsOf,
     limit: number,
   ): Promise<readonly ListedEntry[]> {
-    const sql = this.#database;
+    const sql = this.#longReads;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
       select ${entryColumns(sql)}
@@ -126,7 +129,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     asOf: AsOf,
     limit: number,
   ): Promise<ExportedLines> {
-    const sql = this.#database;
+    const sql = this.#longReads;
     // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (

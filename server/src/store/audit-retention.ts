@@ -1,7 +1,7 @@
 import type { AccountId, Plan } from "../accounts/account.ts";
 import type { Plans } from "../accounts/plans.ts";
 import { type EntryId, firstEntryIdAt } from "../audit/entry.ts";
-import { type Database, inTransaction, isLockTimeout } from "./database.ts";
+import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, isLockTimeout } from "./database.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const ACCOUNTS_AT_ONCE = 100;
@@ -13,8 +13,11 @@ const PARTITION_MONTHS = 2;
 /**
  * Removes the entries that are older than their account's plan keeps them: whole batches from the chain's beginning, so
  * that what is left can be verified as before. Sums of usage stay. To be called every hour or so.
+ *
+ * @param now by the database's clock, when the node's agrees with it.
  */
-export async function dropOldEntries(database: Database, plans: Plans, now: Date): Promise<void> {
+export async function dropOldEntries(pool: Database, plans: Plans, now: Date): Promise<void> {
+  const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
   for (const [plan, { auditRetentionDays }] of Object.entries(plans) as [Plan, Plans[Plan]][]) {
     if (auditRetentionDays === null) continue;
     const oldest = firstEntryIdAt(new Date(now.getTime() - auditRetentionDays * DAY_MS));

@@ -9,6 +9,7 @@ import {
   type SpenderNews,
   type UnseenSpender,
 } from "../credits/credit-store.ts";
+import { CLOSE_TIMEOUT_MS } from "../credits/credits.ts";
 import type { CreditSpenders, ListedSpender, ReleasedSpender } from "../credits/spenders.ts";
 import { recordAction } from "./actions-store.ts";
 import { type Database, inTransaction, type Transaction, violatesForeignKey } from "./database.ts";
@@ -181,7 +182,8 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
   ): Promise<ReleasedSpender | null> {
     for (;;) {
       try {
-        return await inTransaction(this.#database, (sql) => closeSpender(sql, spender, release));
+        const database = this.#database.withTimeout(CLOSE_TIMEOUT_MS);
+        return await inTransaction(database, (sql) => closeSpender(sql, spender, release));
       } catch (error) {
         if (!violatesForeignKey(error, SPENDER_REFERENCE)) throw error;
       }

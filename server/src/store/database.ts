@@ -1,8 +1,34 @@
 import postgres from "postgres";
+import type { Connection, ConnectionHooks, Driver, Statement } from "./connection.ts";
+import { ConnectionPool } from "./connection-pool.ts";
 
-/** A pool of connections, or a transaction on one of them. Written to as tagged templates. */
-export type Database = postgres.Sql<{ bigint: bigint }>;
-export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;
+/** What statements are written with, as tagged templates. */
+export interface Statements {
+  <Rows extends readonly (object | undefined)[] = postgres.Row[]>(
+    template: TemplateStringsArray,
+    ...parameters: readonly postgres.ParameterOrFragment<bigint>[]
+  ): postgres.PendingQuery<Rows>;
+  /** The name of a table or column. */
+  (name: string): postgres.Helper<string>;
+  readonly json: Driver["json"];
+  readonly unsafe: Driver["unsafe"];
+}
+
+/** A transaction: its statements are done all or none. */
+export type Transaction = Statements;
+
+/**
+ * The database. Each statement has a connection of the pool to itself for as long as it takes, and a deadline: by then it
+ * has ended, with an error at the latest, and so has its connection if nothing had come from it.
+ */
+export interface Database extends Statements {
+  /** `mode` follows SQL's `begin`. Each statement has its own deadline, and so has the wait for a connection. */
+  transaction<Result>(mode: string, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /** The same database, for statements that may take longer. How long it takes to be connected stays as it is. */
+  withTimeout(statementTimeoutMs: number): Database;
+  /** Ends when all that runs has ended, and after `timeout` seconds at the latest. */
+  end(options?: { readonly timeout?: number }): Promise<void>;
+}
 
 /** Where the database is: a URL, or the socket folder and credentials of the embedded one. */
 export type DatabaseAddress =
@@ -18,24 +44,208 @@ export type DatabaseAddress =
 export interface DatabaseOptions {
   readonly maxConnections: number;
   readonly connectTimeoutS: number;
-  /** Whether a connection stays open for as long as it can, whatever it does. */
-  readonly keepOpen?: boolean;
+  /** {@link STATEMENT_TIMEOUT_MS} by default. */
+  readonly statementTimeoutMs?: number;
 }
 
-/** Opens a pool. Nothing is connected until the first query. */
+/** For a statement that a request waits for, the wait for a connection included. */
+export const STATEMENT_TIMEOUT_MS = 5_000;
+/** For reads that may go through all of an account's entries. */
+export const LONG_READ_TIMEOUT_MS = 30_000;
+/** For work that no request waits for. */
+export const BACKGROUND_TIMEOUT_MS = 10 * 60_000;
+
+/** A server that lives ends a statement before its connection is given up, by as much, or a tenth of the time. */
+const SERVER_FIRST_MS = 500;
+/** A node that was cut off in the middle of a transaction keeps its locks for so long. */
+const IDLE_IN_TRANSACTION_MS = 5_000;
+/** A peer that is gone without a word is found out after this and ten unanswered probes, one a second. */
+const KEEP_ALIVE_S = 10;
+const END_TIMEOUT_S = 5;
+
+/** Opens a pool. Nothing is connected until the first statement. */
 export function openDatabase(address: DatabaseAddress, options: DatabaseOptions): Database {
+  const timeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const settings = {
-    max: options.maxConnections,
     connect_timeout: options.connectTimeoutS,
-    idle_timeout: options.keepOpen === true ? 0 : 60,
-    ...(options.keepOpen === true ? { max_lifetime: null } : {}),
+    keep_alive: KEEP_ALIVE_S,
+    // The pool sees to both.
+    idle_timeout: 0,
+    max_lifetime: null,
     // Arrays are never sent as parameters (batches go as jsonb), so the look-up of their types can be saved.
     fetch_types: false,
     types: { bigint: postgres.BigInt },
     onnotice: () => {},
-    connection: { application_name: "ostiary" },
+    connection: {
+      application_name: "ostiary",
+      statement_timeout: onServer(timeoutMs),
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    },
   };
-  return "url" in address ? postgres(address.url, settings) : postgres({ ...address, ...settings });
+  const open = (more: { readonly max: number } & Partial<ConnectionHooks>): Driver =>
+    "url" in address
+      ? postgres(address.url, { ...settings, ...more })
+      : postgres({ ...address, ...settings, ...more });
+  const pool = new ConnectionPool({
+    maxConnections: options.maxConnections,
+    open: (hooks) => open({ max: 1, ...hooks }),
+  });
+  // Makes statements, for connections to run: it has none itself.
+  return databaseOn({ pool, maker: open({ max: 0 }), timeoutMs }, timeoutMs);
+}
+
+interface Parts {
+  readonly pool: ConnectionPool;
+  readonly maker: Driver;
+  /** What the pool's connections are opened with. */
+  readonly timeoutMs: number;
+}
+
+function databaseOn(parts: Parts, timeoutMs: number): Database {
+  const { pool, maker } = parts;
+  const isLonger = timeoutMs !== parts.timeoutMs;
+  const run = isLonger ? runLonger : runAlone;
+  return Object.assign(
+    statementsOf(maker, (statement) => void run(parts, statement, timeoutMs)),
+    {
+      transaction: <Result>(mode: string, work: (transaction: Transaction) => Promise<Result>) =>
+        runTransaction(parts, mode, timeoutMs, work),
+      withTimeout: (longerMs: number) => databaseOn(parts, longerMs),
+      end: ({ timeout = END_TIMEOUT_S } = {}) => pool.close(timeout * 1_000),
+    },
+  );
+}
+
+/** The driver's statements, given to `run` when they are waited for. */
+function statementsOf(maker: Driver, run: (statement: Statement) => void): Statements {
+  const handed = <Made>(made: Made): Made => {
+    // Names and values are made too: only statements are promises.
+    if (made instanceof Promise) (made as unknown as Statement).handler = run;
+    return made;
+  };
+  // One function stands for the driver's overloads, and takes what they take.
+  const make = maker as unknown as (...first: readonly unknown[]) => unknown;
+  const statements = (...parameters: readonly unknown[]) => {
+    const made = handed(make(...parameters));
+    if (made instanceof Promise) noteOrigin(made, parameters[0] as TemplateStringsArray, statements);
+    return made;
+  };
+  return Object.assign(statements, {
+    json: maker.json,
+    unsafe: ((...parameters: Parameters<Driver["unsafe"]>) =>
+      handed(maker.unsafe(...parameters))) as Driver["unsafe"],
+  }) as Statements;
+}
+
+const ORIGIN_FRAMES = 4;
+const origins = new WeakMap<TemplateStringsArray, string>();
+
+/** The driver adds to an error's stack where its statement comes from: where that was written, and not here. */
+function noteOrigin(
+  statement: object,
+  template: TemplateStringsArray,
+  above: (...parameters: never) => unknown,
+): void {
+  let origin = origins.get(template);
+  if (origin === undefined) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = ORIGIN_FRAMES;
+    const holder = { stack: "" };
+    Error.captureStackTrace(holder, above);
+    Error.stackTraceLimit = stackTraceLimit;
+    origin = holder.stack;
+    origins.set(template, origin);
+  }
+  Object.defineProperty(statement, "origin", { value: origin });
+}
+
+async function runAlone({ pool }: Parts, statement: Statement, timeoutMs: number): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  await withConnection(pool, deadlineMs, (connection) => connection.run(statement, deadlineMs)).catch(
+    (error: unknown) => statement.reject(error),
+  );
+}
+
+/** Before it is asked for more time, the server must have answered in the usual one. */
+async function runLonger(parts: Parts, statement: Statement, timeoutMs: number): Promise<void> {
+  const { pool, maker } = parts;
+  const deadlineMs = performance.now() + parts.timeoutMs;
+  await withConnection(pool, deadlineMs, async (connection) => {
+    const set = `set statement_timeout = ${onServer(timeoutMs)}`;
+    await command(maker, connection, set, deadlineMs);
+    await connection.run(statement, performance.now() + timeoutMs);
+    const reset = command(maker, connection, "reset statement_timeout", performance.now() + parts.timeoutMs);
+    // The statement has ended. A connection that can't be used on is closed.
+    await reset.catch((error: unknown) => connection.lose(error));
+  }).catch((error: unknown) => statement.reject(error));
+}
+
+async function runTransaction<Result>(
+  parts: Parts,
+  mode: string,
+  timeoutMs: number,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const { pool, maker } = parts;
+  const isLonger = timeoutMs !== parts.timeoutMs;
+  const beginMs = performance.now() + parts.timeoutMs;
+  return withConnection(pool, beginMs, async (connection) => {
+    const longer = isLonger ? `; set local statement_timeout = ${onServer(timeoutMs)}` : "";
+    await command(maker, connection, `begin ${mode}${longer}`, beginMs);
+    let failed: { readonly error: unknown } | null = null;
+    let isOver = false;
+    const transaction = statementsOf(maker, (statement) => {
+      if (isOver) return statement.reject(new Error("the statement came after the end of its transaction"));
+      // After a failure the server does nothing more of a transaction, also when whoever asked has passed over it.
+      statement.catch((error: unknown) => {
+        failed ??= { error };
+      });
+      void connection.run(statement, performance.now() + timeoutMs);
+    });
+    try {
+      const result = await work(transaction);
+      if (failed !== null) throw (failed as { readonly error: unknown }).error;
+      isOver = true;
+      await command(maker, connection, "commit", performance.now() + parts.timeoutMs);
+      return result;
+    } catch (error) {
+      isOver = true;
+      // A connection that is lost has no transaction any more, and one that can't be rolled back is closed.
+      await command(maker, connection, "rollback", performance.now() + parts.timeoutMs).catch(
+        (lost: unknown) => connection.lose(lost),
+      );
+      throw firstOf(failed, error);
+    }
+  });
+}
+
+/** What comes after a failed statement fails because of it: the first failure is the one that says why. */
+function firstOf(failed: { readonly error: unknown } | null, error: unknown): unknown {
+  const isConsequence = error instanceof postgres.PostgresError && error.code === "25P02";
+  return isConsequence && failed !== null ? failed.error : error;
+}
+
+function command(maker: Driver, connection: Connection, text: string, deadlineMs: number): Promise<unknown> {
+  const statement = maker.unsafe(text) as unknown as Statement;
+  statement.handler = () => void connection.run(statement, deadlineMs);
+  return statement;
+}
+
+async function withConnection<Result>(
+  pool: ConnectionPool,
+  deadlineMs: number,
+  use: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const connection = await pool.acquire(deadlineMs);
+  try {
+    return await use(connection);
+  } finally {
+    pool.release(connection);
+  }
+}
+
+function onServer(timeoutMs: number): number {
+  return Math.ceil(timeoutMs - Math.min(SERVER_FIRST_MS, timeoutMs / 10));
 }
 
 /** True when the error says that a row with the same value is there already; names the constraint. */
@@ -68,7 +278,7 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transactionOn(database, "", work);
+      return await database.transaction("", work);
     } catch (error) {
       const isRace = error instanceof postgres.PostgresError && RETRIED.has(error.code);
       if (!isRace || attempt === ATTEMPTS) throw error;
@@ -81,32 +291,5 @@ export function atOneMoment<Result>(
   database: Database,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  return transactionOn(database, "isolation level repeatable read read only", work);
-}
-
-async function transactionOn<Result>(
-  database: Database,
-  mode: string,
-  work: (transaction: Transaction) => Promise<Result>,
-): Promise<Result> {
-  const guarded = async (transaction: Transaction): Promise<Result> => {
-    try {
-      return await work(transaction);
-    } catch (error) {
-      // The driver would send a rollback on the connection that is gone, which ends the process (porsager/postgres
-      // issue 1208). It rejects the transaction by itself when a connection closes, so there is nothing to wait for.
-      if (isConnectionLost(error)) return new Promise<never>(() => {});
-      throw error;
-    }
-  };
-  // The driver's type unwraps arrays of promises, which no work here returns.
-  return (await database.begin(mode, guarded)) as Result;
-}
-
-/** The connection broke, or the server says that it is about to close it (SQLSTATE class 57P). */
-function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error) || !("code" in error)) return false;
-  return error instanceof postgres.PostgresError
-    ? error.code.startsWith("57P")
-    : /^(?:CONNECTION_|E[A-Z]+$)/.test(String(error.code));
+  return database.transaction("isolation level repeatable read read only", work);
 }

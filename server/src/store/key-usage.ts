@@ -1,6 +1,6 @@
 import { firstEntryIdAt } from "../audit/entry.ts";
 import type { KeyUsage, KeyUuid, Rotation } from "../keys/key.ts";
-import type { Database } from "./database.ts";
+import { BACKGROUND_TIMEOUT_MS, type Database } from "./database.ts";
 
 /** The columns of a key's usage, as {@link usageColumns} names them. */
 export interface UsageRow {
@@ -64,15 +64,16 @@ export function rotationOf(row: SuccessorRow, lastUsedAt: Date | null, now: Date
   return { successorId: successor, quietAfterS, quietSince, isQuiet };
 }
 
-/** Deletes what is not asked for any more. Harmless at any time, on any node. */
+/** Deletes what is not asked for any more, by the database's clock. Harmless at any time, on any node. */
 export async function dropOldUsage(database: Database, now: Date): Promise<void> {
+  const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   // In the order in which batches of entries take them, and none that a batch has taken: neither waits for the other.
-  await database`
+  await sql`
     delete from key_usage_minutes where ctid in (
       select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
       order by key, minute for update skip locked
     )`;
-  await database`
+  await sql`
     delete from key_addresses where ctid in (
       select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
       order by key, source_ip for update skip locked

@@ -3,6 +3,8 @@ import { type Database, inTransaction, type Transaction } from "./database.ts";
 
 /** Any number that nothing else in the database locks on. */
 const MIGRATION_LOCK = 7_305_113_001n;
+/** For a file that changes all rows of a large table, and for nodes that wait for another one's migration. */
+const MIGRATION_TIMEOUT_MS = 60 * 60_000;
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 
 /**
@@ -13,7 +15,7 @@ const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
  */
 export async function migrate(database: Database, folder: URL): Promise<void> {
   const files = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
-  await inTransaction(database, async (transaction) => {
+  await inTransaction(database.withTimeout(MIGRATION_TIMEOUT_MS), async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     await transaction`
       create table if not exists schema_migrations (

@@ -4,7 +4,7 @@ import type { SecurityCursor } from "../security/cursor.ts";
 import type { EventGroup } from "../security/event-groups.ts";
 import type { SecurityEventId, SecurityEventKind } from "../security/security-event.ts";
 import type { ListedSecurityEvent, SecurityFilter, SecurityStore } from "../security/security-log.ts";
-import { type Database, inTransaction } from "./database.ts";
+import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, LONG_READ_TIMEOUT_MS } from "./database.ts";
 
 interface EventRow {
   id: SecurityEventId;
@@ -78,7 +78,7 @@ export class PostgresSecurity implements SecurityStore {
     after: SecurityCursor | null,
     limit: number,
   ): Promise<readonly ListedSecurityEvent[]> {
-    const sql = this.#database;
+    const sql = this.#database.withTimeout(LONG_READ_TIMEOUT_MS);
     // Walks security_events_by_time, _by_kind or _by_account from the cursor. A source that is in few events is looked for
     // in all of them: 0.3 s for a million.
     const rows = await sql<EventRow[]>`
@@ -109,8 +109,9 @@ export class PostgresSecurity implements SecurityStore {
   }
 }
 
-/** Deletes events older than they are kept. Harmless at any time, on any node. */
+/** Deletes events older than they are kept, by the database's clock. Harmless at any time, on any node. */
 export async function dropOldSecurityEvents(database: Database, now: Date): Promise<void> {
+  const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   // Uses security_events_group.
-  await database`delete from security_events where hour < ${now}::timestamptz - interval '90 days'`;
+  await sql`delete from security_events where hour < ${now}::timestamptz - interval '90 days'`;
 }

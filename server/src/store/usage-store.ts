@@ -8,7 +8,7 @@ import type {
   UsageTotals,
 } from "../audit/usage.ts";
 import type { KeyUuid } from "../keys/key.ts";
-import type { Database } from "./database.ts";
+import { type Database, LONG_READ_TIMEOUT_MS } from "./database.ts";
 import { floor, partsOf, type UsagePart } from "./usage-parts.ts";
 
 interface Row extends TotalsRow {
@@ -41,7 +41,7 @@ export class PostgresUsage implements UsageReader {
   readonly #database: Database;
 
   constructor(database: Database) {
-    this.#database = database;
+    this.#database = database.withTimeout(LONG_READ_TIMEOUT_MS);
   }
 
   async readUsage(

@@ -1,0 +1,136 @@
+import { Socket } from "node:net";
+import postgres from "postgres";
+import { Unavailable } from "../errors/failure.ts";
+
+/** The driver, as one of its instances. */
+export type Driver = postgres.Sql<{ bigint: bigint }>;
+
+/**
+ * A statement as the driver makes it of a tagged template (porsager/postgres 3.4.9, `src/query.js`): when it is first
+ * waited for, it gives itself to its handler.
+ */
+export interface Statement extends Promise<unknown> {
+  handler: (statement: Statement) => void;
+  reject(error: unknown): void;
+}
+
+/** What a connection adds to the driver's settings. */
+export interface ConnectionHooks {
+  readonly socket: (options: postgres.ParsedOptions) => Socket;
+  readonly onclose: () => void;
+}
+
+/**
+ * One connection to PostgreSQL: an instance of the driver that connects once, at its first statement.
+ *
+ * The driver has no deadline for an answer, and what it does with a connection that has broken can't be relied on: it
+ * writes to a socket that is gone, which ends the process (porsager/postgres issue 1208), or connects again in the middle
+ * of a transaction. So the socket belongs to this class, which destroys it at a statement's deadline, and an instance
+ * whose connection is lost is never used again.
+ */
+export class Connection {
+  readonly openedMs = performance.now();
+  readonly #driver: Driver;
+  readonly #send: (statement: Statement) => void;
+  readonly #running = new Set<Statement>();
+  readonly #onLost: (connection: Connection) => void;
+  #socket: Socket | null = null;
+  #attempts = 0;
+  #isLost = false;
+  #isSilent = false;
+
+  /** `onLost` is called once, when the connection can't be used any more. */
+  constructor(open: (hooks: ConnectionHooks) => Driver, onLost: (connection: Connection) => void) {
+    this.#onLost = onLost;
+    this.#driver = open({
+      socket: (options) => this.#openSocket(options),
+      onclose: () => this.lose(closed()),
+    });
+    // A statement is made to get at the way on which the driver sends its own. It is never waited for, and so never sent.
+    this.#send = (this.#driver`` as unknown as Statement).handler;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whether it was lost because the server did not answer in time. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /**
+   * Has the server run a statement. Resolves when the statement has ended, whether it failed or not. At the deadline, by
+   * `performance.now()`, it fails with {@link Unavailable} and the connection is lost.
+   */
+  async run(statement: Statement, deadlineMs: number): Promise<void> {
+    if (this.#isLost) {
+      statement.reject(closed());
+      return;
+    }
+    const timer = setTimeout(() => this.#loseSilent(), Math.max(0, deadlineMs - performance.now()));
+    this.#running.add(statement);
+    this.#send(statement);
+    try {
+      await statement;
+    } catch (error) {
+      if (isEndOfConnection(error)) this.lose(error);
+    } finally {
+      clearTimeout(timer);
+      this.#running.delete(statement);
+    }
+  }
+
+  /** Ends the connection at once: what runs on it fails with `error`. */
+  lose(error: unknown): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    for (const statement of this.#running) statement.reject(error);
+    this.#socket?.destroy();
+    // The driver rejects what it still holds, and takes nothing more.
+    this.#driver.end({ timeout: 0 }).catch(() => {});
+    this.#onLost(this);
+  }
+
+  /** Takes leave of the server. For a connection on which nothing runs. */
+  close(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    const socket = this.#socket;
+    this.#driver.end({ timeout: 1 }).then(
+      () => socket?.destroy(),
+      () => socket?.destroy(),
+    );
+    this.#onLost(this);
+  }
+
+  #loseSilent(): void {
+    this.#isSilent = true;
+    this.lose(new Unavailable("PostgreSQL did not answer in time"));
+  }
+
+  /** The driver asks for a socket for each of the configured hosts, until one answers; and never again. */
+  #openSocket({ host, port, path }: postgres.ParsedOptions): Socket {
+    const attempt = this.#attempts++;
+    if (this.#isLost || attempt >= host.length) {
+      const error = closed();
+      this.lose(error);
+      throw error;
+    }
+    const socket = new Socket();
+    this.#socket = socket;
+    if (path) return socket.connect(path);
+    const address = { host: host[attempt] ?? "", port: port[attempt % port.length] ?? 0 };
+    // The driver reads them from its sockets: for messages, and for the name that a certificate has to be for.
+    return Object.assign(socket.connect(address), address);
+  }
+}
+
+function closed(): Unavailable {
+  return new Unavailable("the connection to PostgreSQL was closed");
+}
+
+/** Whether the server closes the connection after an error, or the error is not the server's. */
+function isEndOfConnection(error: unknown): boolean {
+  return !(error instanceof postgres.PostgresError) || ["FATAL", "PANIC"].includes(error.severity);
+}

@@ -1,0 +1,224 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { startRedis } from "../fixtures/redis.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
+import { type Owner, PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
+
+const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+const DRAIN_S = 1;
+const ENV = { REDIS_URL: undefined, OSTIARY_LOG: "silent", OSTIARY_DRAIN_S: String(DRAIN_S) };
+
+// What is promised, and room for a machine that has other things to do.
+const ROOM_MS = 5_000;
+const READY_WITHIN_MS = 2_000 + ROOM_MS;
+const ANSWERED_WITHIN_MS = 5_000 + ROOM_MS;
+const RECOVERED_WITHIN_MS = 10_000 + ROOM_MS;
+const ENDED_WITHIN_MS = DRAIN_S * 1_000 + 5_000 + ROOM_MS;
+
+/** A way to a server of which open connections can go silent, as behind a firewall that has forgotten them. */
+interface ForgetfulProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Of the connections that are open now nothing comes through any more, in either direction. New ones work. */
+  forget(): void;
+}
+
+async function openForgetfulProxy(targetPort: number): Promise<ForgetfulProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(targetPort, "127.0.0.1");
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (chunk) => to.write(chunk));
+      from.on("error", () => {});
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    forget: () => {
+      for (const socket of sockets) socket.pause();
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A database of its own, for services that reach it another way. */
+async function emptyDatabase(): Promise<{ readonly service: Service; readonly port: number }> {
+  const service = await startService({ env: ENV });
+  await service.stop();
+  return { service, port: Number(new URL(service.databaseUrl ?? "").port) };
+}
+
+function through(service: Service, port: number): string {
+  const url = new URL(service.databaseUrl ?? "");
+  url.port = String(port);
+  return url.href;
+}
+
+/** The status of each way to read what only the database knows; fails when one does not answer in time. */
+async function statuses(
+  baseUrl: string,
+  owner: Owner & { readonly key: string },
+): Promise<Record<"audit" | "export" | "balance", number>> {
+  const authorization = { authorization: `Bearer ${owner.key}` };
+  const get = async (path: string, headers: Record<string, string>) => {
+    const signal = AbortSignal.timeout(ANSWERED_WITHIN_MS);
+    const response = await fetch(`${baseUrl}${path}`, { headers, signal });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const [audit, exported, balance] = await Promise.all([
+    get("/v1/audit", authorization),
+    get("/v1/audit/export", authorization),
+    get("/trpc/credits.balance", authorization),
+  ]);
+  return { audit, export: exported, balance };
+}
+
+async function readiness(baseUrl: string): Promise<number> {
+  return (await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(READY_WITHIN_MS) })).status;
+}
+
+async function chat(baseUrl: string, key: string): Promise<number> {
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const OK = { audit: 200, export: 200, balance: 200 };
+const AWAY = { audit: 503, export: 503, balance: 503 };
+
+/** Resolves with how long it took until all answer again. */
+async function recovery(baseUrl: string, owner: Owner & { readonly key: string }): Promise<number> {
+  const sinceMs = performance.now();
+  await expect.poll(() => statuses(baseUrl, owner), { timeout: 60_000 }).toEqual(OK);
+  await expect.poll(() => readiness(baseUrl)).toBe(200);
+  return performance.now() - sinceMs;
+}
+
+async function exitTime(service: Service): Promise<number> {
+  const sinceMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`still running:\n${service.stderr()}`)), ENDED_WITHIN_MS);
+  });
+  try {
+    await Promise.race([service.stop(), late]);
+  } catch (error) {
+    await service.kill();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return performance.now() - sinceMs;
+}
+
+describe.skipIf(!hasDatabaseServer)("when connections to the database go silent and new ones work", () => {
+  it("everything answers again within 10 seconds, and readiness all the time", async () => {
+    const { service, port } = await emptyDatabase();
+    await using _ = service;
+    await using way = await openForgetfulProxy(port);
+    await using node = await startService({ databaseUrl: through(service, way.port), env: ENV });
+    const owner = await signUpWithKey(node.baseUrl);
+    // So that several connections are open.
+    await Promise.all(Array.from({ length: 8 }, () => statuses(node.baseUrl, owner)));
+    way.forget();
+    expect(await chat(node.baseUrl, owner.key)).toBe(200);
+    const recovering = recovery(node.baseUrl, owner);
+    expect([200, 503]).toContain(await readiness(node.baseUrl));
+    expect(await recovering).toBeLessThan(RECOVERED_WITHIN_MS);
+    expect(await chat(node.baseUrl, owner.key)).toBe(200);
+  });
+});
+
+describe.skipIf(!hasDatabaseServer)("while nothing comes through to the database", () => {
+  it("what needs it is answered 503, and when it is back everything works within 10 seconds", async () => {
+    const { service, port } = await emptyDatabase();
+    await using _ = service;
+    await using way = await openTcpProxy(port);
+    await using node = await startService({ databaseUrl: through(service, way.port), env: ENV });
+    const owner = await signUpWithKey(node.baseUrl);
+    const unknown = await signUpWithKey(node.baseUrl);
+    const revoked = await owner.trpc.keys.create.mutate({ name: "to be revoked" });
+    expect(await statuses(node.baseUrl, owner)).toEqual(OK);
+    way.stall();
+    expect(await chat(node.baseUrl, owner.key)).toBe(200);
+    const sinceMs = performance.now();
+    // More at once than there are connections: nobody waits for the time-outs of those before.
+    const all = Array.from({ length: 12 }, () => statuses(node.baseUrl, owner));
+    const ready = readiness(node.baseUrl);
+    const signIn = visit(node.baseUrl).trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+    const revocation = owner.trpc.keys.revoke.mutate({ id: revoked.id });
+    const failed = Promise.allSettled([signIn, revocation]);
+    const stranger = statusOf(node.baseUrl, unknown.key);
+    expect(await ready).toBe(503);
+    for (const each of await Promise.all(all)) expect(each).toEqual(AWAY);
+    expect((await failed).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(await stranger).toBe(503);
+    expect(performance.now() - sinceMs).toBeLessThan(ANSWERED_WITHIN_MS);
+    // The first failures were of connections that had gone silent; now there are none, and the answer is the same.
+    expect(await statuses(node.baseUrl, owner)).toEqual(AWAY);
+    expect(await readiness(node.baseUrl)).toBe(503);
+    way.heal();
+    expect(await recovery(node.baseUrl, owner)).toBeLessThan(RECOVERED_WITHIN_MS);
+    await owner.trpc.keys.revoke.mutate({ id: revoked.id });
+    expect(await statusOf(node.baseUrl, revoked.key)).toBe(401);
+  });
+
+  it("a service that is stopped ends in its time, and its entries are there after the next start", async () => {
+    const { service, port } = await emptyDatabase();
+    await using _ = service;
+    await using way = await openTcpProxy(port);
+    await using node = await startService({ databaseUrl: through(service, way.port), env: ENV });
+    const owner = await signUpWithKey(node.baseUrl);
+    expect(await chat(node.baseUrl, owner.key)).toBe(200);
+    way.stall();
+    expect(await chat(node.baseUrl, owner.key)).toBe(200);
+    // One that will have no answer when the signal comes.
+    const cut = statuses(node.baseUrl, owner).catch(() => null);
+    expect(await exitTime(node)).toBeLessThan(ENDED_WITHIN_MS);
+    await cut;
+    way.heal();
+    await using next = await startService({
+      dataDir: node.dataDir,
+      databaseUrl: service.databaseUrl ?? "",
+      env: ENV,
+    });
+    const { trpc } = visit(next.baseUrl, { authorization: `Bearer ${owner.key}` });
+    const { entries } = await trpc.audit.list.query({});
+    expect(entries.filter(({ endpoint }) => endpoint === "POST /v1/chat/completions")).toHaveLength(2);
+  });
+});
+
+describe.skipIf(!hasDatabaseServer)("while nothing comes through to Redis", () => {
+  it("readiness answers, and a service that is stopped ends in its time", async () => {
+    await using redis = await startRedis();
+    await using way = await openTcpProxy(redis.port);
+    const env = { ...ENV, REDIS_URL: `redis://127.0.0.1:${way.port}` };
+    await using node = await startService({ env });
+    const owner = await signUpWithKey(node.baseUrl);
+    expect(await chat(node.baseUrl, owner.key)).toBe(200);
+    way.stall();
+    expect(await readiness(node.baseUrl)).toBe(503);
+    expect(await exitTime(node)).toBeLessThan(ENDED_WITHIN_MS);
+    way.heal();
+  });
+});
