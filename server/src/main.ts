@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { destination, type Logger, pino } from "pino";
 import { Access } from "./access/access.ts";
@@ -47,6 +47,7 @@ import { withoutSecrets } from "./secrets/redact.ts";
 import { SecurityLog } from "./security/security-log.ts";
 import { hostForUrl, type Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
+import { openDataDir } from "./start/data-dir.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
@@ -96,7 +97,7 @@ const LAST_WORDS_MS = 2_000;
 
 async function start(config: Config, log: Logger, teardown: Teardown, stop: () => void): Promise<void> {
   const now = () => new Date();
-  await mkdir(config.dataDir, { recursive: true });
+  await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
   teardown.add(() => lock.release());
 
@@ -138,14 +139,17 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   const accounts = new PostgresAccounts(database);
   const metrics = openMetrics(catalog);
   const idempotencyStore = new PostgresIdempotency(database, id);
-  const { recorder, auditLog, auditChain, auditTail, usage } = await openAudit(config, {
-    database,
-    nodeId: id,
-    log,
-    onRecorded: (entry) => metrics.ended(entry),
-    onReplayed: (entries) => idempotencyStore.noteAnswered(answeredClaims(entries)),
-    onCommitted: (entries) => credits.charged(chargesOf(entries)),
-  });
+  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage } = await openAudit(
+    config,
+    {
+      database,
+      nodeId: id,
+      log,
+      onRecorded: (entry) => metrics.ended(entry),
+      onReplayed: (entries) => idempotencyStore.noteAnswered(answeredClaims(entries)),
+      onCommitted: (entries) => credits.charged(chargesOf(entries)),
+    },
+  );
   // What this node had set aside before is spent by what was replayed, or not at all.
   await creditReserve.clear();
   teardown.add(() => creditReserve.clear());
@@ -241,7 +245,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     monotonicMs: () => performance.now(),
   });
   const books = new Books(new PostgresBooks(database), credits, now);
-  measure(metrics, { recorder, credits, books, requestPlane, overload, gateway });
+  measure(metrics, { recorder, journal, credits, books, requestPlane, overload, gateway });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -281,6 +285,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
     charged: flushed,
     usage,
     securityLog,
+    journalRepair,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
   });
@@ -310,6 +315,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
       return whatDoesNotAnswer({
         database: () => database`select 1`,
         "admission store": () => admission.ping(),
+        journal: () => journal.check(),
       });
     },
   });
@@ -317,6 +323,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stop: () =
   chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
+      { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
       { name: "give signs of life", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
       { name: "look at the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
       { name: "tend credit", everyMs: SECOND_MS, run: () => credits.tend() },

@@ -8,6 +8,8 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "account.setIpRules": "IP rules changed",
   "account.setLimits": "Limits changed",
   "account.grantCredits": "Credits granted",
+  "journal.replay": "Journal lines replayed",
+  "journal.discard": "Journal lines discarded",
   "key.create": "Key created",
   "key.reissue": "Key issued again",
   "key.rotate": "Successor of a key created",

@@ -19,6 +19,8 @@ export type ActionName =
   | "account.setIpRules"
   | "account.setLimits"
   | "account.grantCredits"
+  | "journal.replay"
+  | "journal.discard"
   | "key.create"
   | "key.reissue"
   | "key.rotate"

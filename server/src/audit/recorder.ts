@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import { Failure } from "../errors/failure.ts";
-import type { AuditEntry, EntryId } from "./entry.ts";
+import type { AuditEntry } from "./entry.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
+import { replayJournal } from "./replay-journal.ts";
 
 /** Where entries end up. */
 export interface EntrySink {
@@ -141,29 +142,16 @@ export class Recorder {
   }
 
   /**
-   * Sends what a former process left in the journal: entries, and for requests that it was answering when it died, that it
-   * did. Harmless when the database has some of it already.
+   * Sends what a former process left in the journal: see {@link replayJournal}. Harmless when the database has some of it
+   * already.
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
-    const lost = new Map<EntryId, AuditEntry>();
-    for (const segment of leftover) {
-      const lines = await this.#journal.read(segment);
-      const entries: AuditEntry[] = [];
-      for (const { kind, entry } of lines) {
-        if (kind === "begun") lost.set(entry.id, entry);
-        else {
-          entries.push(entry);
-          lost.delete(entry.id);
-        }
-      }
-      await this.#insert(entries);
-      await this.#onReplayed(entries);
-      this.#log.info({ segment, entries: entries.length }, "replayed a journal segment");
-    }
-    await this.#insert([...lost.values()]);
-    if (lost.size > 0) this.#log.warn({ requests: lost.size }, "requests were lost with a former process");
-    // Only now: a segment may hold the beginning of what another one ends.
-    for (const segment of leftover) await this.#journal.drop(segment);
+    const insert = async (entries: readonly AuditEntry[]) => {
+      await this.#sink.insertEntries(entries);
+      // A request that was lost with its process has answered nothing.
+      await this.#onReplayed(entries.filter(({ endReason }) => endReason !== "node_lost"));
+    };
+    await replayJournal({ journal: this.#journal, insert, log: this.#log }, leftover);
   }
 
   /**
@@ -197,12 +185,6 @@ export class Recorder {
     const written = this.#journal.append(line);
     if (this.#appended?.written !== written) this.#appended = new Appended(written);
     return this.#appended;
-  }
-
-  async #insert(entries: readonly AuditEntry[]): Promise<void> {
-    for (let start = 0; start < entries.length; start += BATCH_ENTRIES) {
-      await this.#sink.insertEntries(entries.slice(start, start + BATCH_ENTRIES));
-    }
   }
 
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */

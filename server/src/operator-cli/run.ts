@@ -5,6 +5,7 @@ import { addAccountCommands } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
 import { CliError } from "./cli-error.ts";
 import { connectionOf } from "./connection.ts";
+import { addJournalCommands } from "./journal-commands.ts";
 import { Output } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
@@ -39,6 +40,7 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
   };
   addAccountCommands(program, parts);
   addAuditCommands(program, parts);
+  addJournalCommands(program, parts);
   addTokenCommand(program, parts);
   try {
     await program.parseAsync([...run.arguments], { from: "user" });

@@ -1,3 +1,4 @@
+import type { Journal } from "../audit/journal.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -12,6 +13,7 @@ const NANO_USD_IN_USD = 1e9;
 
 export interface MeasuredParts {
   readonly recorder: Recorder;
+  readonly journal: Journal;
   readonly credits: Credits;
   readonly books: Books;
   readonly requestPlane: RequestPlane;
@@ -27,7 +29,7 @@ export function openMetrics(catalog: Catalog): Metrics {
 /** Adds what the parts of the node tell of themselves. */
 export function measure(
   metrics: Metrics,
-  { recorder, credits, books, requestPlane, overload, gateway }: MeasuredParts,
+  { recorder, journal, credits, books, requestPlane, overload, gateway }: MeasuredParts,
 ): void {
   metrics.gauge(
     "requests_in_flight",
@@ -64,6 +66,11 @@ export function measure(
     "journal_segments",
     "Files of the journal that are still needed.",
     () => recorder.backlog().segments,
+  );
+  metrics.gauge(
+    "journal_rejected_lines",
+    "Lines of the journal that are set aside because they could not be read or recorded. Anything but 0 wants an operator.",
+    () => journal.rejectedLines(),
   );
   metrics.gauge(
     "credit_holds",
