@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { destination, type Logger, pino } from "pino";
 import { Access } from "./access/access.ts";
@@ -50,6 +50,7 @@ import { SecurityLog } from "./security/security-log.ts";
 import { hostForUrl, type Served } from "./serve/listener.ts";
 import { startChores } from "./start/chores.ts";
 import { Clocks } from "./start/clocks.ts";
+import { openDataDir } from "./start/data-dir.ts";
 import { createDemoAccount } from "./start/demo.ts";
 import { createFirstOperator } from "./start/first-operator.ts";
 import { greeting } from "./start/greeting.ts";
@@ -104,7 +105,7 @@ const JOBS_TIMEOUT_MS = 500;
 
 async function start(config: Config, log: Logger, teardown: Teardown, stopping: Stopping): Promise<void> {
   const now = () => new Date();
-  await mkdir(config.dataDir, { recursive: true });
+  await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
   teardown.add("data folder", () => lock.release());
 
@@ -145,11 +146,13 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes are gone");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
+  // Until the journal is open it may hold anything.
+  let owesEntries = () => true;
   const credits = new Credits({
     store: creditStore,
     monotonicMs: () => performance.now(),
     maxCutOffMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
-    owesEntries: () => false,
+    owesEntries: () => owesEntries(),
   });
   // This life's spender comes first: it is newer than whatever the journal of former lives names.
   const spender = await credits.open();
@@ -158,20 +161,24 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
   const metrics = openMetrics(catalog);
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore);
-  const { recorder, auditLog, auditChain, auditTail, usage } = await openAudit(config, {
-    database,
-    nodeId: id,
-    log,
-    onRecorded: (entry) => metrics.ended(entry),
-    onUncollected: (uncollected) => {
-      metrics.uncollected(uncollected);
-      log.warn(uncollectedForLog(uncollected), "a charge could not be collected");
+  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage } = await openAudit(
+    config,
+    {
+      database,
+      nodeId: id,
+      log,
+      onRecorded: (entry) => metrics.ended(entry),
+      onUncollected: (uncollected) => {
+        metrics.uncollected(uncollected);
+        log.warn(uncollectedForLog(uncollected), "a charge could not be collected");
+      },
+      onCommitted: (entries) => {
+        credits.committed(entries);
+        idempotency.committed(entries);
+      },
     },
-    onCommitted: (entries) => {
-      credits.committed(entries);
-      idempotency.committed(entries);
-    },
-  });
+  );
+  owesEntries = () => journal.rejectedLines() > 0;
   // What former lives of this node had reserved or claimed is charged or answered by now, or came to nothing.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
@@ -267,6 +274,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
   const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
   measure(metrics, {
     recorder,
+    journal,
     credits,
     books,
     requestPlane,
@@ -321,6 +329,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
     charged: flushed,
     usage,
     securityLog,
+    journalRepair,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
   });
@@ -333,7 +342,11 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
   };
   // The first operator and the demo account are part of what a start makes.
   let isStarted = false;
-  const missingPart = whatDoesNotAnswer({ database: ping, "admission store": () => admission.ping() });
+  const missingPart = whatDoesNotAnswer({
+    database: ping,
+    "admission store": () => admission.ping(),
+    journal: () => journal.check(),
+  });
   web = createApp({
     rpc: createRpcHandler({
       router,
@@ -364,6 +377,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
   chores = startChores(
     [
       { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
+      { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
       { name: "give signs of life", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
       { name: "look at the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
       { name: "maintain credit", everyMs: SECOND_MS, run: () => credits.maintain() },

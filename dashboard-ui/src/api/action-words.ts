@@ -9,6 +9,8 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "account.setLimits": "Limits changed",
   "account.grantCredits": "Credits granted",
   "credit.release": "Credit of a node released",
+  "journal.replay": "Journal lines replayed",
+  "journal.discard": "Journal lines discarded",
   "key.create": "Key created",
   "key.reissue": "Key issued again",
   "key.rotate": "Successor of a key created",

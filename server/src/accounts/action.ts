@@ -20,6 +20,8 @@ export type ActionName =
   | "account.setLimits"
   | "account.grantCredits"
   | "credit.release"
+  | "journal.replay"
+  | "journal.discard"
   | "key.create"
   | "key.reissue"
   | "key.rotate"

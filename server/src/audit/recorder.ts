@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import { inTime } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import type { AuditEntry, EntryId } from "./entry.ts";
+import { type AuditEntry, encodeEntry, requestIdOf } from "./entry.ts";
+import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
+import { replayJournal } from "./replay-journal.ts";
 
 /** Where entries end up. */
 export interface EntrySink {
@@ -148,28 +150,12 @@ export class Recorder {
   }
 
   /**
-   * Sends what a former process left in the journal: entries, and for requests that it was answering when it died, that it
-   * did. Harmless when the database has some of it already.
+   * Sends what a former process left in the journal: see {@link replayJournal}. Harmless when the database has some of it
+   * already.
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
-    const lost = new Map<EntryId, AuditEntry>();
-    for (const segment of leftover) {
-      const lines = await this.#journal.read(segment);
-      const entries: AuditEntry[] = [];
-      for (const { kind, entry } of lines) {
-        if (kind === "begun") lost.set(entry.id, entry);
-        else {
-          entries.push(entry);
-          lost.delete(entry.id);
-        }
-      }
-      await this.#insert(entries);
-      this.#log.info({ segment, entries: entries.length }, "replayed a journal segment");
-    }
-    await this.#insert([...lost.values()]);
-    if (lost.size > 0) this.#log.warn({ requests: lost.size }, "requests were lost with a former process");
-    // Only now: a segment may hold the beginning of what another one ends.
-    for (const segment of leftover) await this.#journal.drop(segment);
+    const insert = (entries: readonly AuditEntry[]) => this.#sink.insertEntries(entries);
+    await replayJournal({ journal: this.#journal, insert, log: this.#log }, leftover);
   }
 
   /**
@@ -238,12 +224,6 @@ export class Recorder {
     return this.#appended;
   }
 
-  async #insert(entries: readonly AuditEntry[]): Promise<void> {
-    for (let start = 0; start < entries.length; start += BATCH_ENTRIES) {
-      await this.#sink.insertEntries(entries.slice(start, start + BATCH_ENTRIES));
-    }
-  }
-
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
   async flushed(): Promise<void> {
     this.#hurry(this.#recorded);
@@ -271,8 +251,11 @@ export class Recorder {
       for (let failures = 0; this.#pending.length > 0; ) {
         await this.#pause();
         const batch = this.#pending.slice(0, BATCH_ENTRIES);
+        let outcome: Inserted<Pending>;
         try {
-          await this.#sink.insertEntries(batch.map(({ entry }) => entry));
+          outcome = await insertAll(batch, (part) =>
+            this.#sink.insertEntries(part.map(({ entry }) => entry)),
+          );
         } catch (error) {
           this.#log.error(
             { err: error, waiting: this.#pending.length },
@@ -290,14 +273,40 @@ export class Recorder {
         this.#isFailing = false;
         this.#pending = this.#pending.slice(batch.length);
         this.#committed += batch.length;
-        this.#onCommitted(batch.map(({ entry }) => entry));
+        this.#onCommitted(outcome.inserted.map(({ entry }) => entry));
         this.#tellWaiting();
-        await this.#release(batch);
+        const aside = await this.#setAside(outcome.refused);
+        await this.#release([...outcome.inserted, ...aside]);
       }
     } finally {
       // Here, where nothing can come between it and the last look at what is pending.
       this.#draining = null;
     }
+  }
+
+  /**
+   * Keeps entries apart that the database refuses for their content, so that they don't hold up those that come after.
+   *
+   * @returns those that are kept there. The others stay in their segments, for the next start.
+   */
+  async #setAside(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
+    const kept: Pending[] = [];
+    for (const { item, reason } of refused) {
+      const [segment] = item.segments;
+      if (segment === undefined) continue;
+      const line = Buffer.from(encodeEntry(item.entry));
+      const places = await this.#journal.setAside(segment, [line]).catch((error: unknown) => {
+        this.#log.error({ err: error, requestId: requestIdOf(item.entry.id) }, "an entry can't be set aside");
+        return null;
+      });
+      if (places === null) continue;
+      kept.push(item);
+      this.#log.error(
+        { requestId: requestIdOf(item.entry.id), reason, keptIn: places[0] },
+        'the database refuses an entry, which is set aside: it is neither recorded nor charged. Look at it with the operator\'s command "journal list"',
+      );
+    }
+    return kept;
   }
 
   /** Lets entries come together, unless somebody waits for them. */

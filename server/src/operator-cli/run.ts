@@ -5,6 +5,7 @@ import { addAccountCommands } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
 import { CliError } from "./cli-error.ts";
 import { connectionOf } from "./connection.ts";
+import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
 import { Output } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
@@ -40,6 +41,7 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
   };
   addAccountCommands(program, parts);
   addAuditCommands(program, parts);
+  addJournalCommands(program, parts);
   addNodeCommands(program, parts);
   addTokenCommand(program, parts);
   try {

@@ -6,6 +6,7 @@ import type { ActionId } from "../accounts/action.ts";
 import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
 import { filterInput } from "../audit/filter.ts";
+import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -16,6 +17,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import type { SecurityLog } from "../security/security-log.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
+import { journalRouter } from "./journal.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput } from "./usage.ts";
 
@@ -64,6 +66,7 @@ export interface OperatorServices {
   readonly plans: Plans;
   readonly usage: Usage;
   readonly securityLog: SecurityLog;
+  readonly journalRepair: JournalRepair;
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
@@ -77,6 +80,7 @@ export function operatorRouter({
   catalog,
   usage,
   securityLog,
+  journalRepair,
 }: OperatorServices) {
   return router({
     accounts: router({
@@ -280,6 +284,8 @@ export function operatorRouter({
           .default({ hours: 24 }),
       )
       .query(({ input }) => books.check(Math.min(input.hours, checkableHours(plans)))),
+
+    journal: journalRouter(journalRepair),
 
     /** Who changed what, in one account or everywhere, newest first. */
     audit: operatorProcedure

@@ -3,10 +3,12 @@ import { AuditChain } from "../audit/audit-chain.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
 import { Journal } from "../audit/journal.ts";
+import { JournalRepair } from "../audit/journal-repair.ts";
 import { Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { Usage } from "../audit/usage.ts";
 import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
+import { PostgresActions } from "../store/actions-store.ts";
 import { PostgresAuditChain } from "../store/audit-chain-store.ts";
 import { PostgresAuditReader } from "../store/audit-reader.ts";
 import { PostgresAudit } from "../store/audit-store.ts";
@@ -16,6 +18,8 @@ import { PostgresUsage } from "../store/usage-store.ts";
 /** Where entries are written, and every way in which they are read. */
 export interface OpenAudit {
   readonly recorder: Recorder;
+  readonly journal: Journal;
+  readonly journalRepair: JournalRepair;
   readonly auditLog: AuditLog;
   readonly auditChain: AuditChain;
   readonly auditTail: AuditTail;
@@ -38,13 +42,15 @@ export async function openAudit(
 ): Promise<OpenAudit> {
   const reader = new PostgresAuditReader(database);
   const auditTail = new AuditTail(reader);
+  const folder = `${dataDir}/journal`;
   const { journal, leftover } = await Journal.open({
-    folder: `${dataDir}/journal`,
+    folder,
     sync: auditDurability === "disk",
   });
+  const sink = new PostgresAudit(database, nodeId, onUncollected);
   const recorder = new Recorder({
     journal,
-    sink: new PostgresAudit(database, nodeId, onUncollected),
+    sink,
     durability: auditDurability,
     log,
     onRecorded,
@@ -54,8 +60,19 @@ export async function openAudit(
     },
   });
   await recorder.replay(leftover);
+  const actions = new PostgresActions(database);
+  const journalRepair = new JournalRepair({
+    journal,
+    folder,
+    nodeId,
+    insert: (entries) => sink.insertEntries(entries),
+    record: (action) => actions.record(action),
+    now: () => new Date(),
+  });
   return {
     recorder,
+    journal,
+    journalRepair,
     auditLog: new AuditLog(reader, recorder),
     auditChain: new AuditChain(new PostgresAuditChain(database), recorder),
     auditTail,

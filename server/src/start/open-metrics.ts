@@ -1,4 +1,5 @@
 import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import type { Journal } from "../audit/journal.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -15,6 +16,7 @@ const NANO_USD_IN_USD = 1e9;
 
 export interface MeasuredParts {
   readonly recorder: Recorder;
+  readonly journal: Journal;
   readonly credits: Credits;
   readonly books: Books;
   readonly requestPlane: RequestPlane;
@@ -36,6 +38,7 @@ export function measure(
   metrics: Metrics,
   {
     recorder,
+    journal,
     credits,
     books,
     requestPlane,
@@ -96,6 +99,11 @@ export function measure(
     "journal_segments",
     "Files of the journal that are still needed.",
     () => recorder.backlog().segments,
+  );
+  metrics.gauge(
+    "journal_rejected_lines",
+    "Lines of the journal that are set aside because they could not be read or recorded. Anything but 0 wants an operator.",
+    () => journal.rejectedLines(),
   );
   metrics.gauge(
     "credit_holds",

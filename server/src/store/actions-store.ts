@@ -9,7 +9,7 @@ import type {
   NewAction,
 } from "../accounts/action.ts";
 import type { TokenUuid } from "../accounts/management-token.ts";
-import type { Database, Transaction } from "./database.ts";
+import { type Database, inTransaction, type Transaction } from "./database.ts";
 
 /** Writes an action in the transaction of the change that it tells of. */
 export async function recordAction(transaction: Transaction, action: NewAction): Promise<void> {
@@ -46,6 +46,11 @@ export class PostgresActions implements ActionReader {
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  /** Records an action that changes nothing else in the database. */
+  async record(action: NewAction): Promise<void> {
+    await inTransaction(this.#database, (transaction) => recordAction(transaction, action));
   }
 
   async listActions(

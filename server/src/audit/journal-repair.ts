@@ -1,0 +1,259 @@
+import type { ActionState, Actor, NewAction } from "../accounts/action.ts";
+import { Failure } from "../errors/failure.ts";
+import { type AuditEntry, requestIdOf } from "./entry.ts";
+import type { Journal } from "./journal.ts";
+import { decodeLine, type JournalLine, type UnreadableLine } from "./journal-line.ts";
+import type { RejectedFile, RejectedLine } from "./rejected-lines.ts";
+import { insertLines } from "./replay-journal.ts";
+
+const EXCERPT_BYTES = 200;
+/** Of a line that is shown by itself. */
+const SHOWN_BYTES = 64 * 1024;
+/** Requests that the record of an action names. */
+const MAX_RECORDED = 50;
+
+/** A line that is set aside, as operators see it. */
+export interface SetAsideLine {
+  readonly id: string;
+  /** The file in the journal's folder, and the line in it, counted from 1. */
+  readonly file: string;
+  readonly line: number;
+  readonly bytes: number;
+  /** What the line tells of: a request that has ended, or one that has begun; or that it can't be read. */
+  readonly kind: (JournalLine | UnreadableLine)["kind"];
+  /** Why it can't be read; `null` when it can. Then the database has refused it, and says why when it is replayed. */
+  readonly problem: string | null;
+  /** Of a line that can be read. */
+  readonly request: SetAsideRequest | null;
+  /** How the line begins. */
+  readonly text: string;
+}
+
+export interface SetAsideRequest {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly at: Date;
+  readonly costNanoUsd: bigint;
+}
+
+/** All that is set aside on the node that answers. */
+export interface SetAside {
+  readonly node: string;
+  /** The journal's folder on that node. */
+  readonly folder: string;
+  readonly lines: readonly SetAsideLine[];
+  /** How many more lines there are. */
+  readonly more: number;
+  /** Files and folders that can't be read at all. */
+  readonly files: readonly RejectedFile[];
+}
+
+/** A line that was not recorded when it was replayed. */
+export interface NotReplayed {
+  readonly id: string;
+  readonly file: string;
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface JournalRepairParts {
+  readonly journal: Journal;
+  /** The journal's folder, and the id of the node that it belongs to. */
+  readonly folder: string;
+  readonly nodeId: string;
+  /** Inserts entries in one transaction; harmless for those that the database has already. */
+  readonly insert: (entries: readonly AuditEntry[]) => Promise<unknown>;
+  /** Records what an operator did. */
+  readonly record: (action: NewAction) => Promise<void>;
+  readonly now: () => Date;
+}
+
+/** What an operator does with lines of this node's journal that were set aside. What it changes is recorded. */
+export class JournalRepair {
+  readonly #parts: JournalRepairParts;
+
+  constructor(parts: JournalRepairParts) {
+    this.#parts = parts;
+  }
+
+  /** The first `limit` lines that are set aside. */
+  async list(limit: number): Promise<SetAside> {
+    const { journal, folder, nodeId } = this.#parts;
+    const { lines, files } = await journal.rejected.list();
+    return {
+      node: nodeId,
+      folder,
+      lines: lines.slice(0, limit).map((line) => describe(line, EXCERPT_BYTES)),
+      more: Math.max(0, lines.length - limit),
+      files,
+    };
+  }
+
+  /** One line, with its text as far as 64 KiB. @throws {Failure} `not_found` */
+  async get(id: string): Promise<SetAsideLine> {
+    const [line] = await this.#named([id]);
+    if (line === undefined) throw this.#noSuchLine(id);
+    return describe(line, SHOWN_BYTES);
+  }
+
+  /**
+   * Records and charges what lines tell. Those that were recorded, now or before, are set aside no more.
+   *
+   * @param ids which lines; `null`: all.
+   * @param replacement the mended text of the one line that is named.
+   * @returns how many were recorded, and which were not.
+   * @throws {Failure} `not_found`; `invalid_request` when the replacement is no journal line.
+   */
+  async replay(
+    by: Actor,
+    ids: readonly string[] | null,
+    replacement: string | null = null,
+  ): Promise<{ readonly replayed: number; readonly notReplayed: readonly NotReplayed[] }> {
+    const { journal, insert } = this.#parts;
+    const all = await journal.rejected.list();
+    const chosen = ids === null ? all.lines : this.#choose(all.lines, ids);
+    const bytes = replacement === null ? null : new TextEncoder().encode(replacement);
+    const read = chosen.map((line) => ({ ...line, content: decodeLine(bytes ?? line.bytes) }));
+    const [first] = read;
+    if (bytes !== null && first?.content.kind === "unreadable") {
+      throw new Failure(
+        "invalid_request",
+        `The replacement is not a line of a journal: ${first.content.problem}.`,
+        {
+          param: "replacement",
+        },
+      );
+    }
+
+    const notReplayed: NotReplayed[] = [];
+    const ended = read.flatMap((line) =>
+      line.content.kind === "ended" ? [{ ...line, ...line.content }] : [],
+    );
+    const begun = read.flatMap((line) =>
+      line.content.kind === "begun" ? [{ ...line, ...line.content }] : [],
+    );
+    for (const line of read)
+      if (line.content.kind === "unreadable")
+        notReplayed.push({ ...placeOf(line), reason: line.content.problem });
+
+    const refused = await insertLines(ended, insert);
+    // A request that has only begun may have ended in a line that can't be read, and must not be recorded as lost before that is known.
+    const chosenIds = new Set(chosen.map(({ id }) => id));
+    const isEndUnknown =
+      all.files.length > 0 ||
+      read.some(({ content }) => content.kind === "unreadable") ||
+      all.lines.some(
+        ({ id, bytes: others }) => !chosenIds.has(id) && decodeLine(others).kind === "unreadable",
+      );
+    const late = isEndUnknown ? [] : await insertLines(begun, insert);
+    for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...placeOf(item), reason });
+    if (isEndUnknown) {
+      const reason =
+        "the end of this request may be in a line that can't be read: replay or discard that one first";
+      notReplayed.push(...begun.map((line) => ({ ...placeOf(line), reason })));
+    }
+
+    const left = new Set(notReplayed.map(({ id }) => id));
+    const replayed = [...ended, ...begun].filter(({ id }) => !left.has(id));
+    if (replayed.length > 0) {
+      await this.#record(by, "journal.replay", null, {
+        lines: replayed.length,
+        requests: requestsOf(replayed),
+      });
+      await journal.rejected.remove(new Set(replayed.map(({ id }) => id)));
+    }
+    return { replayed: replayed.length, notReplayed };
+  }
+
+  /**
+   * Gives lines up: what they tell is never recorded or charged.
+   *
+   * @returns how many lines are set aside no more. @throws {Failure} `not_found`
+   */
+  async discard(by: Actor, ids: readonly string[], reason: string): Promise<{ readonly discarded: number }> {
+    const { journal } = this.#parts;
+    const { lines } = await journal.rejected.list();
+    const chosen = this.#choose(lines, ids);
+    const requests = requestsOf(
+      chosen.flatMap((line) => {
+        const content = decodeLine(line.bytes);
+        return content.kind === "unreadable" ? [] : [content];
+      }),
+    );
+    // First, so that nothing goes without a record of it.
+    await this.#record(by, "journal.discard", reason, {
+      lines: chosen.length,
+      ids: ids.slice(0, MAX_RECORDED),
+      requests,
+    });
+    await journal.rejected.remove(new Set(ids));
+    return { discarded: chosen.length };
+  }
+
+  async #named(ids: readonly string[]): Promise<readonly RejectedLine[]> {
+    const { lines } = await this.#parts.journal.rejected.list();
+    return this.#choose(lines, ids);
+  }
+
+  #choose(lines: readonly RejectedLine[], ids: readonly string[]): readonly RejectedLine[] {
+    const wanted = new Set(ids);
+    const present = new Set(lines.map(({ id }) => id));
+    for (const id of wanted) if (!present.has(id)) throw this.#noSuchLine(id);
+    return lines.filter(({ id }) => wanted.has(id));
+  }
+
+  #noSuchLine(id: string): Failure {
+    return new Failure(
+      "not_found",
+      `No line ${id} is set aside on node ${this.#parts.nodeId}, which answers here. Ask the node whose journal it was found in, by its own address.`,
+      { param: "ids" },
+    );
+  }
+
+  #record(
+    by: Actor,
+    action: "journal.replay" | "journal.discard",
+    reason: string | null,
+    what: ActionState,
+  ): Promise<void> {
+    const { record, nodeId, now } = this.#parts;
+    return record({
+      at: now(),
+      by,
+      accountId: null,
+      action,
+      reason,
+      before: null,
+      after: { node: nodeId, ...what },
+    });
+  }
+}
+
+function placeOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {
+  return { id, file, line };
+}
+
+function describe(line: RejectedLine, maxBytes: number): SetAsideLine {
+  const content = decodeLine(line.bytes);
+  return {
+    ...placeOf(line),
+    bytes: line.bytes.length,
+    kind: content.kind,
+    problem: content.kind === "unreadable" ? content.problem : null,
+    request: content.kind === "unreadable" ? null : requestOf(content.entry),
+    text: new TextDecoder().decode(line.bytes.subarray(0, maxBytes)),
+  };
+}
+
+function requestOf({ id, accountId, at, costNanoUsd }: AuditEntry): SetAsideRequest {
+  return { requestId: requestIdOf(id), accountId, at, costNanoUsd };
+}
+
+/** For a record of what was done: plain JSON, money as decimal strings. */
+function requestsOf(lines: readonly { readonly entry: AuditEntry }[]): readonly ActionState[] {
+  return lines.slice(0, MAX_RECORDED).map(({ entry }) => ({
+    requestId: requestIdOf(entry.id),
+    accountId: entry.accountId,
+    costNanoUsd: entry.costNanoUsd.toString(),
+  }));
+}

@@ -1,0 +1,200 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { JournalFiles } from "./journal-files.ts";
+import { splitLines } from "./journal-line.ts";
+
+/** `000000000012.rejected`; `000000000012-2.rejected` where that one was taken by something else. */
+const REJECTED_NAME = /^(\d{12})(?:-(\d+))?\.rejected$/;
+const MAX_FILES_OF_SEGMENT = 1_000;
+
+/** Where a line is kept. */
+export interface RejectedPlace {
+  /** The name of the file in the journal's folder. */
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+/** A line that is set aside. */
+export interface RejectedLine extends RejectedPlace {
+  /** By its content: the same wherever it stands. */
+  readonly id: string;
+  /** Exactly as it stood in the journal, without its newline. */
+  readonly bytes: Uint8Array;
+}
+
+/** A file that is set aside and can't be read, or a folder. */
+export interface RejectedFile {
+  readonly file: string;
+  readonly problem: string;
+}
+
+/**
+ * What the journal held and could not be read or recorded: `*.rejected` files in its folder, of the same form as its segments. They
+ * are kept until an operator has the lines replayed or discarded.
+ */
+export class RejectedLines {
+  readonly #folder: string;
+  readonly #files: JournalFiles;
+  /** Lines by file. A file that can't be read counts as one. */
+  readonly #counts = new Map<string, number>();
+  /** Lines of segments that could not be set aside, for want of room for example: they are still in the segment. */
+  readonly #unwritten = new Map<string, number>();
+  /** Ends with whatever was begun last: one change at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(folder: string, files: JournalFiles) {
+    this.#folder = folder;
+    this.#files = files;
+  }
+
+  static async open(folder: string, files: JournalFiles): Promise<RejectedLines> {
+    const rejected = new RejectedLines(folder, files);
+    await rejected.list();
+    return rejected;
+  }
+
+  /** The segment that a file's lines come from; `null` for other files. */
+  static segmentOf(name: string): number | null {
+    const digits = REJECTED_NAME.exec(name)?.[1];
+    return digits === undefined ? null : Number(digits);
+  }
+
+  /** How many lines are set aside. */
+  get count(): number {
+    let count = 0;
+    for (const counts of [this.#counts, this.#unwritten]) {
+      for (const lines of counts.values()) count += lines;
+    }
+    return count;
+  }
+
+  /** All that is set aside, as it is on disk now: an operator may have edited or removed a file. */
+  list(): Promise<{ readonly lines: readonly RejectedLine[]; readonly files: readonly RejectedFile[] }> {
+    return this.#inTurn(async () => {
+      const lines: RejectedLine[] = [];
+      const files: RejectedFile[] = [];
+      const names = (await this.#files.names(this.#folder)).filter((name) => REJECTED_NAME.test(name)).sort();
+      this.#counts.clear();
+      for (const file of names) {
+        try {
+          const found = await this.#linesOf(file);
+          lines.push(...found);
+          this.#counts.set(file, found.length);
+        } catch (error) {
+          files.push({ file, problem: problemOf(error) });
+          this.#counts.set(file, 1);
+        }
+      }
+      return { lines, files };
+    });
+  }
+
+  /**
+   * Sets lines of a segment aside; those that are already there, from a replay that was interrupted, are not added again.
+   *
+   * @returns where each of them is now. @throws when they can't be written: then none of them is set aside.
+   */
+  add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
+    return this.#inTurn(async () => {
+      this.#unwritten.set(segmentName, lines.length);
+      const { file, present } = await this.#fileFor(segmentName);
+      const all = [...present];
+      const numbers = new Map(all.map((bytes, index) => [keyOf(bytes), index + 1]));
+      const places = lines.map((bytes) => {
+        const line = numbers.get(keyOf(bytes)) ?? all.push(bytes);
+        numbers.set(keyOf(bytes), line);
+        return { file, line };
+      });
+      if (all.length > present.length) await this.#write(file, all);
+      this.#unwritten.delete(segmentName);
+      return places;
+    });
+  }
+
+  /** Sets a whole segment aside that can't be read. @returns the name that it has now. */
+  addSegment(segmentName: string, path: string): Promise<string> {
+    return this.#inTurn(async () => {
+      this.#unwritten.set(segmentName, 1);
+      for (const file of namesFor(segmentName)) {
+        if ((await this.#files.identityAt(join(this.#folder, file))) !== null) continue;
+        await this.#files.rename(path, join(this.#folder, file));
+        this.#counts.set(file, 1);
+        this.#unwritten.delete(segmentName);
+        return file;
+      }
+      throw new Error(`too many files of segment ${segmentName} are set aside`);
+    });
+  }
+
+  /** Takes lines out, wherever they stand by now. */
+  remove(ids: ReadonlySet<string>): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const file of [...this.#counts.keys()]) {
+        const found = await this.#linesOf(file).catch(() => null);
+        const left = found?.filter(({ id }) => !ids.has(id)) ?? null;
+        // What can't be read just now is left as it is.
+        if (found === null || left === null || left.length === found.length) continue;
+        await this.#write(
+          file,
+          left.map(({ bytes }) => bytes),
+        );
+      }
+    });
+  }
+
+  async #write(file: string, lines: readonly Uint8Array[]): Promise<void> {
+    const path = join(this.#folder, file);
+    if (lines.length === 0) {
+      await this.#files.remove(path);
+      this.#counts.delete(file);
+      return;
+    }
+    await this.#files.replace(path, Buffer.concat(lines.flatMap((bytes) => [bytes, NEWLINE])));
+    this.#counts.set(file, lines.length);
+  }
+
+  /** A file for a segment's lines, with those that are in it: not one that can't be read. */
+  async #fileFor(segmentName: string): Promise<{ file: string; present: readonly Uint8Array[] }> {
+    for (const file of namesFor(segmentName)) {
+      if ((await this.#files.identityAt(join(this.#folder, file))) === null) return { file, present: [] };
+      const found = await this.#linesOf(file).catch(() => null);
+      if (found !== null) return { file, present: found.map(({ bytes }) => bytes) };
+    }
+    throw new Error(`too many files of segment ${segmentName} are set aside`);
+  }
+
+  async #linesOf(file: string): Promise<readonly RejectedLine[]> {
+    const { lines, rest } = splitLines(await this.#files.read(join(this.#folder, file)));
+    // An editor may have left the last newline out. Nothing is torn here: files are replaced as a whole.
+    const last = (lines.at(-1)?.number ?? 0) + 1;
+    const all = rest.length === 0 ? lines : [...lines, { number: last, bytes: rest }];
+    return all.map(({ number, bytes }) => ({ file, line: number, bytes, id: idOf(bytes) }));
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+}
+
+const NEWLINE = Buffer.from("\n");
+
+function keyOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+/** What operators name a line by. */
+function idOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 12);
+}
+
+function* namesFor(segmentName: string): Generator<string> {
+  yield `${segmentName}.rejected`;
+  for (let number = 2; number <= MAX_FILES_OF_SEGMENT; number++) yield `${segmentName}-${number}.rejected`;
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,167 @@
+import type { Logger } from "pino";
+import type { AuditEntry, EntryId } from "./entry.ts";
+import { insertAll } from "./insert-all.ts";
+import type { Journal, Segment, SegmentLine } from "./journal.ts";
+
+const BATCH_ENTRIES = 2_000;
+/** Of lines: some hold an answer of a megabyte. */
+const BATCH_BYTES = 8 * 1024 * 1024;
+/** Lines that are set aside and named each in the log; further ones are counted. */
+const MAX_NAMED = 20;
+
+export interface ReplayParts {
+  readonly journal: Journal;
+  /** Inserts entries in one transaction; harmless for those that the database has already. */
+  readonly insert: (entries: readonly AuditEntry[]) => Promise<unknown>;
+  readonly log: Logger;
+}
+
+/** A line with an entry that is to be inserted. */
+export interface EntryLine {
+  readonly bytes: Uint8Array;
+  readonly entry: AuditEntry;
+}
+
+/** A line of a segment that stays in the journal folder, and why. */
+interface Kept {
+  readonly line: SegmentLine;
+  readonly reason: string;
+}
+
+/**
+ * Sends what a former process left in the journal: entries, and for requests that it was answering when it died, that it
+ * did. Lines that can't be read, and entries that the database refuses, are set aside; everything else is
+ * recorded all the same.
+ *
+ * @throws when the database is away: nothing is lost then, and the next replay begins again.
+ */
+export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
+  const { journal, insert, log } = parts;
+  const begun = new Map<
+    EntryId,
+    { readonly segment: Segment; readonly line: SegmentLine; readonly entry: AuditEntry }
+  >();
+  const kept = new Map<Segment, Kept[]>(leftover.map((segment) => [segment, []]));
+  const unreadable = new Map<Segment, string>();
+  let isDamaged = false;
+
+  for (const segment of leftover) {
+    const content = await journal.read(segment);
+    if (content.problem !== null) {
+      unreadable.set(segment, content.problem);
+      continue;
+    }
+    const ended: { readonly line: SegmentLine; readonly bytes: Uint8Array; readonly entry: AuditEntry }[] =
+      [];
+    for (const line of content.lines) {
+      if (line.content.kind === "unreadable") {
+        isDamaged = true;
+        kept.get(segment)?.push({ line, reason: line.content.problem });
+      } else if (line.content.kind === "begun") {
+        begun.set(line.content.entry.id, { segment, line, entry: line.content.entry });
+      } else {
+        ended.push({ line, bytes: line.bytes, entry: line.content.entry });
+        begun.delete(line.content.entry.id);
+      }
+    }
+    for (const { item, reason } of await insertLines(ended, insert))
+      kept.get(segment)?.push({ line: item.line, reason: refusedBecause(reason) });
+    log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
+  }
+
+  const lost = [...begun.values()].map((request) => ({ ...request, bytes: request.line.bytes }));
+  if (isDamaged || unreadable.size > 0) {
+    // Recorded as lost, a request that has ended after all could not be charged any more.
+    for (const { segment, line } of lost)
+      kept.get(segment)?.push({ line, reason: "the end of this request may be in what can't be read" });
+  } else {
+    for (const { item, reason } of await insertLines(lost, insert))
+      kept.get(item.segment)?.push({ line: item.line, reason: refusedBecause(reason) });
+    if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with a former process");
+  }
+
+  // Only now: a segment may hold the beginning of what another one ends.
+  for (const segment of leftover) {
+    const problem = unreadable.get(segment);
+    try {
+      if (problem === undefined) await drop(parts, segment, kept.get(segment) ?? []);
+      else await setSegmentAside(parts, segment, problem);
+    } catch (error) {
+      // It is replayed at the next start as well, which is harmless.
+      log.error({ err: error, file: journal.pathOf(segment) }, "a journal segment can't be removed");
+    }
+  }
+  const lines = journal.rejectedLines();
+  if (lines > 0) {
+    log.error(
+      { lines },
+      "lines of the journal are set aside: what they tell is not recorded or charged. " +
+        'Look at them with the operator\'s command "journal list", mend and replay them, or discard them',
+    );
+  }
+}
+
+/** Inserts entries by batches. @returns what the database refused. */
+export async function insertLines<Line extends EntryLine>(
+  lines: readonly Line[],
+  insert: (entries: readonly AuditEntry[]) => Promise<unknown>,
+): Promise<readonly { readonly item: Line; readonly reason: string }[]> {
+  const refused: { readonly item: Line; readonly reason: string }[] = [];
+  for (const batch of batchesOf(lines)) {
+    const outcome = await insertAll(batch, (part) => insert(part.map(({ entry }) => entry)));
+    refused.push(...outcome.refused);
+  }
+  return refused;
+}
+
+function* batchesOf<Line extends EntryLine>(lines: readonly Line[]): Generator<readonly Line[]> {
+  let batch: Line[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    if (batch.length === BATCH_ENTRIES || (batch.length > 0 && bytes + line.bytes.length > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(line);
+    bytes += line.bytes.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function drop({ journal, log }: ReplayParts, segment: Segment, kept: readonly Kept[]): Promise<void> {
+  if (kept.length > 0) {
+    const inOrder = kept.toSorted((a, b) => a.line.number - b.line.number);
+    const places = await journal.setAside(
+      segment,
+      inOrder.map(({ line }) => line.bytes),
+    );
+    const file = journal.pathOf(segment);
+    for (const [index, { line, reason }] of inOrder.entries()) {
+      if (index === MAX_NAMED)
+        log.error({ file, lines: inOrder.length - MAX_NAMED }, "further lines of it are set aside");
+      if (index >= MAX_NAMED) break;
+      log.error(
+        { file, line: line.number, reason, keptIn: places[index] },
+        "a line of the journal is set aside",
+      );
+    }
+  }
+  await journal.drop(segment);
+}
+
+async function setSegmentAside(
+  { journal, log }: ReplayParts,
+  segment: Segment,
+  reason: string,
+): Promise<void> {
+  const keptIn = await journal.setSegmentAside(segment);
+  log.error(
+    { file: journal.pathOf(segment), reason, keptIn },
+    "a file of the journal can't be read and is set aside: make it readable, or remove it if it is no file of the journal",
+  );
+}
+
+function refusedBecause(reason: string): string {
+  return `the database refuses it: ${reason}`;
+}

@@ -1,0 +1,105 @@
+import process from "node:process";
+import type { Command } from "commander";
+import { CliError } from "./cli-error.ts";
+import type { Client } from "./connection.ts";
+import { usdOf } from "./money.ts";
+import { columns } from "./output.ts";
+import type { CommandParts } from "./run.ts";
+
+type SetAsideLine = Awaited<ReturnType<Client["operator"]["journal"]["get"]["query"]>>;
+
+const LINE_ID = /^[0-9a-f]{12}$/;
+const SHOWN_CHARACTERS = 80;
+
+/** `journal …`: lines of a node's journal that could not be read or recorded. */
+export function addJournalCommands(program: Command, { connection, output }: CommandParts): void {
+  const journal = program
+    .command("journal")
+    .description(
+      "lines of a node's journal that could not be read or recorded; of several nodes, name the node's own address in OSTIARY_BASE_URL",
+    );
+
+  journal
+    .command("list")
+    .description("what is set aside on the node that answers")
+    .option("--limit <number>", "lines, 1 to 1000", "100")
+    .action(async ({ limit }: { limit: string }) => {
+      if (!/^\d{1,4}$/.test(limit)) throw new CliError("--limit must be a whole number from 1 to 1000.");
+      const found = await connection()
+        .client()
+        .operator.journal.list.query({ limit: Number(limit) });
+      const rows = found.lines.map((line) => [line.id, `${line.file}:${line.line}`, ...describe(line)]);
+      const lines = [
+        `node    ${found.node}`,
+        `folder  ${found.folder}`,
+        ...(rows.length === 0 && found.files.length === 0 ? ["Nothing is set aside."] : columns(rows)),
+        ...(found.more > 0 ? [`and ${found.more} more`] : []),
+        ...found.files.map(
+          ({ file, problem }) => `${file}  can't be read: ${problem}. Mend or remove it there.`,
+        ),
+      ];
+      output().print(found, lines);
+    });
+
+  journal
+    .command("show")
+    .description("a line's text, to mend it")
+    .argument("<id>", "of a line, from the list", idOf)
+    .action(async (id: string) => {
+      const line = await connection().client().operator.journal.get.query({ id });
+      output().print(line, [line.text]);
+    });
+
+  journal
+    .command("replay")
+    .description("record and charge what lines tell; without ids, all that can be read")
+    .argument("[ids...]", "of lines, from the list")
+    .option("--with <text>", "the mended text of the one line that is named")
+    .action(async (given: string[], options: { with?: string }) => {
+      if (options.with !== undefined && given.length !== 1) {
+        throw new CliError("--with replaces one line: name its id.");
+      }
+      const outcome = await connection()
+        .client()
+        .operator.journal.replay.mutate({
+          ...(given.length === 0 ? {} : { ids: given.map(idOf) }),
+          ...(options.with === undefined ? {} : { replacement: options.with }),
+        });
+      output().print(outcome, [
+        `${outcome.replayed} recorded`,
+        ...outcome.notReplayed.map(
+          ({ id, file, line, reason }) => `${id}  ${file}:${line}  not recorded: ${reason}`,
+        ),
+      ]);
+      if (outcome.notReplayed.length > 0) process.exitCode = 1;
+    });
+
+  journal
+    .command("discard")
+    .description("give lines up: what they tell is never recorded or charged")
+    .argument("<ids...>", "of lines, from the list")
+    .requiredOption("--reason <text>", "recorded with the change")
+    .action(async (given: string[], { reason }: { reason: string }) => {
+      const outcome = await connection()
+        .client()
+        .operator.journal.discard.mutate({ ids: given.map(idOf), reason });
+      output().print(outcome, [`${outcome.discarded} discarded`]);
+    });
+}
+
+function idOf(text: string): string {
+  if (!LINE_ID.test(text))
+    throw new CliError(`"${text}" is not the id of a line. "journal list" shows them.`);
+  return text;
+}
+
+function describe({ kind, problem, request, text }: SetAsideLine): string[] {
+  if (request === null) return [`can't be read: ${problem}`, printable(text)];
+  const what = kind === "begun" ? "begun" : usdOf(request.costNanoUsd);
+  return [`${what}, account ${request.accountId}, at ${request.at.toISOString()}`, request.requestId];
+}
+
+/** A damaged line may hold anything, and must not reach the terminal as it is. */
+function printable(text: string): string {
+  return text.slice(0, SHOWN_CHARACTERS).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, "·");
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { JournalRepair } from "../audit/journal-repair.ts";
+import { words } from "./inputs.ts";
+import { operatorProcedure, router } from "./trpc.ts";
+
+const MAX_LINES = 1_000;
+const lineId = z.string().regex(/^[0-9a-f]{12}$/, "must be the id of a line, as the list shows it");
+const lineIds = z.array(lineId).min(1).max(MAX_LINES);
+
+/**
+ * Lines of the journal that could not be read or recorded, of the node that answers: each node has a journal of its own, in its
+ * data folder. With several nodes these procedures are called at the node's own address.
+ */
+export function journalRouter(repair: JournalRepair) {
+  return router({
+    list: operatorProcedure
+      .input(
+        z
+          .strictObject({ limit: z.number().int().min(1).max(MAX_LINES).default(100) })
+          .default({ limit: 100 }),
+      )
+      .query(({ input }) => repair.list(input.limit)),
+
+    get: operatorProcedure.input(z.strictObject({ id: lineId })).query(({ input }) => repair.get(input.id)),
+
+    /** Without `ids` all of them. `replacement` is the mended text of the one line that is named. */
+    replay: operatorProcedure
+      .input(
+        z
+          .strictObject({ ids: lineIds.optional(), replacement: z.string().optional() })
+          .refine(({ ids, replacement }) => replacement === undefined || ids?.length === 1, {
+            message: "replaces one line: name it in ids",
+            path: ["replacement"],
+          })
+          .default({}),
+      )
+      .mutation(({ ctx, input }) =>
+        repair.replay(ctx.actor, input.ids ?? null, input.replacement?.replace(/\r?\n$/, "") ?? null),
+      ),
+
+    discard: operatorProcedure
+      .input(z.strictObject({ ids: lineIds, reason: words(500) }))
+      .mutation(({ ctx, input }) => repair.discard(ctx.actor, input.ids, input.reason)),
+  });
+}

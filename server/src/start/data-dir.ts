@@ -1,0 +1,40 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { StartupFailure } from "./startup-failure.ts";
+
+/** Made and removed at the start, to find out whether the folder can be written to. */
+const TRIAL_NAME = "writable";
+
+const REASONS: Readonly<Record<string, string>> = {
+  EEXIST: "it is not a folder",
+  // Also where its file system is read-only: Node says this of a folder that it can't make.
+  ENOENT: "it does not exist and can't be made",
+  ENOTDIR: "a part of its path is not a folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENAMETOOLONG: "its path is too long",
+  ELOOP: "its links lead in a circle",
+};
+/** A full disk does not keep the service from starting: what is read and deleted first may make room. */
+const FULL = new Set(["ENOSPC", "EDQUOT"]);
+
+/** Makes the data folder if it is absent. @throws {StartupFailure} when it can't be made or written to. */
+export async function openDataDir(dataDir: string): Promise<void> {
+  const trial = join(dataDir, TRIAL_NAME);
+  try {
+    await mkdir(dataDir, { recursive: true });
+    await writeFile(trial, "", { mode: 0o600 });
+    await rm(trial, { force: true });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (FULL.has(code)) return;
+    const reason = REASONS[code] ?? (error instanceof Error ? error.message.split(",", 1)[0] : String(error));
+    const user = process.getuid?.();
+    const who = user === undefined ? "the service" : `user ${user}, as whom the service runs,`;
+    throw new StartupFailure(
+      `The data folder ${dataDir} can't be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
+    );
+  }
+}

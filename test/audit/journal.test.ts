@@ -1,0 +1,219 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { Journal, JournalError } from "../../server/src/audit/journal.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
+import { FaultyDisk } from "../fixtures/faulty-disk.ts";
+
+let parent: string;
+let folder: string;
+let disk: FaultyDisk;
+/** Those whose process lives on, here. */
+let opened: Journal[];
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), "ostiary-journal-"));
+  folder = join(parent, "journal");
+  disk = new FaultyDisk();
+  opened = [];
+});
+
+afterEach(async () => {
+  for (const journal of opened) await journal.close();
+  await rm(parent, { recursive: true, force: true });
+});
+
+async function open({ sync = false } = {}): Promise<Journal> {
+  const { journal } = await Journal.open({ folder, sync, files: disk });
+  opened.push(journal);
+  return journal;
+}
+
+const append = (journal: Journal, entry: AuditEntry) => journal.append({ kind: "ended", entry });
+
+/** Appends entries that come together. @returns those whose requests were told that they are recorded. */
+async function appendTogether(journal: Journal, entries: readonly AuditEntry[]): Promise<EntryId[]> {
+  const outcomes = await Promise.allSettled(entries.map((entry) => append(journal, entry)));
+  return entries.filter((_, index) => outcomes[index]?.status === "fulfilled").map(({ id }) => id);
+}
+
+/** What a process that is started on the folder finds, as if the last had been killed. */
+async function found(): Promise<EntryId[]> {
+  const { journal, leftover } = await Journal.open({ folder, sync: false });
+  const ids: EntryId[] = [];
+  for (const segment of leftover) {
+    const content = await journal.read(segment);
+    if (content.problem !== null) throw new Error(content.problem);
+    for (const { content: line } of content.lines) {
+      if (line.kind === "unreadable") throw new Error(line.problem);
+      ids.push(line.entry.id);
+    }
+  }
+  return ids;
+}
+
+const entries = (count: number) => Array.from({ length: count }, () => auditEntry());
+const segments = async () => (await readdir(folder)).filter((name) => name.endsWith(".ndjson"));
+const lineBytes = 300;
+
+describe.each([{ sync: false }, { sync: true }])("a disk that is full ($sync)", ({ sync }) => {
+  it("leaves nothing of what was refused, though a part of it had been written", async () => {
+    const journal = await open({ sync });
+    const before = entries(5);
+    expect(await appendTogether(journal, before)).toHaveLength(5);
+    // Some whole lines of the next write fit, and a half one.
+    disk.room = Math.floor(2.5 * lineBytes);
+    expect(await appendTogether(journal, entries(20))).toEqual([]);
+    expect(await found()).toEqual(before.map(({ id }) => id));
+  });
+
+  it("leaves one file, however many requests are refused, and goes on when there is room again", async () => {
+    const journal = await open({ sync });
+    disk.room = 0;
+    for (let request = 0; request < 100; request++)
+      expect(await appendTogether(journal, entries(1))).toEqual([]);
+    expect(await segments()).toHaveLength(1);
+    disk.room = Number.POSITIVE_INFINITY;
+    const after = entries(3);
+    expect(await appendTogether(journal, after)).toHaveLength(3);
+    expect(await segments()).toHaveLength(1);
+    expect(await found()).toEqual(after.map(({ id }) => id));
+  });
+
+  it("is found out by a look, and so is its end, without any request", async () => {
+    const journal = await open({ sync });
+    disk.room = 0;
+    await appendTogether(journal, entries(1));
+    await expect(journal.check()).rejects.toThrow(
+      /can't be written \(ENOSPC: no space left on device\)\. .*make room/,
+    );
+    disk.room = 1_000;
+    await expect(journal.check()).rejects.toThrow(JournalError);
+    disk.room = Number.POSITIVE_INFINITY;
+    await journal.check();
+    // The look has left nothing behind.
+    const [name = ""] = await segments();
+    expect(await readFile(join(folder, name))).toHaveLength(0);
+    await journal.close();
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("a failed write that can't be taken back", () => {
+  it("is taken back before anything else is written", async () => {
+    const journal = await open();
+    const before = entries(2);
+    await appendTogether(journal, before);
+    disk.room = Math.floor(2.5 * lineBytes);
+    disk.failing.add("truncate");
+    expect(await appendTogether(journal, entries(10))).toEqual([]);
+    disk.room = Number.POSITIVE_INFINITY;
+    // There is room, but what would be written now would come after what has to go.
+    expect(await appendTogether(journal, entries(1))).toEqual([]);
+    disk.failing.clear();
+    const after = entries(2);
+    expect(await appendTogether(journal, after)).toHaveLength(2);
+    expect(await found()).toEqual([...before, ...after].map(({ id }) => id));
+  });
+
+  it("is taken back when the journal is looked at or closed", async () => {
+    for (const act of ["check", "close"] as const) {
+      const journal = await open();
+      const before = entries(1);
+      await appendTogether(journal, before);
+      disk.room = Math.floor(2.5 * lineBytes);
+      disk.failing.add("truncate");
+      await appendTogether(journal, entries(10));
+      disk.failing.clear();
+      disk.room = Number.POSITIVE_INFINITY;
+      await journal[act]();
+      expect(await found()).toEqual(before.map(({ id }) => id));
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe("a disk that does not keep what it was given, where entries must survive the machine", () => {
+  it("refuses the entry, leaves nothing of it, and goes on in another file", async () => {
+    const journal = await open({ sync: true });
+    const before = entries(2);
+    await appendTogether(journal, before);
+    const [first] = await segments();
+    disk.failing.add("datasync");
+    expect(await appendTogether(journal, entries(3))).toEqual([]);
+    disk.failing.clear();
+    const after = entries(2);
+    expect(await appendTogether(journal, after)).toHaveLength(2);
+    const files = await segments();
+    expect(files).toHaveLength(2);
+    expect(files[0]).toBe(first);
+    expect(await found()).toEqual([...before, ...after].map(({ id }) => id));
+  });
+
+  it("leaves no file for each request that is refused", async () => {
+    const journal = await open({ sync: true });
+    await appendTogether(journal, entries(1));
+    disk.failing.add("datasync");
+    for (let request = 0; request < 20; request++) await appendTogether(journal, entries(1));
+    expect((await segments()).length).toBeLessThanOrEqual(2);
+    disk.failing.clear();
+    disk.failing.add("syncFolder");
+    for (let request = 0; request < 20; request++) await appendTogether(journal, entries(1));
+    expect((await segments()).length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("a journal folder that vanishes", () => {
+  it("is noticed, refuses what would be lost, and is used again when it is back", async () => {
+    const journal = await open();
+    await appendTogether(journal, entries(1));
+    await journal.check();
+    await rename(folder, `${folder}-away`);
+    await expect(journal.check()).rejects.toThrow(`The journal folder ${folder} is gone`);
+    expect(await appendTogether(journal, entries(1))).toEqual([]);
+    await expect(journal.check()).rejects.toThrow("OSTIARY_DATA_DIR");
+    await mkdir(folder);
+    await journal.check();
+    const after = entries(1);
+    expect(await appendTogether(journal, after)).toHaveLength(1);
+    expect(await found()).toEqual(after.map(({ id }) => id));
+  });
+
+  it("is noticed also before the first request", async () => {
+    const journal = await open();
+    await rm(folder, { recursive: true });
+    await expect(journal.check()).rejects.toThrow("is gone");
+  });
+
+  it("of which only the file was removed is told of once, and another file is written to", async () => {
+    const journal = await open();
+    await appendTogether(journal, entries(1));
+    const [name = ""] = await segments();
+    await rm(join(folder, name));
+    await expect(journal.check()).rejects.toThrow(`${name} was removed`);
+    await journal.check();
+    const after = entries(1);
+    await appendTogether(journal, after);
+    expect(await found()).toEqual(after.map(({ id }) => id));
+    // What it held is committed later, and then there is no file to be deleted.
+    await journal.release(1, 1);
+  });
+});
+
+describe("opening a journal", () => {
+  it("says what is wrong with its folder, and which setting moves it", async () => {
+    await writeFile(folder, "a file");
+    await expect(open()).rejects.toThrow(
+      /^The journal folder .*journal can't be used \(.+\).* OSTIARY_DATA_DIR /,
+    );
+  });
+
+  it("does not write where something of that name has come", async () => {
+    const journal = await open();
+    await mkdir(join(folder, "000000000001.ndjson"));
+    expect(await appendTogether(journal, entries(1))).toHaveLength(1);
+    expect((await readdir(folder)).toSorted()).toEqual(["000000000001.ndjson", "000000000002.ndjson"]);
+  });
+});

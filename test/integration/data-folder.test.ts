@@ -1,0 +1,75 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runToExit } from "../fixtures/service.ts";
+import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
+
+const isRoot = process.getuid?.() === 0;
+let parent: string;
+let dataDir: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), "ostiary-data-"));
+  dataDir = join(parent, "data");
+});
+
+afterEach(async () => {
+  await rm(parent, { recursive: true, force: true });
+});
+
+/** A start that must fail: with one line, that names the setting and the path. @returns the line. */
+async function refusal(path = dataDir): Promise<string> {
+  const exit = await runToExit({ dataDir: path });
+  expect(exit.code).toBe(1);
+  expect(exit.stdout).toBe("");
+  const [line = "", ...others] = exit.stderr.trim().split("\n");
+  expect(others).toEqual([]);
+  expect(line).toContain(path);
+  expect(line).toContain("OSTIARY_DATA_DIR");
+  return line;
+}
+
+/** Takes the right to write to a folder away from the service, whoever runs it. */
+async function forbidWriting(folder: string): Promise<Disposable> {
+  if (isRoot) return mountSmallDisk(folder, "size=64k,ro");
+  await chmod(folder, 0o500);
+  return { [Symbol.dispose]: () => {} };
+}
+
+describe("a data folder that can't be used is named, with the setting and the reason", () => {
+  it("when a file stands there", async () => {
+    await writeFile(dataDir, "");
+    expect(await refusal()).toContain("it is not a folder");
+  });
+
+  it("when a part of its path is a file", async () => {
+    await writeFile(dataDir, "");
+    expect(await refusal(join(dataDir, "below"))).toContain("not a folder");
+  });
+
+  it.runIf(!isRoot || canMountDisks)("when it can't be written to", async () => {
+    await mkdir(dataDir);
+    using _forbidden = await forbidWriting(dataDir);
+    expect(await refusal()).toMatch(/read-only|permission denied/);
+  });
+
+  it.runIf(!isRoot || canMountDisks)("when it can't be made", async () => {
+    using _forbidden = await forbidWriting(parent);
+    expect(await refusal()).toMatch(/can't be made|permission denied/);
+  });
+
+  it("when a file stands where its journal should be", async () => {
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, "journal"), "");
+    expect(await refusal()).toContain("The journal folder");
+  });
+
+  it.runIf(!isRoot || canMountDisks)("when its journal can't be written to", async () => {
+    const journal = join(dataDir, "journal");
+    await mkdir(journal, { recursive: true });
+    using _forbidden = await forbidWriting(journal);
+    expect(await refusal()).toMatch(/The journal folder .*(?:read-only|permission denied)/);
+  });
+});

@@ -1,0 +1,220 @@
+import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import { encodeEntry, requestIdOf } from "../../server/src/audit/entry.ts";
+import type { KeyUuid } from "../../server/src/keys/key.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
+import { runOperatorCommand } from "../fixtures/command.ts";
+import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
+import { signUpWithKey, visit } from "../fixtures/user.ts";
+
+/** What a successor needs to go on where a service left off. */
+function inheritance(service: Service) {
+  return {
+    dataDir: service.dataDir,
+    ...(service.databaseUrl === undefined ? {} : { databaseUrl: service.databaseUrl }),
+  };
+}
+
+async function chat(service: Service, key: string): Promise<{ status: number; requestId: string }> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.text();
+  return { status: response.status, requestId: response.headers.get("x-request-id") ?? "" };
+}
+
+async function rejectedLines(service: Service): Promise<number> {
+  const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+  return Number(/^ostiary_journal_rejected_lines (\d+)$/m.exec(text)?.[1]);
+}
+
+const readiness = async (service: Service) => {
+  const response = await fetch(`${service.baseUrl}/readyz`);
+  return { status: response.status, text: await response.text() };
+};
+
+describe("a service whose journal was damaged", () => {
+  let service: Service;
+  let owner: Awaited<ReturnType<typeof signUpWithKey>>;
+  let env: Record<string, string>;
+  const good = auditEntry();
+  const bad = auditEntry({ sourceIp: "127.0.0.z", costNanoUsd: 1_000_000n });
+
+  beforeAll(async () => {
+    const first = await startOperatedService();
+    owner = await signUpWithKey(first.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const owned = { accountId: id as AccountId, key: owner.id as KeyUuid };
+    await first.kill();
+    const lines = [
+      Buffer.from("garbage in the middle\n"),
+      Buffer.from(`${encodeEntry({ ...good, ...owned })}\n`),
+      Buffer.concat([Buffer.alloc(512), Buffer.from("\n")]),
+      Buffer.from(`${encodeEntry({ ...bad, ...owned })}\n`),
+    ];
+    await writeFile(join(first.dataDir, "journal/000000000701.ndjson"), Buffer.concat(lines));
+    await mkdir(join(first.dataDir, "journal/000000000700.ndjson"));
+    service = await startOperatedService(inheritance(first));
+    const base = { OSTIARY_BASE_URL: service.baseUrl };
+    const { stdout } = await runOperatorCommand(["token", "tests"], { ...base, ...OPERATOR_ENV });
+    env = { ...base, OSTIARY_MANAGEMENT_TOKEN: stdout.trim() };
+  });
+
+  afterAll(async () => {
+    await service?.[Symbol.asyncDispose]();
+    if (service !== undefined) await rm(service.dataDir, { recursive: true, force: true });
+  });
+
+  const operator = (...args: string[]) => runOperatorCommand(["journal", ...args], env);
+  const entries = async () => {
+    const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
+    return (await trpc.audit.list.query()).entries;
+  };
+
+  it("starts, records what it can, and alarms with file and line", async () => {
+    expect((await readiness(service)).status).toBe(200);
+    expect((await entries()).map(({ requestId }) => requestId)).toEqual([requestIdOf(good.id)]);
+    expect(await rejectedLines(service)).toBe(4);
+    const alarms = service
+      .stderr()
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line));
+    const file = join(service.dataDir, "journal/000000000701.ndjson");
+    expect(alarms).toMatchObject([
+      { file: join(service.dataDir, "journal/000000000700.ndjson"), keptIn: "000000000700.rejected" },
+      { file, line: 1 },
+      { file, line: 3 },
+      { file, line: 4, reason: expect.stringContaining("inet") },
+      { lines: 4, msg: expect.stringContaining("journal list") },
+    ]);
+  });
+
+  it("shows an operator what is set aside, and records what is mended, charged once", async () => {
+    const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
+    const before = (await trpc.credits.balance.query()).balanceNanoUsd;
+    const listed = await operator("list");
+    expect(listed.stdout).toMatch(/^node +\S+\nfolder +\S+\/journal\n/);
+    expect(listed.stdout).toMatch(
+      /^[0-9a-f]{12} {2}000000000701\.rejected:1 +can't be read: it is not JSON +garbage in/m,
+    );
+    expect(listed.stdout).toContain("000000000700.rejected  can't be read");
+    // Nothing of a damaged line gets to the terminal as it is.
+    expect(listed.stdout).not.toContain("\0");
+    const [, id = ""] =
+      new RegExp(`^([0-9a-f]{12}) .*${requestIdOf(bad.id)}$`, "m").exec(listed.stdout) ?? [];
+
+    const refused = await operator("replay");
+    expect(refused.stdout).toMatch(/^0 recorded$/m);
+    expect(refused.stdout).toMatch(
+      new RegExp(`^${id} .* not recorded: invalid input syntax for type inet`, "m"),
+    );
+    expect(refused.code).toBe(1);
+
+    const text = (await operator("show", id)).stdout.trim();
+    const mended = text.replace("127.0.0.z", "127.0.0.1");
+    expect(await operator("replay", id, "--with", mended)).toMatchObject({ code: 0, stdout: "1 recorded\n" });
+    expect((await entries()).map(({ requestId }) => requestId)).toContain(requestIdOf(bad.id));
+    expect((await trpc.credits.balance.query()).balanceNanoUsd).toBe(before - 1_000_000n);
+    expect(await rejectedLines(service)).toBe(3);
+  });
+
+  it("gives up what an operator discards, and keeps a record of it", async () => {
+    const { lines } = JSON.parse((await runOperatorCommand(["--json", "journal", "list"], env)).stdout);
+    const ids = lines.map(({ id }: { id: string }) => id);
+    expect(ids).toHaveLength(2);
+    expect((await operator("discard", ...ids)).code).toBe(2);
+    expect((await operator("discard", ...ids, "--reason", "of no use")).stdout).toBe("2 discarded\n");
+    // The folder is for whoever has access to that machine.
+    await rm(join(service.dataDir, "journal/000000000700.rejected"), { recursive: true });
+    expect((await operator("list")).stdout).toContain("Nothing is set aside.");
+    expect(await rejectedLines(service)).toBe(0);
+    const trail = await runOperatorCommand(["audit"], env);
+    expect(trail.stdout).toContain("journal.discard");
+    expect(trail.stdout).toContain("reason  of no use");
+    expect(trail.stdout).toContain("journal.replay");
+  });
+
+  it("tells who asks for a line that it does not have, and who may not ask", async () => {
+    const missing = await operator("show", "0123456789ab");
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("No line 0123456789ab") });
+    expect(await operator("show", "nonsense")).toMatchObject({ code: 2 });
+    const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
+    await expect(trpc.operator.journal.list.query()).rejects.toMatchObject({
+      data: { ostiary: { code: "permission_denied" } },
+    });
+  });
+});
+
+describe("a journal folder that vanishes while the service runs", () => {
+  it("makes the service not ready, is logged, and refuses what could not be recorded, until it is back", async () => {
+    await using service = await startService();
+    const owner = await signUpWithKey(service.baseUrl);
+    expect((await chat(service, owner.key)).status).toBe(200);
+    const folder = join(service.dataDir, "journal");
+    await rename(folder, `${folder}-away`);
+    await expect
+      .poll(() => readiness(service))
+      .toMatchObject({ status: 503, text: expect.stringContaining("the journal") });
+    expect((await chat(service, owner.key)).status).toBe(503);
+    await expect.poll(() => service.stderr()).toContain(`The journal folder ${folder} is gone`);
+    await mkdir(folder);
+    await expect.poll(() => readiness(service)).toMatchObject({ status: 200 });
+    expect((await chat(service, owner.key)).status).toBe(200);
+  });
+});
+
+describe.runIf(canMountDisks)("a disk that is full under the journal", () => {
+  it("refuses requests, leaves one file, charges nothing that was refused, and recovers by itself", async () => {
+    await using first = await startService();
+    const owner = await signUpWithKey(first.baseUrl);
+    await first.stop();
+    const folder = join(first.dataDir, "journal");
+    using _disk = mountSmallDisk(folder, "size=256k,mode=700");
+    await using service = await startService(inheritance(first));
+    const answers: { status: number; requestId: string }[] = [];
+    const ask = async (count: number) => {
+      const got = await Promise.all(Array.from({ length: count }, () => chat(service, owner.key)));
+      answers.push(...got);
+      return got.map(({ status }) => status);
+    };
+    expect(await ask(3)).toEqual([200, 200, 200]);
+
+    const filler = join(folder, "filler");
+    const { bavail, bsize } = await statfs(folder);
+    // Some pages are left: what comes together does not fit whole.
+    await writeFile(filler, Buffer.alloc((bavail - 4) * bsize));
+    for (let round = 0; round < 10; round++) await ask(40);
+    expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThan(100);
+    expect((await readdir(folder)).filter((name) => name.endsWith(".ndjson")).length).toBeLessThanOrEqual(1);
+    expect(await readiness(service)).toMatchObject({
+      status: 503,
+      text: expect.stringContaining("the journal"),
+    });
+
+    await rm(filler);
+    await expect.poll(() => readiness(service)).toMatchObject({ status: 200 });
+    expect(await ask(3)).toEqual([200, 200, 200]);
+    await service.kill();
+
+    await using second = await startService(inheritance(first));
+    const { trpc } = visit(second.baseUrl, { authorization: `Bearer ${owner.key}` });
+    const found = (await trpc.audit.list.query({ limit: 1_000 })).entries;
+    const answered = answers.filter(({ status }) => status === 200).map(({ requestId }) => requestId);
+    const recorded = found.filter(({ status }) => status === 200).map(({ requestId }) => requestId);
+    expect(recorded.toSorted()).toEqual(answered.toSorted());
+  });
+});
+
+it("the service's own data folder holds no trace of how it was tried", async () => {
+  await using service = await startService();
+  expect(await readdir(service.dataDir)).not.toContain("writable");
+  expect(await readdir(join(service.dataDir, "journal"))).toEqual([]);
+  expect((await readFile(join(service.dataDir, "node-id"), "utf8")).trim()).toMatch(/^[0-9a-f-]{36}$/);
+});
