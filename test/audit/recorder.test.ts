@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { v7 as uuidv7 } from "uuid";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { type AuditEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
@@ -184,6 +184,44 @@ describe("a recorded entry", () => {
     expect(committed).not.toContain(kept.id);
     isAway = false;
     await expect.poll(() => committed.has(kept.id)).toBe(true);
+    await recorder.stop();
+  });
+
+  it("that the database refuses for its content is set aside, and holds up no other", async () => {
+    const refused = entry();
+    const committed = new Set<EntryId>();
+    const sink = {
+      insertEntries: async (entries: readonly AuditEntry[]) => {
+        if (entries.some(({ id }) => id === refused.id)) {
+          throw Object.assign(new Error("invalid input syntax for type inet"), { code: "22P02" });
+        }
+        for (const { id } of entries) committed.add(id);
+      },
+    };
+    const told: EntryId[] = [];
+    const { journal } = await Journal.open({ folder, sync: false });
+    const onCommitted = (entries: readonly AuditEntry[]) => told.push(...entries.map(({ id }) => id));
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted });
+    const others = Array.from({ length: 20 }, entry);
+    for (const one of [...others.slice(0, 10), refused, ...others.slice(10)]) await recorder.record(one);
+    await recorder.flushed();
+    expect(committed).toEqual(new Set(others.map(({ id }) => id)));
+    expect(new Set(told)).toEqual(committed);
+    await recorder.stop();
+    expect(journal.rejectedLines()).toBe(1);
+    expect(await onDisk()).toBe(`${encodeEntry(refused)}\n`);
+  });
+
+  it("waits for the database as it is configured to, and no longer than it says", async () => {
+    const answers: (() => void)[] = [];
+    const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "database", log });
+    const { stored } = await recorder.record(entry());
+    expect(stored).not.toBeNull();
+    // The statement does not come to an end: whoever waits is told so in five seconds.
+    await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
+    for (const answer of answers) answer();
     await recorder.stop();
   });
 
