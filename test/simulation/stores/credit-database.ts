@@ -1,0 +1,245 @@
+import type { AccountId } from "../../../server/src/accounts/account.ts";
+import type { AuditEntry, EntryId } from "../../../server/src/audit/entry.ts";
+import {
+  type Ask,
+  type AskAnswer,
+  type CreditStore,
+  SpenderGone,
+  type SpenderId,
+  type SpenderNews,
+  type UnseenSpender,
+} from "../../../server/src/credits/credit-store.ts";
+import type { Uncollected } from "../../../server/src/credits/ledger.ts";
+import type { ClaimId, KeptAnswer } from "../../../server/src/idempotency/idempotency.ts";
+
+/** A spender that was not seen for so long counts as away. */
+const AWAY_MS = 60_000;
+
+export interface Reserve {
+  granted: bigint;
+  charged: bigint;
+  number: bigint;
+  wanted: boolean;
+}
+
+interface SpenderRow {
+  readonly nodeId: string;
+  seenMs: number;
+  readonly reserves: Map<AccountId, Reserve>;
+}
+
+export interface LedgerRow {
+  readonly accountId: AccountId;
+  readonly kind: "grant" | "charge" | "uncollected";
+  readonly amount: bigint;
+  readonly reason: string;
+}
+
+interface KeyRow {
+  claim: ClaimId;
+  bodyDigest: string;
+  answer: KeptAnswer | null;
+  isAnswered: boolean;
+}
+
+/**
+ * The credit tables of the database in memory, with the meaning of the SQL in `credit-store.ts` and `audit-store.ts`: each
+ * method is one transaction. `test/contract/credit-store.test.ts` holds both to be the same. Breaking a check constraint
+ * throws, as it does there.
+ */
+export class CreditDatabase {
+  readonly free = new Map<AccountId, bigint>();
+  readonly spenders = new Map<SpenderId, SpenderRow>();
+  readonly entries = new Set<EntryId>();
+  readonly ledger: LedgerRow[] = [];
+  /** By account and digest of the idempotency key. */
+  readonly keys = new Map<string, KeyRow>();
+  readonly released = new Set<SpenderId>();
+  readonly #nowMs: () => number;
+  #nextSpender = 1n;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  grant(accountId: AccountId, amount: bigint): void {
+    this.#setFree(accountId, (this.free.get(accountId) ?? 0n) + amount);
+    this.ledger.push({ accountId, kind: "grant", amount, reason: "test" });
+  }
+
+  /** What is free, and what is set aside. */
+  balanceOf(accountId: AccountId): bigint {
+    let balance = this.free.get(accountId) ?? 0n;
+    for (const { reserves } of this.spenders.values()) {
+      const reserve = reserves.get(accountId);
+      if (reserve !== undefined) balance += reserve.granted - reserve.charged;
+    }
+    return balance;
+  }
+
+  /** The store as a node uses it, without a network between them. */
+  storeOf(nodeId: string): CreditStore {
+    return {
+      open: async () => this.open(nodeId),
+      ask: async (ask) => this.ask(ask),
+      heartbeat: async (spenders) => this.heartbeat(spenders),
+      closeBelow: async (id) => this.closeBelow(nodeId, id),
+      listUnseen: async (unseenMs) => this.listUnseen(nodeId, unseenMs),
+      release: async (spender) => this.release(spender),
+    };
+  }
+
+  open(nodeId: string): SpenderId {
+    const id = this.#nextSpender++ as SpenderId;
+    this.spenders.set(id, { nodeId, seenMs: this.#nowMs(), reserves: new Map() });
+    return id;
+  }
+
+  ask({ accountId, spender, number, targetNanoUsd: target, extraNanoUsd }: Ask): AskAnswer {
+    const free = this.free.get(accountId) ?? 0n;
+    const row = this.spenders.get(spender);
+    const was = row?.reserves.get(accountId) ?? { granted: 0n, charged: 0n, number: 0n, wanted: false };
+    let granted = was.granted;
+    if (was.number < number) {
+      granted = max(was.charged, min(target + min(extraNanoUsd, free / 10n), was.granted + free));
+      // The foreign key.
+      if (row === undefined) throw new SpenderGone(`spender ${spender} is closed`);
+      row.reserves.set(accountId, checked({ ...was, granted, number, wanted: false }));
+      this.#setFree(accountId, free - (granted - was.granted));
+    }
+    let elsewhereNanoUsd = 0n;
+    let stuckNanoUsd = 0n;
+    for (const [id, other] of this.spenders) {
+      const reserve = id === spender ? undefined : other.reserves.get(accountId);
+      if (reserve === undefined) continue;
+      if (this.#nowMs() - other.seenMs <= AWAY_MS) elsewhereNanoUsd += reserve.granted - reserve.charged;
+      else stuckNanoUsd += reserve.granted - reserve.charged;
+      if (was.number < number && granted < target) reserve.wanted = true;
+    }
+    return { grantedNanoUsd: granted, elsewhereNanoUsd, stuckNanoUsd };
+  }
+
+  heartbeat(spenders: readonly SpenderId[]): SpenderNews {
+    const gone = spenders.filter((id) => !this.spenders.has(id));
+    const wanted = spenders.flatMap((spender) => {
+      const row = this.spenders.get(spender);
+      if (row === undefined) return [];
+      row.seenMs = this.#nowMs();
+      return [...row.reserves].flatMap(([accountId, reserve]) =>
+        reserve.wanted ? [{ accountId, spender }] : [],
+      );
+    });
+    return { gone, wanted };
+  }
+
+  closeBelow(nodeId: string, below: SpenderId): void {
+    for (const [id, row] of this.spenders) if (row.nodeId === nodeId && id < below) this.#close(id, row);
+  }
+
+  listUnseen(nodeId: string, unseenMs: number): readonly UnseenSpender[] {
+    return [...this.spenders].flatMap(([id, row]) =>
+      row.nodeId !== nodeId && this.#nowMs() - row.seenMs > unseenMs
+        ? [{ id, seenAt: new Date(row.seenMs) }]
+        : [],
+    );
+  }
+
+  release(spender: SpenderId): void {
+    const row = this.spenders.get(spender);
+    if (row === undefined) return;
+    this.released.add(spender);
+    this.#close(spender, row);
+  }
+
+  /** @returns what was not paid. */
+  insertEntries(entries: readonly AuditEntry[]): readonly Uncollected[] {
+    const inserted = entries.filter(({ id }, index) => {
+      return !this.entries.has(id) && entries.findIndex((other) => other.id === id) === index;
+    });
+    for (const { id } of inserted) this.entries.add(id);
+    const won = this.#keepAnswers(inserted);
+    const uncollected: Uncollected[] = [];
+    const note = (accountId: AccountId, reason: Uncollected["reason"], amount: bigint) => {
+      const known = uncollected.findIndex((sum) => sum.accountId === accountId && sum.reason === reason);
+      const before = known < 0 ? 0n : (uncollected.splice(known, 1)[0]?.amountNanoUsd ?? 0n);
+      if (before + amount > 0n) uncollected.push({ accountId, reason, amountNanoUsd: before + amount });
+    };
+    const charged = new Map<AccountId, bigint>();
+    const due = new Map<string, { accountId: AccountId; spender: SpenderId | null; cost: bigint; repeated: bigint }>();
+    for (const entry of inserted) {
+      const { accountId, costNanoUsd: cost, implausibleNanoUsd = 0n, keyed, spender = null } = entry;
+      if (cost === 0n && implausibleNanoUsd === 0n) continue;
+      const name = `${accountId} ${spender}`;
+      const sum = due.get(name) ?? { accountId, spender, cost: 0n, repeated: 0n };
+      sum.cost += cost;
+      if (keyed !== undefined && !won.has(keyed.claim)) sum.repeated += cost;
+      due.set(name, sum);
+      note(accountId, "implausible", implausibleNanoUsd);
+      charged.set(accountId, (charged.get(accountId) ?? 0n) + cost + implausibleNanoUsd);
+    }
+    const inOrder = [...due.values()].sort((a, b) => Number((a.spender ?? 0n) - (b.spender ?? 0n)));
+    for (const { accountId, spender, cost, repeated } of inOrder) {
+      const free = this.free.get(accountId) ?? 0n;
+      const row = spender === null ? undefined : this.spenders.get(spender)?.reserves.get(accountId);
+      const fromReserve = min(cost - repeated, row === undefined ? 0n : row.granted - row.charged);
+      const fromFree = min(cost - repeated - fromReserve, free);
+      if (row !== undefined) {
+        row.charged += cost;
+        row.granted += cost - fromReserve;
+        checked(row);
+      }
+      this.#setFree(accountId, free - fromFree);
+      note(accountId, "repeated", repeated);
+      const short = cost - repeated - fromReserve - fromFree;
+      note(accountId, row === undefined ? "released" : "beyond_hold", short);
+    }
+    for (const [accountId, amount] of charged) {
+      this.ledger.push({ accountId, kind: "charge", amount: -amount, reason: "requests" });
+    }
+    for (const { accountId, reason, amountNanoUsd: amount } of uncollected) {
+      this.ledger.push({ accountId, kind: "uncollected", amount, reason });
+    }
+    return uncollected;
+  }
+
+  /** The first attempt that is committed wins the key. @returns the claims that won. */
+  #keepAnswers(inserted: readonly AuditEntry[]): ReadonlySet<ClaimId> {
+    const won = new Set<ClaimId>();
+    for (const { accountId, keyed } of [...inserted].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+      if (keyed === undefined) continue;
+      const { claim, keyDigest, bodyDigest, answer } = keyed;
+      const name = `${accountId} ${keyDigest}`;
+      const known = this.keys.get(name);
+      if (known !== undefined && (known.isAnswered || known.bodyDigest !== bodyDigest)) continue;
+      this.keys.set(name, { claim, bodyDigest, answer, isAnswered: true });
+      won.add(claim);
+    }
+    return won;
+  }
+
+  #close(id: SpenderId, { reserves }: SpenderRow): void {
+    for (const [accountId, { granted, charged }] of reserves) {
+      this.#setFree(accountId, (this.free.get(accountId) ?? 0n) + granted - charged);
+    }
+    this.spenders.delete(id);
+  }
+
+  #setFree(accountId: AccountId, free: bigint): void {
+    if (free < 0n) throw new Error(`check constraint: the free credit of ${accountId} would be ${free}`);
+    this.free.set(accountId, free);
+  }
+}
+
+function checked(reserve: Reserve): Reserve {
+  const { granted, charged } = reserve;
+  if (charged < 0n || charged > granted) throw new Error(`check constraint: charged ${charged} of ${granted}`);
+  return reserve;
+}
+
+function min(one: bigint, other: bigint): bigint {
+  return one - other < 0n ? one : other;
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one - other > 0n ? one : other;
+}
