@@ -9,6 +9,7 @@ import { type AuditEntry, type EntryId, encodeEntry, requestIdOf } from "../../s
 import { Journal } from "../../server/src/audit/journal.ts";
 import { JournalRepair } from "../../server/src/audit/journal-repair.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
+import { setEntriesAside } from "../../server/src/audit/replay-journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { FaultyDisk, systemError } from "../fixtures/faulty-disk.ts";
 
@@ -215,6 +216,37 @@ describe("an entry that the database refuses", () => {
     database.isAway = false;
     await start();
     expect(database.ids).toEqual([first.id]);
+  });
+});
+
+describe("an entry that the database refuses while the service runs", () => {
+  const log = pino({ level: "error" }, { write: (line) => void logged.push(JSON.parse(line)) });
+
+  it("is set aside as it stands in the journal, so that the next start knows it again", async () => {
+    const { journal } = await Journal.open({ folder, sync: false, files: disk });
+    const bad = auditEntry({ sourceIp: "127.0.0.z" });
+    const segment = await journal.append({ kind: "ended", entry: bad });
+    await setEntriesAside({ journal, log }, [{ segment, entry: bad, reason: "invalid input" }]);
+    expect(journal.rejectedLines()).toBe(1);
+    expect(alarms()).toMatchObject([{ keptIn: { file: REJECTED, line: 1 } }]);
+    await journal.close();
+
+    const { journal: next } = await start();
+    expect(next.rejectedLines()).toBe(1);
+    expect(await readFile(join(folder, REJECTED))).toEqual(ended(bad));
+    expect(await readdir(folder)).toEqual([REJECTED]);
+  });
+
+  it("counts as set aside also while there is no room for it", async () => {
+    const { journal } = await Journal.open({ folder, sync: false, files: disk });
+    const refused = [{ segment: 1, entry: auditEntry({ sourceIp: "127.0.0.z" }), reason: "invalid input" }];
+    disk.failing.add("replace");
+    await expect(setEntriesAside({ journal, log }, refused)).rejects.toThrow("EIO");
+    await expect(setEntriesAside({ journal, log }, refused)).rejects.toThrow("EIO");
+    expect(journal.rejectedLines()).toBe(1);
+    disk.failing.clear();
+    await setEntriesAside({ journal, log }, refused);
+    expect(journal.rejectedLines()).toBe(1);
   });
 });
 

@@ -21,7 +21,7 @@ export function encodeLine({ kind, entry }: JournalLine): string {
   return `${kind === "begun" ? BEGUN : ""}${encodeEntry(entry)}\n`;
 }
 
-/** Reads a line, given without its newline. What it can't read it says without quoting it: lines go to nobody's log. */
+/** Reads a line, given without its newline. Says why it can't be read without quoting it: that goes to the log. */
 export function decodeLine(bytes: Uint8Array): JournalLine | UnreadableLine {
   let text: string;
   try {

@@ -161,7 +161,7 @@ export class Journal {
   /**
    * Keeps lines of a segment apart that can't be recorded, exactly as they are, when the segment itself goes.
    *
-   * @returns where each of them is now.
+   * @returns where each of them is now. @throws when they can't be written: then the segment must stay.
    */
   setAside(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
     return this.#rejected.add(nameOf(segment), lines);
@@ -217,7 +217,7 @@ export class Journal {
   async #write(bytes: Uint8Array): Promise<void> {
     try {
       // What a failed write left must go first: what came behind it would be cut off with it.
-      await this.#cutBack();
+      if (this.#isOverlong || this.#isUnsound) await this.#cutBack();
       const file = this.#file ?? (await this.#begin());
       this.#isOverlong = true;
       file.write(bytes);

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import { inTime } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import { type AuditEntry, encodeEntry, requestIdOf } from "./entry.ts";
+import type { AuditEntry } from "./entry.ts";
 import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
-import { replayJournal } from "./replay-journal.ts";
+import { replayJournal, setEntriesAside } from "./replay-journal.ts";
 
 /** Where entries end up. */
 export interface EntrySink {
@@ -25,6 +25,8 @@ export type Durability = "journal" | "disk" | "database";
 const MOST_WAITING = 200_000;
 const FULL_RETRY_MS = 5_000;
 const BATCH_ENTRIES = 2_000;
+/** Of answers to idempotency keys, which the entries of a batch carry. */
+const BATCH_CHARACTERS = 8 * 1024 * 1024;
 /** Batches begin no oftener: what a small one costs the database and this process is nearly all in its beginning and its end. */
 const BATCH_EVERY_MS = 100;
 const RETRY_FIRST_MS = 100;
@@ -250,7 +252,7 @@ export class Recorder {
     try {
       for (let failures = 0; this.#pending.length > 0; ) {
         await this.#pause();
-        const batch = this.#pending.slice(0, BATCH_ENTRIES);
+        const batch = this.#nextBatch();
         let outcome: Inserted<Pending>;
         try {
           outcome = await insertAll(batch, (part) =>
@@ -286,27 +288,36 @@ export class Recorder {
 
   /**
    * Keeps entries apart that the database refuses for their content, so that they don't hold up those that come after.
+   * Where that fails they stay in their segments, for the next start.
    *
-   * @returns those that are kept there. The others stay in their segments, for the next start.
+   * @returns those that are kept apart.
    */
   async #setAside(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
-    const kept: Pending[] = [];
-    for (const { item, reason } of refused) {
-      const [segment] = item.segments;
-      if (segment === undefined) continue;
-      const line = Buffer.from(encodeEntry(item.entry));
-      const places = await this.#journal.setAside(segment, [line]).catch((error: unknown) => {
-        this.#log.error({ err: error, requestId: requestIdOf(item.entry.id) }, "an entry can't be set aside");
-        return null;
-      });
-      if (places === null) continue;
-      kept.push(item);
+    const parts = { journal: this.#journal, log: this.#log };
+    const entries = refused.flatMap(({ item: { entry, segments }, reason }) =>
+      segments[0] === undefined ? [] : [{ segment: segments[0], entry, reason }],
+    );
+    try {
+      await setEntriesAside(parts, entries);
+      return refused.map(({ item }) => item);
+    } catch (error) {
       this.#log.error(
-        { requestId: requestIdOf(item.entry.id), reason, keptIn: places[0] },
-        'the database refuses an entry, which is set aside: it is neither recorded nor charged. Look at it with the operator\'s command "journal list"',
+        { err: error, entries: entries.length },
+        "entries that the database refuses can't be set aside",
       );
+      return [];
     }
-    return kept;
+  }
+
+  /** The oldest of what waits: so many entries, and fewer where they carry long answers. */
+  #nextBatch(): readonly Pending[] {
+    let characters = 0;
+    let size = 0;
+    for (; size < BATCH_ENTRIES && size < this.#pending.length; size++) {
+      characters += this.#pending[size]?.entry.keyed?.answer?.text.length ?? 0;
+      if (characters > BATCH_CHARACTERS && size > 0) break;
+    }
+    return this.#pending.slice(0, size);
   }
 
   /** Lets entries come together, unless somebody waits for them. */

@@ -38,8 +38,8 @@ export class RejectedLines {
   readonly #files: JournalFiles;
   /** Lines by file. A file that can't be read counts as one. */
   readonly #counts = new Map<string, number>();
-  /** Lines of segments that could not be set aside, for want of room for example: they are still in the segment. */
-  readonly #unwritten = new Map<string, number>();
+  /** Lines and segments that could not be set aside, for want of room for example: they are where they were. */
+  readonly #unwritten = new Set<string>();
   /** Ends with whatever was begun last: one change at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -62,10 +62,8 @@ export class RejectedLines {
 
   /** How many lines are set aside. */
   get count(): number {
-    let count = 0;
-    for (const counts of [this.#counts, this.#unwritten]) {
-      for (const lines of counts.values()) count += lines;
-    }
+    let count = this.#unwritten.size;
+    for (const lines of this.#counts.values()) count += lines;
     return count;
   }
 
@@ -97,17 +95,19 @@ export class RejectedLines {
    */
   add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
     return this.#inTurn(async () => {
-      this.#unwritten.set(segmentName, lines.length);
+      const keys = lines.map(keyOf);
+      for (const key of keys) this.#unwritten.add(key);
       const { file, present } = await this.#fileFor(segmentName);
       const all = [...present];
       const numbers = new Map(all.map((bytes, index) => [keyOf(bytes), index + 1]));
-      const places = lines.map((bytes) => {
-        const line = numbers.get(keyOf(bytes)) ?? all.push(bytes);
-        numbers.set(keyOf(bytes), line);
+      const places = lines.map((bytes, index) => {
+        const key = keys[index] ?? "";
+        const line = numbers.get(key) ?? all.push(bytes);
+        numbers.set(key, line);
         return { file, line };
       });
       if (all.length > present.length) await this.#write(file, all);
-      this.#unwritten.delete(segmentName);
+      for (const key of keys) this.#unwritten.delete(key);
       return places;
     });
   }
@@ -115,12 +115,12 @@ export class RejectedLines {
   /** Sets a whole segment aside that can't be read. @returns the name that it has now. */
   addSegment(segmentName: string, path: string): Promise<string> {
     return this.#inTurn(async () => {
-      this.#unwritten.set(segmentName, 1);
+      this.#unwritten.add(path);
       for (const file of namesFor(segmentName)) {
         if ((await this.#files.identityAt(join(this.#folder, file))) !== null) continue;
         await this.#files.rename(path, join(this.#folder, file));
         this.#counts.set(file, 1);
-        this.#unwritten.delete(segmentName);
+        this.#unwritten.delete(path);
         return file;
       }
       throw new Error(`too many files of segment ${segmentName} are set aside`);
@@ -181,13 +181,13 @@ export class RejectedLines {
 
 const NEWLINE = Buffer.from("\n");
 
-function keyOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-}
-
 /** What operators name a line by. */
 function idOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex").slice(0, 12);
+  return keyOf(bytes).slice(0, 12);
+}
+
+function keyOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 function* namesFor(segmentName: string): Generator<string> {

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { AuditEntry, EntryId } from "./entry.ts";
+import { type AuditEntry, type EntryId, encodeEntry } from "./entry.ts";
 import { insertAll } from "./insert-all.ts";
 import type { Journal, Segment, SegmentLine } from "./journal.ts";
 
@@ -129,25 +129,52 @@ function* batchesOf<Line extends EntryLine>(lines: readonly Line[]): Generator<r
   if (batch.length > 0) yield batch;
 }
 
-async function drop({ journal, log }: ReplayParts, segment: Segment, kept: readonly Kept[]): Promise<void> {
+/**
+ * Sets entries aside that the database refused while the service runs, as their lines stand in the journal. Their lines may be
+ * released then.
+ *
+ * @throws when they can't be kept: then their lines must not be released, and are replayed at the next start.
+ */
+export async function setEntriesAside(
+  { journal, log }: Pick<ReplayParts, "journal" | "log">,
+  refused: readonly { readonly segment: Segment; readonly entry: AuditEntry; readonly reason: string }[],
+): Promise<void> {
+  for (const segment of new Set(refused.map((item) => item.segment))) {
+    const ofSegment = refused.filter((item) => item.segment === segment);
+    const lines = ofSegment.map(({ entry, reason }) => ({
+      bytes: Buffer.from(encodeEntry(entry)),
+      number: null,
+      reason: refusedBecause(reason),
+    }));
+    await setLinesAside({ journal, log }, segment, lines);
+  }
+}
+
+async function drop(parts: ReplayParts, segment: Segment, kept: readonly Kept[]): Promise<void> {
   if (kept.length > 0) {
     const inOrder = kept.toSorted((a, b) => a.line.number - b.line.number);
-    const places = await journal.setAside(
-      segment,
-      inOrder.map(({ line }) => line.bytes),
-    );
-    const file = journal.pathOf(segment);
-    for (const [index, { line, reason }] of inOrder.entries()) {
-      if (index === MAX_NAMED)
-        log.error({ file, lines: inOrder.length - MAX_NAMED }, "further lines of it are set aside");
-      if (index >= MAX_NAMED) break;
-      log.error(
-        { file, line: line.number, reason, keptIn: places[index] },
-        "a line of the journal is set aside",
-      );
-    }
+    const lines = inOrder.map(({ line: { bytes, number }, reason }) => ({ bytes, number, reason }));
+    await setLinesAside(parts, segment, lines);
   }
-  await journal.drop(segment);
+  await parts.journal.drop(segment);
+}
+
+async function setLinesAside(
+  { journal, log }: Pick<ReplayParts, "journal" | "log">,
+  segment: Segment,
+  lines: readonly { readonly bytes: Uint8Array; readonly number: number | null; readonly reason: string }[],
+): Promise<void> {
+  const places = await journal.setAside(
+    segment,
+    lines.map(({ bytes }) => bytes),
+  );
+  const file = journal.pathOf(segment);
+  for (const [index, { number, reason }] of lines.slice(0, MAX_NAMED).entries()) {
+    const line = number === null ? {} : { line: number };
+    log.error({ file, ...line, reason, keptIn: places[index] }, "a line of the journal is set aside");
+  }
+  const more = lines.length - MAX_NAMED;
+  if (more > 0) log.error({ file, lines: more }, "further lines of it are set aside");
 }
 
 async function setSegmentAside(
