@@ -165,7 +165,10 @@ export class CreditDatabase {
       if (before + amount > 0n) uncollected.push({ accountId, reason, amountNanoUsd: before + amount });
     };
     const charged = new Map<AccountId, bigint>();
-    const due = new Map<string, { accountId: AccountId; spender: SpenderId | null; cost: bigint; repeated: bigint }>();
+    const due = new Map<
+      string,
+      { accountId: AccountId; spender: SpenderId | null; cost: bigint; repeated: bigint }
+    >();
     for (const entry of inserted) {
       const { accountId, costNanoUsd: cost, implausibleNanoUsd = 0n, keyed, spender = null } = entry;
       if (cost === 0n && implausibleNanoUsd === 0n) continue;
@@ -232,7 +235,8 @@ export class CreditDatabase {
 
 function checked(reserve: Reserve): Reserve {
   const { granted, charged } = reserve;
-  if (charged < 0n || charged > granted) throw new Error(`check constraint: charged ${charged} of ${granted}`);
+  if (charged < 0n || charged > granted)
+    throw new Error(`check constraint: charged ${charged} of ${granted}`);
   return reserve;
 }
 

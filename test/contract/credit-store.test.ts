@@ -1,0 +1,304 @@
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { SpenderGone, type SpenderId } from "../../server/src/credits/credit-store.ts";
+import type { Uncollected } from "../../server/src/credits/ledger.ts";
+import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
+import type { KeyUuid } from "../../server/src/keys/key.ts";
+import { PostgresAudit } from "../../server/src/store/audit-store.ts";
+import { PostgresCredit } from "../../server/src/store/credit-store.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { CreditDatabase } from "../simulation/stores/credit-database.ts";
+
+const RUNS = 8;
+const STEPS = 60;
+
+let service: Service;
+let sql: Awaited<ReturnType<typeof openDatabaseOf>>;
+
+beforeAll(async () => {
+  service = await startService();
+  sql = await openDatabaseOf(service);
+});
+
+afterAll(async () => {
+  await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** A xorshift generator: a failing run can be repeated by its seed. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return Math.abs(state) % below;
+  };
+}
+
+/** The SQL and the simulated store, with the ids of the one for those of the other. */
+class Pair {
+  readonly accounts = [0, 1].map(() => crypto.randomUUID() as AccountId);
+  readonly nodes = [0, 1].map(() => crypto.randomUUID());
+  readonly spenders: { readonly real: SpenderId; readonly model: SpenderId; readonly node: number }[] = [];
+  readonly sent: AuditEntry[][] = [];
+  readonly model = new CreditDatabase(() => 0);
+  readonly #numbers = new Map<string, bigint>();
+  readonly #uncollected: Uncollected[] = [];
+  readonly #credit = this.nodes.map((node) => new PostgresCredit(sql, node, "test"));
+  readonly #audit = this.nodes.map(
+    (node) => new PostgresAudit(sql, node, (row) => this.#uncollected.push(row)),
+  );
+
+  async begin(free: bigint): Promise<void> {
+    for (const id of this.accounts) {
+      await sql`insert into accounts (id, name, free_nano_usd, created_at) values (${id}, 'test', ${free}, now())`;
+      await sql`
+        insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+        values (${uuidv7()}, ${id}, now(), 'grant', ${free}, 'test')`;
+      this.model.grant(id, free);
+    }
+  }
+
+  async open(node: number): Promise<void> {
+    const real = await this.#credit[node]?.open();
+    if (real === undefined) throw new Error("there is no such node");
+    this.spenders.push({ real, model: this.model.open(this.nodes[node] ?? ""), node });
+  }
+
+  async ask(random: (below: number) => number): Promise<void> {
+    const spender = this.spenders[random(this.spenders.length)];
+    const accountId = this.accounts[random(2)];
+    if (spender === undefined || accountId === undefined) return;
+    const name = `${spender.real} ${accountId}`;
+    const last = this.#numbers.get(name) ?? 0n;
+    // Mostly the next; now and then one that is late, or repeated.
+    const number = random(5) === 0 ? last - BigInt(random(3)) : last + 1n;
+    if (number > last) this.#numbers.set(name, number);
+    const ask = { accountId, number, targetNanoUsd: BigInt(random(400)), extraNanoUsd: BigInt(random(30)) };
+    const real = await settled(this.#credit[spender.node]?.ask({ ...ask, spender: spender.real }));
+    const model = await settled(this.model.storeOf("").ask({ ...ask, spender: spender.model }));
+    expect(real).toEqual(model);
+  }
+
+  async insert(random: (below: number) => number): Promise<void> {
+    const again = this.sent[random(this.sent.length + 3)];
+    const entries = again ?? Array.from({ length: 1 + random(4) }, () => this.#entry(random));
+    this.sent.push(entries);
+    const forModel = entries.map((entry) => ({
+      ...entry,
+      spender: this.spenders.find(({ real }) => real === entry.spender)?.model ?? (0n as SpenderId),
+    }));
+    this.#uncollected.length = 0;
+    await this.#audit[random(2)]?.insertEntries(entries);
+    expect(sorted(this.#uncollected)).toEqual(sorted(this.model.insertEntries(forModel)));
+  }
+
+  async close(node: number, random: (below: number) => number): Promise<void> {
+    const own = this.spenders.filter((spender) => spender.node === node);
+    const below = own[random(own.length)];
+    if (below === undefined) return;
+    await this.#credit[node]?.closeBelow(below.real);
+    this.model.closeBelow(this.nodes[node] ?? "", below.model);
+  }
+
+  async release(random: (below: number) => number): Promise<void> {
+    const spender = this.spenders[random(this.spenders.length)];
+    if (spender === undefined) return;
+    await this.#credit[0]?.release(spender.real, "test");
+    this.model.release(spender.model);
+  }
+
+  async heartbeat(node: number): Promise<void> {
+    const own = this.spenders.filter((spender) => spender.node === node);
+    const real = await this.#credit[node]?.heartbeat(own.map((spender) => spender.real));
+    const model = this.model.heartbeat(own.map((spender) => spender.model));
+    const modelOf = (id: SpenderId) => own.find((spender) => spender.real === id)?.model;
+    expect(real?.gone.map(modelOf)).toEqual(model.gone);
+    const wanted = real?.wanted
+      .map(({ accountId, spender }) => `${accountId} ${modelOf(spender)}`)
+      .toSorted();
+    expect(wanted).toEqual(
+      model.wanted.map(({ accountId, spender }) => `${accountId} ${spender}`).toSorted(),
+    );
+  }
+
+  /** What the tables hold is the same. */
+  async compare(): Promise<void> {
+    for (const accountId of this.accounts) {
+      const [account] = await sql<{ free: bigint; balance: bigint; ledger: bigint }[]>`
+        select free_nano_usd as free, balance_nano_usd(accounts) as balance,
+               (select sum(amount_nano_usd)::bigint from credit_ledger where account_id = accounts.id) as ledger
+        from accounts where id = ${accountId}`;
+      const ledger = this.model.ledger.filter((row) => row.accountId === accountId);
+      const sum = ledger.reduce((total, { amount }) => total + amount, 0n);
+      expect(account).toEqual({
+        free: this.model.free.get(accountId),
+        balance: this.model.balanceOf(accountId),
+        ledger: sum,
+      });
+      expect(account?.balance).toBe(account?.ledger);
+      const rows = await sql<
+        { spender: SpenderId; granted: bigint; charged: bigint; number: bigint; wanted: boolean }[]
+      >`
+        select spender, granted_nano_usd as granted, charged_nano_usd as charged, number, wanted
+        from credit_reserves where account_id = ${accountId} order by spender`;
+      const reserves = this.spenders.flatMap(({ real, model }) => {
+        const reserve = this.model.spenders.get(model)?.reserves.get(accountId);
+        return reserve === undefined ? [] : [{ spender: real, ...reserve }];
+      });
+      expect([...rows]).toEqual(reserves);
+    }
+    const keys = await sql<{ claim: ClaimId; answer: string | null }[]>`
+      select claim, answer from idempotent_requests
+      where account_id = any (string_to_array(${this.accounts.join(",")}, ',')::uuid[]) and answered_at is not null
+      order by claim`;
+    const kept = [...this.model.keys.values()].map(({ claim, answer }) => ({
+      claim,
+      answer: answer?.text ?? null,
+    }));
+    expect([...keys]).toEqual(kept.sort((a, b) => (a.claim < b.claim ? -1 : 1)));
+  }
+
+  #entry(random: (below: number) => number): AuditEntry {
+    const spender = this.spenders[random(this.spenders.length)];
+    const key = random(4) === 0 ? Buffer.from([random(3)]).toString("base64") : null;
+    const implausible = random(8) === 0 ? BigInt(random(1_000)) : 0n;
+    return {
+      id: uuidv7() as EntryId,
+      accountId: this.accounts[random(2)] ?? ("" as AccountId),
+      key: crypto.randomUUID() as KeyUuid,
+      keyId: "abcd",
+      at: new Date(),
+      endpoint: "POST /v1/chat/completions",
+      model: "acme/chat",
+      upstream: "main",
+      status: 200,
+      errorCode: null,
+      endReason: "stop",
+      usageSource: "upstream",
+      promptTokens: 1,
+      completionTokens: 1,
+      cachedTokens: 0,
+      costNanoUsd: BigInt(random(5) === 0 ? 0 : random(120)),
+      latencyMs: 1,
+      timeToFirstTokenMs: 1,
+      sourceIp: "192.0.2.1",
+      wouldRefuse: null,
+      ...(spender === undefined ? {} : { spender: spender.real }),
+      ...(implausible === 0n ? {} : { implausibleNanoUsd: implausible }),
+      ...(key === null
+        ? {}
+        : {
+            keyed: {
+              claim: crypto.randomUUID() as ClaimId,
+              keyDigest: key,
+              bodyDigest: "Ym9keQ==",
+              answer: random(3) === 0 ? null : { isStream: false, model: "acme/chat", text: uuidv7() },
+            },
+          }),
+    };
+  }
+}
+
+/** The answer, or that the spender is gone. */
+function settled<Answer>(answer: Promise<Answer> | undefined): Promise<Answer | "gone" | undefined> {
+  return Promise.resolve(answer).catch((error: unknown) => {
+    if (error instanceof SpenderGone) return "gone";
+    throw error;
+  });
+}
+
+function sorted(rows: readonly Uncollected[]): readonly Uncollected[] {
+  return rows.toSorted((a, b) => (a.accountId + a.reason < b.accountId + b.reason ? -1 : 1));
+}
+
+describe("credit in the database", () => {
+  const seed = Number(process.env.SEED ?? Math.ceil(Math.random() * 1e9));
+
+  it.each(Array.from({ length: RUNS }, (_, run) => seed + run))(
+    "is what the simulation takes it for, after any sequence of statements (seed %s)",
+    async (runSeed) => {
+      const random = randomOf(runSeed);
+      const pair = new Pair();
+      await pair.begin(BigInt(300 + random(700)));
+      await pair.open(0);
+      await pair.open(1);
+      for (let step = 0; step < STEPS; step++) {
+        const kind = random(20);
+        if (kind < 8) await pair.ask(random);
+        else if (kind < 15) await pair.insert(random);
+        else if (kind === 15) await pair.open(random(2));
+        else if (kind === 16) await pair.close(random(2), random);
+        else if (kind === 17) await pair.release(random);
+        else await pair.heartbeat(random(2));
+        await pair.compare();
+      }
+    },
+  );
+
+  it("is moved by twelve nodes at once without deadlock, and the sums stay right", async () => {
+    const accounts = [0, 1, 2].map(() => crypto.randomUUID() as AccountId);
+    for (const id of accounts) {
+      await sql`insert into accounts (id, name, free_nano_usd, created_at) values (${id}, 'test', 5000, now())`;
+    }
+    const work = async (node: number) => {
+      const nodeId = crypto.randomUUID();
+      const credit = new PostgresCredit(sql, nodeId, "test");
+      const audit = new PostgresAudit(sql, nodeId);
+      const random = randomOf(seed + node);
+      let spender = await credit.open();
+      for (let turn = 1n; turn <= 20n; turn++) {
+        const accountId = accounts[random(3)] ?? ("" as AccountId);
+        await credit.ask({
+          accountId,
+          spender,
+          number: turn,
+          targetNanoUsd: BigInt(random(600)),
+          extraNanoUsd: 10n,
+        });
+        const entries = accounts.map((id) => ({
+          id: uuidv7() as EntryId,
+          accountId: id,
+          key: crypto.randomUUID() as KeyUuid,
+          keyId: "abcd",
+          at: new Date(),
+          endpoint: "POST /v1/chat/completions",
+          model: null,
+          upstream: null,
+          status: 200,
+          errorCode: null,
+          endReason: "stop" as const,
+          usageSource: "upstream" as const,
+          promptTokens: 1,
+          completionTokens: 1,
+          cachedTokens: 0,
+          costNanoUsd: BigInt(random(60)),
+          latencyMs: 1,
+          timeToFirstTokenMs: null,
+          sourceIp: null,
+          wouldRefuse: null,
+          spender,
+        }));
+        await audit.insertEntries(random(2) === 0 ? entries : entries.toReversed());
+        if (random(6) === 0) {
+          const next = await credit.open();
+          await credit.closeBelow(next);
+          spender = next;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 12 }, (_, node) => work(node)));
+    for (const id of accounts) {
+      const [row] = await sql<{ balance: bigint; ledger: bigint; free: bigint }[]>`
+        select free_nano_usd as free, balance_nano_usd(accounts) as balance,
+               (select coalesce(sum(amount_nano_usd), 0)::bigint from credit_ledger where account_id = accounts.id) as ledger
+        from accounts where id = ${id}`;
+      expect(row?.balance).toBe(5_000n + (row?.ledger ?? 0n));
+      expect(row?.free).toBeGreaterThanOrEqual(0n);
+    }
+  });
+});
