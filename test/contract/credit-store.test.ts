@@ -156,11 +156,11 @@ class Pair {
       select claim, answer from idempotent_requests
       where account_id = any (string_to_array(${this.accounts.join(",")}, ',')::uuid[]) and answered_at is not null
       order by claim`;
-    const kept = [...this.model.keys.values()].map(({ claim, answer }) => ({
+    const kept = this.model.idempotency.answered.map(({ claim, answer }) => ({
       claim,
       answer: answer?.text ?? null,
     }));
-    expect([...keys]).toEqual(kept.sort((a, b) => (a.claim < b.claim ? -1 : 1)));
+    expect([...keys]).toEqual(kept.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)));
   }
 
   #entry(random: (below: number) => number): AuditEntry {

@@ -1,15 +1,20 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { AdmissionStore } from "./admission-store.ts";
-import { PLACE_LEASE_MS, type Release } from "./limits.ts";
+import type { Release } from "./limits.ts";
 
 /** What is beyond this lapses with its lease, as that of a dead node does. */
 const MAX_UNRELEASED = 20_000;
+/**
+ * What was on its way when a connection was given up may arrive for as long as TCP keeps trying: about a quarter of an hour. An
+ * admission that arrives then takes a slot, for the length of its lease, unless the store has been told that it has ended.
+ */
+const ARRIVES_WITHIN_MS = 15 * 60_000;
 const RELEASED_AT_ONCE = 100;
 
 interface Unreleased {
   readonly accountId: AccountId;
   readonly release: Release;
-  /** When the store has forgotten the slot by itself. */
+  /** When nothing that was said of the slot can arrive any more. */
   readonly lapsesMs: number;
 }
 
@@ -32,7 +37,7 @@ export class UnreleasedSlots {
   add(accountId: AccountId, release: Release): void {
     const [oldest] = this.#waiting;
     if (oldest !== undefined && this.#waiting.size >= MAX_UNRELEASED) this.#waiting.delete(oldest);
-    this.#waiting.add({ accountId, release, lapsesMs: this.#monotonicMs() + PLACE_LEASE_MS });
+    this.#waiting.add({ accountId, release, lapsesMs: this.#monotonicMs() + ARRIVES_WITHIN_MS });
   }
 
   /** Tells the store what it has not been told, as far as it answers. Never to be called twice at once. */

@@ -10,7 +10,7 @@ import {
   type UnseenSpender,
 } from "../../../server/src/credits/credit-store.ts";
 import type { Uncollected } from "../../../server/src/credits/ledger.ts";
-import type { ClaimId, KeptAnswer } from "../../../server/src/idempotency/idempotency.ts";
+import { IdempotencyTable } from "./idempotency-table.ts";
 
 /** A spender that was not seen for so long counts as away. */
 const AWAY_MS = 60_000;
@@ -35,13 +35,6 @@ export interface LedgerRow {
   readonly reason: string;
 }
 
-interface KeyRow {
-  claim: ClaimId;
-  bodyDigest: string;
-  answer: KeptAnswer | null;
-  isAnswered: boolean;
-}
-
 /**
  * The credit tables of the database in memory, with the meaning of the SQL in `credit-store.ts` and `audit-store.ts`: each
  * method is one transaction. `test/contract/credit-store.test.ts` holds both to be the same. Breaking a check constraint
@@ -50,21 +43,34 @@ interface KeyRow {
 export class CreditDatabase {
   readonly free = new Map<AccountId, bigint>();
   readonly spenders = new Map<SpenderId, SpenderRow>();
-  readonly entries = new Set<EntryId>();
+  readonly entries = new Map<EntryId, AuditEntry>();
+  /** Entries whose answers came second for their idempotency keys: they are not charged. */
+  readonly repeated = new Set<EntryId>();
   readonly ledger: LedgerRow[] = [];
-  /** By account and digest of the idempotency key. */
-  readonly keys = new Map<string, KeyRow>();
-  readonly released = new Set<SpenderId>();
+  readonly idempotency: IdempotencyTable;
+  /** Told after each statement that changes something, of the account that it changed. */
+  onChange: (accountId: AccountId) => void = () => {};
+  /** Told of each entry that is inserted, when its charge is made. */
+  onInserted: (entry: AuditEntry) => void = () => {};
+  /** Told of each statement that a check constraint refuses: the protocol should never send one. */
+  onRefused: (what: string) => void = () => {};
   readonly #nowMs: () => number;
   #nextSpender = 1n;
 
+  /** `nowMs`: the database's clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
+    this.idempotency = new IdempotencyTable(nowMs);
   }
 
   grant(accountId: AccountId, amount: bigint): void {
     this.#setFree(accountId, (this.free.get(accountId) ?? 0n) + amount);
     this.ledger.push({ accountId, kind: "grant", amount, reason: "test" });
+  }
+
+  /** What spenders have set aside of an account, and nobody has been charged for yet. */
+  reservedOf(accountId: AccountId): bigint {
+    return this.balanceOf(accountId) - (this.free.get(accountId) ?? 0n);
   }
 
   /** What is free, and what is set aside. */
@@ -104,7 +110,7 @@ export class CreditDatabase {
       granted = max(was.charged, min(target + min(extraNanoUsd, free / 10n), was.granted + free));
       // The foreign key.
       if (row === undefined) throw new SpenderGone(`spender ${spender} is closed`);
-      row.reserves.set(accountId, checked({ ...was, granted, number, wanted: false }));
+      row.reserves.set(accountId, this.#checked({ ...was, granted, number, wanted: false }));
       this.#setFree(accountId, free - (granted - was.granted));
     }
     let elsewhereNanoUsd = 0n;
@@ -147,7 +153,6 @@ export class CreditDatabase {
   release(spender: SpenderId): void {
     const row = this.spenders.get(spender);
     if (row === undefined) return;
-    this.released.add(spender);
     this.#close(spender, row);
   }
 
@@ -156,7 +161,7 @@ export class CreditDatabase {
     const inserted = entries.filter(({ id }, index) => {
       return !this.entries.has(id) && entries.findIndex((other) => other.id === id) === index;
     });
-    for (const { id } of inserted) this.entries.add(id);
+    for (const entry of inserted) this.entries.set(entry.id, entry);
     const won = this.#keepAnswers(inserted);
     const uncollected: Uncollected[] = [];
     const note = (accountId: AccountId, reason: Uncollected["reason"], amount: bigint) => {
@@ -175,7 +180,10 @@ export class CreditDatabase {
       const name = `${accountId} ${spender}`;
       const sum = due.get(name) ?? { accountId, spender, cost: 0n, repeated: 0n };
       sum.cost += cost;
-      if (keyed !== undefined && !won.has(keyed.claim)) sum.repeated += cost;
+      if (keyed !== undefined && !won.has(entry.id)) {
+        sum.repeated += cost;
+        this.repeated.add(entry.id);
+      }
       due.set(name, sum);
       note(accountId, "implausible", implausibleNanoUsd);
       charged.set(accountId, (charged.get(accountId) ?? 0n) + cost + implausibleNanoUsd);
@@ -189,7 +197,7 @@ export class CreditDatabase {
       if (row !== undefined) {
         row.charged += cost;
         row.granted += cost - fromReserve;
-        checked(row);
+        this.#checked(row);
       }
       this.#setFree(accountId, free - fromFree);
       note(accountId, "repeated", repeated);
@@ -202,20 +210,15 @@ export class CreditDatabase {
     for (const { accountId, reason, amountNanoUsd: amount } of uncollected) {
       this.ledger.push({ accountId, kind: "uncollected", amount, reason });
     }
+    for (const entry of inserted) this.onInserted(entry);
     return uncollected;
   }
 
-  /** The first attempt that is committed wins the key. @returns the claims that won. */
-  #keepAnswers(inserted: readonly AuditEntry[]): ReadonlySet<ClaimId> {
-    const won = new Set<ClaimId>();
-    for (const { accountId, keyed } of [...inserted].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-      if (keyed === undefined) continue;
-      const { claim, keyDigest, bodyDigest, answer } = keyed;
-      const name = `${accountId} ${keyDigest}`;
-      const known = this.keys.get(name);
-      if (known !== undefined && (known.isAnswered || known.bodyDigest !== bodyDigest)) continue;
-      this.keys.set(name, { claim, bodyDigest, answer, isAnswered: true });
-      won.add(claim);
+  /** The first attempt that is committed wins the key. @returns the entries that won. */
+  #keepAnswers(inserted: readonly AuditEntry[]): ReadonlySet<EntryId> {
+    const won = new Set<EntryId>();
+    for (const { id, accountId, keyed } of [...inserted].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+      if (keyed !== undefined && this.idempotency.keep(accountId, keyed)) won.add(id);
     }
     return won;
   }
@@ -228,16 +231,21 @@ export class CreditDatabase {
   }
 
   #setFree(accountId: AccountId, free: bigint): void {
-    if (free < 0n) throw new Error(`check constraint: the free credit of ${accountId} would be ${free}`);
+    if (free < 0n) this.#refuse(`the free credit of ${accountId} would be ${free}`);
     this.free.set(accountId, free);
+    this.onChange(accountId);
   }
-}
 
-function checked(reserve: Reserve): Reserve {
-  const { granted, charged } = reserve;
-  if (charged < 0n || charged > granted)
-    throw new Error(`check constraint: charged ${charged} of ${granted}`);
-  return reserve;
+  #checked(reserve: Reserve): Reserve {
+    const { granted, charged } = reserve;
+    if (charged < 0n || charged > granted) this.#refuse(`${charged} would be charged of ${granted}`);
+    return reserve;
+  }
+
+  #refuse(what: string): never {
+    this.onRefused(what);
+    throw Object.assign(new Error(`check constraint: ${what}`), { code: "23514" });
+  }
 }
 
 function min(one: bigint, other: bigint): bigint {

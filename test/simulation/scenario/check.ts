@@ -1,0 +1,61 @@
+import process from "node:process";
+import fc from "fast-check";
+import { type Menu, schedulesOf } from "./arbitrary.ts";
+import { inWords, type Schedule } from "./schedule.ts";
+import { type Rules, Simulation } from "./simulation.ts";
+
+/** So many schedules are tried for each test, instead of as many as it says. */
+const RUNS = process.env.OSTIARY_TEST_SIMULATION_RUNS;
+/** Replays one schedule, as a failing test names it. */
+const REPLAY = process.env.OSTIARY_TEST_SIMULATION_REPLAY;
+/** Whether a failing test tells all that happened. */
+const IS_TRACED = process.env.OSTIARY_TEST_SIMULATION_TRACE === "1";
+
+/** A kind of schedule, and what must hold in each of them. */
+export interface Scenario {
+  readonly menu: Menu;
+  readonly rules: Rules;
+  /** How many schedules are tried. */
+  readonly runs: number;
+}
+
+/** Tries random schedules. @throws {Error} telling the shortest one found in which something does not hold. */
+export async function checkAll({ menu, rules, runs }: Scenario): Promise<void> {
+  const property = fc.asyncProperty(schedulesOf(menu), (schedule) => checkOne(schedule, rules));
+  const [seed, path] = REPLAY?.split("/") ?? [];
+  const details = await fc.check(property, {
+    numRuns: RUNS === undefined ? runs : Number(RUNS),
+    ...(seed === undefined ? {} : { seed: Number(seed) }),
+    ...(path === undefined ? {} : { path }),
+  });
+  if (!details.failed) return;
+  const [schedule] = details.counterexample ?? [];
+  const broken = details.errorInstance instanceof Error ? details.errorInstance : null;
+  if (schedule === undefined || !(broken instanceof BrokenInvariant))
+    throw broken ?? new Error("the run failed", { cause: details.errorInstance });
+  const trace = IS_TRACED ? (await new Simulation(schedule, rules, true).run()).trace : [];
+  throw new Error(
+    [
+      broken.message,
+      inWords(schedule),
+      `Found in run ${details.numRuns}, made shorter ${details.numShrinks} times. The same again:`,
+      `  OSTIARY_TEST_SIMULATION_REPLAY=${details.seed}/${details.counterexamplePath}`,
+      `As a value: ${JSON.stringify(schedule)}`,
+      ...trace,
+    ].join("\n"),
+  );
+}
+
+/** Runs one schedule. @throws {BrokenInvariant} */
+export async function checkOne(schedule: Schedule, rules: Rules): Promise<void> {
+  const { violation } = await new Simulation(schedule, rules).run();
+  if (violation !== null)
+    throw new BrokenInvariant(
+      `${violation.invariant}: ${violation.what}, ${(violation.atMs / 1_000).toFixed(3)} s after the beginning`,
+    );
+}
+
+/** Something that must hold does not. */
+export class BrokenInvariant extends Error {
+  override readonly name = "BrokenInvariant";
+}

@@ -1,0 +1,67 @@
+import type { BodySink, Exchange } from "../../../server/src/edge/exchange.ts";
+import { LAST_EVENT } from "../../../server/src/edge/idempotent-reply.ts";
+import type { Outcome, Wish } from "./facts.ts";
+import { MODEL } from "./upstream.ts";
+
+const encoder = new TextEncoder();
+
+/** The body of a request: the same in each attempt. */
+function bodyOf({ index, maxTokens, isStreamed }: Wish): Uint8Array {
+  const messages = [{ role: "user", content: String(index) }];
+  return encoder.encode(
+    JSON.stringify({
+      model: MODEL,
+      messages,
+      max_tokens: maxTokens,
+      ...(isStreamed ? { stream: true } : {}),
+    }),
+  );
+}
+
+/** Who learns how an exchange ended: as its last byte leaves the process. */
+export type OnEnded = (outcome: Outcome, requestId: string | null) => void;
+
+/** A client's end of one request, as the request plane sees it. */
+export function openExchange(wish: Wish, ended: OnEnded): Exchange {
+  const headers: Readonly<Record<string, readonly string[]>> = {
+    authorization: [`Bearer ${wish.key.keyString}`],
+    "content-type": ["application/json"],
+    ...(wish.idempotencyKey === null ? {} : { "idempotency-key": [wish.idempotencyKey] }),
+  };
+  return {
+    method: "POST",
+    path: "/v1/chat/completions",
+    query: new URLSearchParams(),
+    header: (name) => headers[name] ?? [],
+    peer: wish.address,
+    isClientGone: false,
+    onClientGone: () => {},
+    readBody: async () => bodyOf(wish),
+    respond: async (status, sent, body) => {
+      const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+      ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), sent["x-request-id"] ?? null);
+    },
+    stream: (_, sent) => sinkFor((outcome) => ended(outcome, sent["x-request-id"] ?? null)),
+  };
+}
+
+function sinkFor(ended: (outcome: Outcome) => void): BodySink {
+  let text = "";
+  return {
+    write: async (chunk) => {
+      text += typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
+    },
+    end: async () => ended(text.endsWith(LAST_EVENT) ? { kind: "whole", text } : refusalIn(text)),
+    abort: () => ended({ kind: "broken" }),
+  };
+}
+
+/** A stream that ends with an error tells it in its last event. */
+function refusalIn(text: string): Outcome {
+  return refusalOf(200, text.slice(text.lastIndexOf("data: ") + "data: ".length));
+}
+
+function refusalOf(status: number, body: string): Outcome {
+  const { error }: { error: { code: string } } = JSON.parse(body);
+  return { kind: "refused", status, code: error.code };
+}

@@ -1,0 +1,287 @@
+import type { AccountId } from "../../../server/src/accounts/account.ts";
+import type { Demand } from "../../../server/src/admission/limits.ts";
+import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/audit/entry.ts";
+import type { KeyUuid } from "../../../server/src/keys/key.ts";
+import type { SimulatedDatabase } from "../stores/database.ts";
+import type { SimulatedRedis } from "../stores/redis.ts";
+import type { World } from "../world/world.ts";
+import { type Attempt, tokensIn, type Wish } from "./facts.ts";
+import { Spendable } from "./spendable.ts";
+
+/** What must hold, by the names under which it is reported. */
+export const INVARIANTS = {
+  "no overdraft": "no statement would leave less than nothing anywhere: the database has nothing to refuse",
+  "recorded once": "each answer whose last byte went out has exactly one entry, and was charged what it took",
+  "refused for want": "a request is refused for want of credit only if its account has too little",
+  "refused for free": "what was refused is not charged",
+  "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
+  "answered once": "all whole answers to an idempotency key are the same one",
+  "books agree": "an account's balance is the sum of its ledger, and its charges are what its entries cost",
+  "paid for":
+    "all that was held for is paid: nothing is uncollected but second answers to an idempotency key",
+  "revoked at once": "no request is admitted that began after its key's revocation was answered",
+  "requests at once": "an account never has more requests answered at once than its limit",
+  "requests a minute": "in no 60 seconds more requests are admitted than a minute's limit",
+  "answered in time": "each request is answered within a bounded time",
+  "slots come free": "when faults have ended no account is kept out by slots that nobody uses",
+  "all drains": "when faults have ended nothing stays held, set aside, claimed, open or unwritten",
+} as const;
+
+export type Invariant = keyof typeof INVARIANTS;
+
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly atMs: number;
+  readonly what: string;
+}
+
+export interface RefereeParts {
+  readonly world: World;
+  readonly database: SimulatedDatabase;
+  readonly redis: SimulatedRedis;
+  readonly wishes: readonly Wish[];
+  readonly accounts: readonly AccountId[];
+  readonly maxAtOnce: number;
+  readonly maxAMinute: number;
+  /** How long a request may take beside the time that the model takes. */
+  readonly answerWithinMs: number;
+  /** Those that are looked at. */
+  readonly invariants: ReadonlySet<Invariant>;
+}
+
+/** A node may remember for so long that an account has no credit. */
+const REMEMBERED_MS = 500;
+
+/** Watches a run, and notes the first invariant that is broken. */
+export class Referee {
+  readonly #parts: RefereeParts;
+  readonly #revokedMs = new Map<KeyUuid, number>();
+  readonly #spendable: Spendable;
+  readonly #asked = new Map<AccountId, Set<Attempt>>();
+  readonly #admittedMs = new Map<AccountId, number[]>();
+  /** Until then more requests at once than the limit are let pass. */
+  #limitsHoldFromMs = 0;
+  #violation: Violation | null = null;
+
+  constructor(parts: RefereeParts) {
+    this.#parts = parts;
+    const { world, database, redis, accounts } = parts;
+    this.#spendable = new Spendable(
+      accounts,
+      () => world.nowMs,
+      (id) => database.credit.balanceOf(id),
+    );
+    database.credit.onRefused = (what) => this.#report("no overdraft", what);
+    database.credit.onChange = (accountId) => {
+      this.#spendable.changed(accountId);
+      this.#lookAtCredit(accountId);
+    };
+    database.credit.onInserted = (entry) => this.#spendable.recorded(entry);
+    redis.onAdmitted = (accountId, demand) => this.#lookAtMinute(accountId, demand);
+  }
+
+  get violation(): Violation | null {
+    return this.#violation;
+  }
+
+  /** To be told when the admission store has lost or may have lost what it knew of running requests. */
+  excuseLimits(untilMs: number): void {
+    this.#limitsHoldFromMs = Math.max(this.#limitsHoldFromMs, untilMs);
+  }
+
+  /** To be told when a revocation was answered. */
+  revoked(key: KeyUuid): void {
+    if (!this.#revokedMs.has(key)) this.#revokedMs.set(key, this.#parts.world.nowMs);
+  }
+
+  started(attempt: Attempt): void {
+    this.#spendable.started(attempt);
+  }
+
+  /** To be told when a model is asked: so far only an admitted request comes. */
+  asked(attempt: Attempt): void {
+    const { accountId } = attempt.wish;
+    const running = this.#asked.get(accountId) ?? new Set();
+    this.#asked.set(accountId, running.add(attempt));
+    this.#lookAtRevocation(attempt);
+    const { world, maxAtOnce } = this.#parts;
+    if (running.size > maxAtOnce && world.nowMs >= this.#limitsHoldFromMs)
+      this.#report(
+        "requests at once",
+        `${running.size} at once for ${accountId}, whose limit is ${maxAtOnce}`,
+      );
+  }
+
+  answered(attempt: Attempt): void {
+    this.#asked.get(attempt.wish.accountId)?.delete(attempt);
+  }
+
+  ended(attempt: Attempt): void {
+    this.answered(attempt);
+    if (attempt.outcome?.kind === "whole") this.#lookAtRevocation(attempt);
+    this.#lookAtTime(attempt);
+    this.#lookAtWant(attempt);
+    this.#spendable.ended(attempt);
+  }
+
+  /** At the end: looks at requests that have no answer yet, too. */
+  lookAtOpen(attempts: Iterable<Attempt>): void {
+    for (const attempt of attempts) this.#lookAtTime(attempt);
+  }
+
+  /** When faults have ended and nothing runs. */
+  lookAtSlots(sinceMs: number): void {
+    for (const accountId of this.#parts.accounts) {
+      const { concurrent } = this.#parts.redis.useOf(accountId);
+      if (concurrent === 0) continue;
+      const passedS = (this.#parts.world.nowMs - sinceMs) / 1_000;
+      this.#report(
+        "slots come free",
+        `${concurrent} of ${this.#parts.maxAtOnce} slots of ${accountId} are taken ${passedS} s after the last fault, and nothing runs`,
+      );
+    }
+  }
+
+  notDrained(what: string): void {
+    this.#report("all drains", what);
+  }
+
+  /** When all is over: whether what was answered is what was recorded and charged. */
+  lookAtEntries(): void {
+    const { database, wishes, accounts } = this.#parts;
+    const byId = new Map<EntryId, AuditEntry>();
+    const byAddress = new Map<string, AuditEntry[]>();
+    const costs = new Map<AccountId, bigint>();
+    for (const entry of database.credit.entries.values()) {
+      byId.set(entry.id, entry);
+      const address = entry.sourceIp ?? "";
+      byAddress.set(address, [...(byAddress.get(address) ?? []), entry]);
+      costs.set(entry.accountId, (costs.get(entry.accountId) ?? 0n) + entry.costNanoUsd);
+    }
+    for (const wish of wishes) {
+      for (const attempt of wish.attempts) this.#lookAtEntry(attempt, byId);
+      if (wish.idempotencyKey !== null) this.#lookAtKey(wish, byAddress.get(wish.address) ?? []);
+    }
+    for (const accountId of accounts) {
+      const balance = database.credit.balanceOf(accountId);
+      const rows = database.credit.ledger.filter((row) => row.accountId === accountId);
+      const sumOf = (kind: string) =>
+        rows.reduce((sum, row) => (row.kind === kind ? sum + row.amount : sum), 0n);
+      const cost = costs.get(accountId) ?? 0n;
+      const [granted, charged, uncollected] = [sumOf("grant"), sumOf("charge"), sumOf("uncollected")];
+      if (balance !== granted + charged + uncollected || -charged !== cost)
+        this.#report(
+          "books agree",
+          `${accountId} has ${balance} of ${granted}; charged ${charged}, uncollected ${uncollected}, and its entries cost ${cost}`,
+        );
+      const unpaid = rows.find(({ kind, reason }) => kind === "uncollected" && reason !== "repeated");
+      if (unpaid !== undefined)
+        this.#report("paid for", `${unpaid.amount} of ${accountId} is uncollected: ${unpaid.reason}`);
+    }
+  }
+
+  #lookAtEntry({ wish, outcome, requestId }: Attempt, byId: ReadonlyMap<EntryId, AuditEntry>): void {
+    const id = requestId === null ? null : entryIdOf(requestId);
+    const entry = id === null ? undefined : byId.get(id);
+    if (
+      outcome?.kind === "refused" &&
+      entry !== undefined &&
+      outcome.status !== 200 &&
+      entry.costNanoUsd > 0n
+    )
+      this.#report("refused for free", `request ${wish.index} was refused (${outcome.status}) and charged`);
+    if (outcome?.kind !== "whole") return;
+    if (entry === undefined) {
+      this.#report("recorded once", `request ${wish.index} was answered and has no entry`);
+    } else if (wish.idempotencyKey === null && entry.costNanoUsd !== BigInt(tokensIn(outcome.text) ?? -1)) {
+      this.#report(
+        "recorded once",
+        `request ${wish.index} was charged ${entry.costNanoUsd}, its answer is "${outcome.text}"`,
+      );
+    }
+  }
+
+  #lookAtKey(wish: Wish, entries: readonly AuditEntry[]): void {
+    // An attempt that failed half-way is charged for what it took, and does not count as the answer; one that came second
+    // is not charged.
+    const { repeated } = this.#parts.database.credit;
+    const charged = entries.filter(
+      ({ id, costNanoUsd, endReason }) => costNanoUsd > 0n && endReason === "stop" && !repeated.has(id),
+    );
+    const answers = new Set(
+      wish.attempts.flatMap(({ outcome }) =>
+        outcome?.kind === "whole" ? [/answer \d+ to \d+ took \d+ tokens/.exec(outcome.text)?.[0] ?? ""] : [],
+      ),
+    );
+    const [answer] = answers;
+    if (answers.size > 1)
+      this.#report("answered once", `key of request ${wish.index}: ${[...answers].join("; ")}`);
+    if (charged.length > 1)
+      this.#report(
+        "key charged once",
+        `the key of request ${wish.index} was charged ${charged.length} times`,
+      );
+    if (answer === undefined) return;
+    if (charged.length === 0) {
+      this.#report("key charged once", `the key of request ${wish.index} was answered and never charged`);
+    } else if (charged[0]?.costNanoUsd !== BigInt(tokensIn(answer) ?? -1)) {
+      this.#report(
+        "key charged once",
+        `the key of request ${wish.index} was charged ${charged[0]?.costNanoUsd} for "${answer}"`,
+      );
+    }
+  }
+
+  #lookAtCredit(accountId: AccountId): void {
+    const { credit } = this.#parts.database;
+    const [balance, reserved] = [credit.balanceOf(accountId), credit.reservedOf(accountId)];
+    if (balance < 0n || reserved < 0n || reserved > balance)
+      this.#report("no overdraft", `${accountId} has ${balance}, and ${reserved} of it is set aside`);
+  }
+
+  #lookAtMinute(accountId: AccountId, { limits }: Demand): void {
+    const { world, maxAMinute } = this.#parts;
+    if (limits.requestsPerMinute === null) return;
+    const times = this.#admittedMs.get(accountId) ?? [];
+    this.#admittedMs.set(accountId, times);
+    times.push(world.nowMs);
+    const first = times.at(-maxAMinute - 1) ?? Number.NEGATIVE_INFINITY;
+    if (world.nowMs - first < 60_000 && first >= this.#limitsHoldFromMs)
+      this.#report("requests a minute", `${maxAMinute + 1} of ${accountId} in ${world.nowMs - first} ms`);
+  }
+
+  #lookAtRevocation({ wish, startedMs }: Attempt): void {
+    const revokedMs = this.#revokedMs.get(wish.key.id);
+    if (revokedMs !== undefined && startedMs > revokedMs)
+      this.#report(
+        "revoked at once",
+        `request ${wish.index} began ${startedMs - revokedMs} ms after the revocation was answered`,
+      );
+  }
+
+  #lookAtTime({ wish, startedMs, endedMs, askedMs, answeredMs }: Attempt): void {
+    const { world, answerWithinMs } = this.#parts;
+    const modelMs = askedMs === null ? 0 : (answeredMs ?? world.nowMs) - askedMs;
+    const tookMs = (endedMs ?? world.nowMs) - startedMs - modelMs;
+    if (tookMs <= answerWithinMs) return;
+    const how = endedMs === null ? "has no answer after" : "was answered after";
+    this.#report("answered in time", `request ${wish.index} ${how} ${(tookMs / 1_000).toFixed(1)} s`);
+  }
+
+  #lookAtWant({ wish, outcome, startedMs }: Attempt): void {
+    if (outcome?.kind !== "refused" || outcome.code !== "credit_balance_exhausted") return;
+    // Its own share is among what others may spend.
+    const least = this.#spendable.leastSince(wish.accountId, startedMs - REMEMBERED_MS);
+    if (least >= 0n)
+      this.#report(
+        "refused for want",
+        `request ${wish.index} may cost ${wish.maxTokens}; ${wish.accountId} had ${least + BigInt(wish.maxTokens)} that no other request could spend`,
+      );
+  }
+
+  #report(invariant: Invariant, what: string): void {
+    if (this.#violation !== null || !this.#parts.invariants.has(invariant)) return;
+    this.#violation = { invariant, atMs: this.#parts.world.nowMs, what };
+    this.#parts.world.note(() => `BROKEN: ${invariant}: ${what}`);
+  }
+}

@@ -1,0 +1,239 @@
+import { CREDIT_OPERATIONS } from "../stores/database.ts";
+import {
+  clockJumps,
+  crashes,
+  emptiedRedis,
+  hitMessages,
+  type Menu,
+  outages,
+  restarts,
+  revocations,
+} from "./arbitrary.ts";
+import type { Scenario } from "./check.ts";
+import { INVARIANTS, type Invariant } from "./referee.ts";
+import type { Rules } from "./simulation.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+const ALL = Object.keys(INVARIANTS) as Invariant[];
+
+const RULES: Rules = {
+  accounts: 2,
+  keysEach: 2,
+  limits: { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null },
+  invariants: new Set(ALL),
+  // Key look-up, admission, a claim and credit, each with a time-out, and the wait for other nodes' credit.
+  answerWithinMs: 30 * SECOND_MS,
+  slotsFreeWithinMs: 90 * SECOND_MS,
+  limitsHoldWithinMs: 20 * SECOND_MS,
+  slotLeaseMs: 45 * SECOND_MS,
+  // Credit that is not used goes back after ten minutes.
+  drainWithinMs: 15 * MINUTE_MS,
+};
+
+const MENU: Menu = {
+  nodes: { min: 1, max: 3 },
+  accounts: 1,
+  keysEach: 2,
+  creditNanoUsd: { min: 50, max: 600 },
+  maxBursts: 6,
+  maxRequests: 8,
+  maxTokens: 60,
+  longestEveryMs: SECOND_MS,
+  longestGapMs: 30 * SECOND_MS,
+  longestAnswerMs: 5 * SECOND_MS,
+  keyed: "sometimes",
+  events: [],
+  minEvents: 1,
+  maxEvents: 4,
+};
+
+function scenario(
+  runs: number,
+  menu: Partial<Menu>,
+  rules: Partial<Omit<Rules, "invariants">> & { readonly invariants?: readonly Invariant[] } = {},
+): Scenario {
+  const { invariants = ALL, ...rest } = rules;
+  const { accounts, keysEach } = { ...MENU, ...menu };
+  return {
+    runs,
+    menu: { ...MENU, ...menu },
+    rules: { ...RULES, accounts, keysEach, ...rest, invariants: new Set(invariants) },
+  };
+}
+
+/** Long enough for reservations to lapse, and for nodes to believe that they have. */
+const LONG_MS = 15 * MINUTE_MS;
+const TIGHT = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: 3 };
+const RICH = { min: 100_000, max: 100_000 };
+const POOR = { min: 40, max: 200 };
+
+const MONEY: readonly Invariant[] = [
+  "no overdraft",
+  "recorded once",
+  "refused for free",
+  "key charged once",
+  "answered once",
+  "books agree",
+  "paid for",
+  "all drains",
+];
+
+/** Whatever does not hold here is a fault of the simulation. */
+export const NOTHING_HAPPENS = scenario(
+  100,
+  { accounts: 2, minEvents: 0, maxEvents: 0, events: [restarts] },
+  { limits: { requestsPerMinute: 1_000, tokensPerMinute: null, concurrentRequests: 500 } },
+);
+
+export const NODES_DIE = scenario(
+  400,
+  {
+    nodes: { min: 2, max: 2 },
+    creditNanoUsd: POOR,
+    maxRequests: 12,
+    longestEveryMs: 200,
+    longestGapMs: LONG_MS,
+    keyed: "never",
+    events: [crashes],
+  },
+  { invariants: MONEY },
+);
+
+export const NODES_ARE_CUT_OFF = scenario(
+  300,
+  {
+    nodes: { min: 2, max: 2 },
+    creditNanoUsd: POOR,
+    longestGapMs: LONG_MS,
+    keyed: "never",
+    events: [outages({ store: "database", how: ["cut"], who: "one node" })],
+    maxEvents: 2,
+  },
+  { invariants: MONEY },
+);
+
+export const DATABASE_IS_AWAY = scenario(
+  300,
+  {
+    nodes: { min: 1, max: 1 },
+    creditNanoUsd: POOR,
+    longestGapMs: LONG_MS,
+    longestAnswerMs: LONG_MS,
+    keyed: "never",
+    events: [outages({ store: "database", how: ["cut"], who: "all nodes" })],
+    maxEvents: 2,
+  },
+  { invariants: MONEY, drainWithinMs: 30 * MINUTE_MS },
+);
+
+const LATE: Partial<Menu> = {
+  nodes: { min: 1, max: 2 },
+  maxBursts: 8,
+  creditNanoUsd: { min: 100, max: 600 },
+  longestAnswerMs: 10 * SECOND_MS,
+  keyed: "never",
+  events: [hitMessages("database", ["request-late"], CREDIT_OPERATIONS)],
+  minEvents: 3,
+  maxEvents: 8,
+};
+export const STATEMENTS_ARE_LATE = scenario(400, LATE, { invariants: MONEY });
+
+export const KEYS_AND_CRASHES = scenario(
+  300,
+  { nodes: { min: 1, max: 2 }, events: [crashes], keyed: "always" },
+  { invariants: MONEY },
+);
+
+export const CREDIT_IS_THERE = scenario(
+  300,
+  {
+    creditNanoUsd: { min: 50, max: 1_000 },
+    longestGapMs: LONG_MS,
+    events: [
+      crashes,
+      restarts,
+      hitMessages("database", ["request-lost", "answer-lost", "answer-late"]),
+      outages({ store: "database", how: ["cut", "stalled"], who: "either" }),
+    ],
+  },
+  { invariants: ["refused for want"] },
+);
+
+/** Priced requests to a node that knows their keys: beside the model's time only credit has to be waited for. */
+export const DATABASE_DOES_NOT_ANSWER = scenario(
+  200,
+  {
+    nodes: { min: 1, max: 1 },
+    creditNanoUsd: RICH,
+    keyed: "never",
+    events: [outages({ store: "database", how: ["cut", "stalled", "silent"], who: "all nodes" })],
+  },
+  { invariants: ["answered in time"], answerWithinMs: 13 * SECOND_MS },
+);
+
+export const REDIS_ANSWERS_ARE_LOST = scenario(
+  300,
+  {
+    creditNanoUsd: RICH,
+    events: [
+      hitMessages("redis", ["answer-lost", "request-lost", "request-late", "answer-late"]),
+      outages({ store: "redis", how: ["cut", "stalled", "silent"], who: "either" }),
+    ],
+  },
+  { invariants: ["slots come free", "requests at once"], limits: TIGHT, slotsFreeWithinMs: 20 * SECOND_MS },
+);
+
+export const REDIS_FORGETS = scenario(
+  60,
+  {
+    creditNanoUsd: RICH,
+    longestGapMs: MINUTE_MS,
+    longestAnswerMs: 5 * MINUTE_MS,
+    events: [emptiedRedis(5 * SECOND_MS), outages({ store: "redis", how: ["cut"], who: "either" })],
+  },
+  { invariants: ["requests at once"], limits: TIGHT, drainWithinMs: 10 * MINUTE_MS },
+);
+
+const ANYTHING: readonly Menu["events"][number][] = [
+  crashes,
+  restarts,
+  revocations,
+  clockJumps,
+  emptiedRedis(5 * SECOND_MS),
+  outages({ store: "redis", how: ["cut", "stalled", "silent"], who: "either" }),
+  outages({ store: "database", how: ["cut", "stalled", "silent"], who: "either" }),
+  hitMessages("redis"),
+  hitMessages("database"),
+];
+
+export const KEYS_ARE_REVOKED = scenario(
+  300,
+  {
+    creditNanoUsd: RICH,
+    longestAnswerMs: SECOND_MS,
+    events: [...ANYTHING, revocations, revocations],
+    maxEvents: 8,
+  },
+  { invariants: ["revoked at once"] },
+);
+
+/** Everything together. */
+export const ANYTHING_HAPPENS = scenario(
+  200,
+  {
+    accounts: 2,
+    creditNanoUsd: { min: 50, max: 1_000 },
+    longestGapMs: LONG_MS,
+    events: ANYTHING,
+    maxEvents: 6,
+  },
+  {
+    limits: { requestsPerMinute: 30, tokensPerMinute: null, concurrentRequests: 5 },
+    drainWithinMs: 30 * MINUTE_MS,
+    invariants: ALL.filter(
+      (name) => !["answered once", "key charged once", "requests at once"].includes(name),
+    ),
+  },
+);

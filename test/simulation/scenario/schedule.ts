@@ -1,0 +1,181 @@
+import type { MessageFate } from "../world/message-fault.ts";
+import type { WireState } from "../world/wire.ts";
+
+/** Requests that a client sends one after the other, without waiting for the answers. */
+export interface Burst {
+  /** Since the burst before began, or since the service has started. */
+  readonly gapMs: number;
+  /** Nodes, accounts and keys are named by their index; beyond the last it begins again with the first. */
+  readonly node: number;
+  readonly account: number;
+  readonly key: number;
+  readonly requests: number;
+  readonly everyMs: number;
+  /** The most that each answer may have, and so the most that it may cost: a token costs a nano-USD. */
+  readonly tokens: number;
+  /** How long the model takes over an answer. */
+  readonly lastsMs: number;
+  readonly isStreamed: boolean;
+  /** Whether each request has an idempotency key: then it is sent again until it is answered. */
+  readonly isKeyed: boolean;
+  /** What else is random about its requests follows from this. */
+  readonly seed: number;
+}
+
+/** So long after a burst has begun; or before it begins, when negative. */
+export interface Moment {
+  readonly burst: number;
+  readonly afterMs: number;
+}
+
+/** The process of a node dies, and is started again. */
+export interface Crash {
+  readonly kind: "crash";
+  readonly node: number;
+  readonly at: Moment;
+  /** From then on it is woken so often before it dies: mostly a crash hits a process at work. */
+  readonly afterSteps: number;
+  readonly backAt: Moment;
+}
+
+/** A node is told to stop, and is started again: as at an update. */
+export interface Restart {
+  readonly kind: "restart";
+  readonly node: number;
+  readonly at: Moment;
+}
+
+/** What is between a node, or all of them, and a store does not work for a while. */
+export interface Outage {
+  readonly kind: "outage";
+  /** `null`: of all nodes. */
+  readonly node: number | null;
+  readonly store: StoreName;
+  readonly how: Exclude<WireState, "up">;
+  readonly at: Moment;
+  readonly until: Moment;
+}
+
+/** Something happens to a single message. */
+export interface HitMessage {
+  readonly kind: "message";
+  readonly node: number;
+  readonly store: StoreName;
+  readonly operation: string | null;
+  readonly skip: number;
+  readonly fate: MessageFate;
+  readonly byMs: number;
+  readonly at: Moment;
+}
+
+/** Redis restarts, and has forgotten everything. */
+export interface Emptied {
+  readonly kind: "emptied";
+  readonly at: Moment;
+  readonly downMs: number;
+}
+
+/** A node's wall clock jumps. */
+export interface ClockJump {
+  readonly kind: "clock";
+  readonly node: number;
+  readonly byMs: number;
+  readonly at: Moment;
+}
+
+/** Somebody revokes a key, on a node. */
+export interface Revocation {
+  readonly kind: "revoke";
+  readonly node: number;
+  readonly account: number;
+  readonly key: number;
+  readonly at: Moment;
+}
+
+const MIN_LENGTH_MS = 100;
+
+export type StoreName = "database" | "redis";
+export type Fault = Crash | Restart | Outage | HitMessage | Emptied | ClockJump;
+export type Event = Fault | Revocation;
+
+/** All that happens in one run. Whatever else is random follows from the seed. */
+export interface Schedule {
+  readonly seed: number;
+  readonly nodes: number;
+  /** What each account has. */
+  readonly creditNanoUsd: number;
+  readonly bursts: readonly Burst[];
+  readonly events: readonly Event[];
+}
+
+/** When each burst begins, since the service has started. */
+export function burstTimes({ bursts }: Pick<Schedule, "bursts">): readonly number[] {
+  let atMs = 0;
+  return bursts.map(({ gapMs }) => {
+    atMs += gapMs;
+    return atMs;
+  });
+}
+
+/** When something happens, since the service has started. */
+export function timeOf(schedule: Pick<Schedule, "bursts">, { burst, afterMs }: Moment): number {
+  const times = burstTimes(schedule);
+  return Math.max(0, (times[burst % Math.max(1, times.length)] ?? 0) + afterMs);
+}
+
+/** How long something lasts: a moment at least. */
+export function lengthOf(schedule: Pick<Schedule, "bursts">, from: Moment, until: Moment): number {
+  return Math.max(MIN_LENGTH_MS, timeOf(schedule, until) - timeOf(schedule, from));
+}
+
+/** A schedule for people to read. */
+export function inWords(schedule: Schedule): string {
+  const { seed, nodes, creditNanoUsd, bursts, events } = schedule;
+  const times = burstTimes(schedule);
+  const node = (index: number) => `node ${(index % nodes) + 1}`;
+  const told = [
+    ...bursts.map((burst, index): readonly [number, string] => {
+      const { requests, everyMs, tokens, lastsMs, isKeyed, isStreamed } = burst;
+      const kinds = [isStreamed ? "streamed" : "", isKeyed ? "with idempotency keys" : ""].filter(Boolean);
+      return [
+        times[index] ?? 0,
+        `account ${burst.account + 1}: ${requests} requests to ${node(burst.node)}, one every ${everyMs} ms, up to ${tokens} tokens, ${seconds(lastsMs)} each ${kinds.join(", ")}`,
+      ];
+    }),
+    ...events.map((event): readonly [number, string] => [
+      timeOf(schedule, event.at),
+      eventInWords(schedule, event, node),
+    ]),
+  ];
+  told.sort(([one], [other]) => one - other);
+  const head = `seed ${seed}, ${nodes} nodes, credit ${creditNanoUsd} for each account`;
+  return [head, ...told.map(([atMs, text]) => `  ${seconds(atMs).padStart(10)}  ${text.trim()}`)].join("\n");
+}
+
+function eventInWords(schedule: Schedule, event: Event, node: (index: number) => string): string {
+  switch (event.kind) {
+    case "crash":
+      return `${node(event.node)} dies ${event.afterSteps} steps later, and starts again at ${seconds(timeOf(schedule, event.backAt))}`;
+    case "restart":
+      return `${node(event.node)} is told to stop, and starts again`;
+    case "outage": {
+      const who = event.node === null ? "all nodes" : node(event.node);
+      return `what is between ${who} and the ${event.store} is ${event.how} for ${seconds(lengthOf(schedule, event.at, event.until))}`;
+    }
+    case "message": {
+      const late = event.fate.endsWith("-lost") ? "" : ` by ${seconds(event.byMs)}`;
+      const what = event.operation ?? "message";
+      return `${node(event.node)}, the ${event.store}: of "${what}", after ${event.skip} others, ${event.fate}${late}`;
+    }
+    case "emptied":
+      return `redis restarts empty, and is back after ${seconds(event.downMs)}`;
+    case "clock":
+      return `the wall clock of ${node(event.node)} jumps by ${seconds(event.byMs)}`;
+    case "revoke":
+      return `key ${event.key + 1} of account ${event.account + 1} is revoked on ${node(event.node)}`;
+  }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(Math.abs(ms) < 10_000 ? 3 : 1)} s`;
+}

@@ -1,0 +1,159 @@
+import { pino } from "pino";
+import { Access } from "../../../server/src/access/access.ts";
+import { IpRuleBook } from "../../../server/src/access/ip-rules.ts";
+import { parseNetworks } from "../../../server/src/access/networks.ts";
+import { BUILT_IN_PLANS, limitsOf } from "../../../server/src/accounts/plans.ts";
+import { Admissions } from "../../../server/src/admission/admissions.ts";
+import { PLACE_LEASE_MS } from "../../../server/src/admission/limits.ts";
+import { Publisher } from "../../../server/src/admission/publisher.ts";
+import { EntryIds } from "../../../server/src/audit/entry-ids.ts";
+import { Recorder } from "../../../server/src/audit/recorder.ts";
+import { Credits } from "../../../server/src/credits/credits.ts";
+import { ChatEndpoint } from "../../../server/src/edge/chat-endpoint.ts";
+import { ModelCalls } from "../../../server/src/edge/model-calls.ts";
+import { Overload } from "../../../server/src/edge/overload.ts";
+import { RequestPlane } from "../../../server/src/edge/request-plane.ts";
+import type { Dialect } from "../../../server/src/gateway/dialect.ts";
+import { Gateway } from "../../../server/src/gateway/gateway.ts";
+import { TokenEstimator } from "../../../server/src/gateway/token-estimate.ts";
+import { CLAIM_LEASE_MS, Idempotency } from "../../../server/src/idempotency/idempotency.ts";
+import { KeyMint } from "../../../server/src/keys/key-string.ts";
+import { Keys } from "../../../server/src/keys/keys.ts";
+import type { SimulatedDatabase } from "../stores/database.ts";
+import { openJournal } from "../stores/journal.ts";
+import { admissionStoreOver, type SimulatedRedis } from "../stores/redis.ts";
+import type { Disk } from "../world/disk.ts";
+import type { Link } from "../world/wire.ts";
+import type { Life, World } from "../world/world.ts";
+import type { Pace } from "./pace.ts";
+import { CATALOG } from "./upstream.ts";
+
+const SECOND_MS = 1_000;
+const MAX_BODY_BYTES = 100_000;
+const MAX_LAG_MS = 1_000;
+const DRAIN_MS = 3_000;
+
+export interface ServiceParts {
+  readonly world: World;
+  readonly life: Life;
+  readonly pace: Pace;
+  readonly nodeId: string;
+  readonly disk: Disk;
+  readonly database: SimulatedDatabase;
+  readonly databaseLink: Link;
+  readonly redis: SimulatedRedis;
+  readonly redisLink: Link;
+  readonly dialect: Dialect;
+}
+
+/** The parts of a running service that a scenario uses, or looks into when all is over. */
+export interface Service {
+  readonly requestPlane: RequestPlane;
+  readonly keys: Keys;
+  readonly credits: Credits;
+  readonly recorder: Recorder;
+  /** Ends what it is doing, as on SIGTERM. */
+  stop(): Promise<void>;
+}
+
+const log = pino({ level: "silent" });
+const NOBODY = parseNetworks([]).networks;
+
+/** Starts the service as `main.ts` does, on simulated stores: the classes are the real ones. Resolves when it serves. */
+export async function startService(parts: ServiceParts): Promise<Service> {
+  const { world, life, pace, nodeId, disk, database, databaseLink, redis, redisLink, dialect } = parts;
+  const now = () => new Date();
+  const monotonicMs = () => performance.now();
+  const admission = admissionStoreOver(redisLink, redis);
+  const credits = new Credits({
+    store: database.creditStore(databaseLink, nodeId),
+    monotonicMs,
+    maxCutOffMs: null,
+    owesEntries: () => false,
+  });
+  const spender = await credits.open();
+  const idempotencyStore = database.idempotencyStore(databaseLink, nodeId, () => credits.spender);
+  const idempotency = new Idempotency(idempotencyStore);
+  const { journal, leftover } = openJournal(world, life, disk);
+  const recorder = new Recorder({
+    journal,
+    sink: database.entrySink(databaseLink),
+    durability: "journal",
+    log,
+    onCommitted: (entries) => {
+      credits.committed(entries);
+      idempotency.committed(entries);
+    },
+  });
+  await recorder.replay(leftover);
+  await credits.closeFormer();
+  await idempotencyStore.clear(spender);
+  const publisher = new Publisher(admission, database.unpublishedVersions(databaseLink));
+  const admissions = new Admissions(admission);
+  const access = new Access({
+    lookup: database.keyLookup(databaseLink),
+    admission,
+    admissions,
+    limitsOf: (account) => limitsOf(BUILT_IN_PLANS, account),
+    recogniser: { recognises: () => true },
+    ipRules: new IpRuleBook(),
+  });
+  const keys = new Keys({
+    store: database.keyStore(databaseLink),
+    publisher,
+    mint: new KeyMint(new Uint8Array(32)),
+    flushed: () => recorder.flushed(),
+    now,
+  });
+  const gateway = new Gateway({
+    catalog: CATALOG,
+    dialects: { openai: dialect, anthropic: dialect, google: dialect, "ai-sdk": dialect, sandbox: dialect },
+    random: Math.random,
+    now,
+    monotonicMs,
+    onCredentialRefused: () => {},
+  });
+  const ids = new EntryIds(Date.now);
+  const requestPlane = new RequestPlane({
+    endpoints: [
+      new ChatEndpoint({
+        modelCalls: new ModelCalls({ catalog: CATALOG, credits, idempotency }),
+        gateway,
+        estimator: new TokenEstimator(() => notAsked()),
+        maxBodyBytes: MAX_BODY_BYTES,
+      }),
+    ],
+    access,
+    overload: new Overload(MAX_LAG_MS, monotonicMs),
+    security: { note: () => {} },
+    traced: () => {},
+    accountOfToken: () => notAsked(),
+    sessions: { accountOf: () => notAsked(), requireSameOrigin: () => {} },
+    recorder,
+    trustedProxies: NOBODY,
+    log,
+    newId: () => ids.next(),
+    monotonicMs,
+  });
+  const idleMs = 60 * SECOND_MS;
+  const always = (everyMs: number) => ({ everyMs, idleMs: everyMs });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.maintain() });
+  pace.start(life, { everyMs: 4 * SECOND_MS, idleMs, run: () => publisher.sweep() });
+  pace.start(life, { ...always(PLACE_LEASE_MS / 4), run: () => admissions.renew() });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissions.retryReleases() });
+  pace.start(life, { ...always(CLAIM_LEASE_MS / 4), run: () => idempotency.renew() });
+  const stop = async () => {
+    const cut = setTimeout(() => requestPlane.cutOff(), DRAIN_MS);
+    await requestPlane.idle();
+    clearTimeout(cut);
+    // One that fails does not keep the others from being done.
+    for (const end of [() => pace.stop(life), () => recorder.stop(), () => credits.stop()]) {
+      await end().catch(() => {});
+    }
+  };
+  return { requestPlane, keys, credits, recorder, stop };
+}
+
+function notAsked(): never {
+  throw new Error("no scenario asks for this");
+}

@@ -1,0 +1,160 @@
+import { catalogOf, DEFAULT_TIMEOUTS, TEXT_ONLY } from "../../../server/src/catalog/catalog.ts";
+import { Failure } from "../../../server/src/errors/failure.ts";
+import {
+  type ChatAnswer,
+  type ChatCall,
+  type Dialect,
+  UpstreamRefused,
+} from "../../../server/src/gateway/dialect.ts";
+import { TextTally } from "../../../server/src/gateway/text-tally.ts";
+import { TransportError } from "../../../server/src/upstream/transport.ts";
+import { type Attempt, answerText, type Wish } from "./facts.ts";
+
+export const MODEL = "model";
+const PER_MTOK = 1_000_000n;
+/** So often the model fails. */
+const FAILURES = 0.03;
+
+/** One model. Of its answers each token costs a nano-USD, and nothing else costs anything. */
+export const CATALOG = catalogOf(
+  [
+    {
+      id: MODEL,
+      aliases: [],
+      ownedBy: "simulation",
+      created: 0,
+      sandbox: true,
+      contextTokens: 100_000,
+      maxOutputTokens: 1_000,
+      modalities: TEXT_ONLY,
+      prices: {
+        inputNanoUsdPerMTok: 0n,
+        cachedInputNanoUsdPerMTok: 0n,
+        outputNanoUsdPerMTok: PER_MTOK,
+        imageNanoUsd: 0n,
+      },
+      routes: [{ upstream: "upstream", model: MODEL, weight: 1 }],
+    },
+  ],
+  [
+    {
+      name: "upstream",
+      dialect: "openai",
+      package: null,
+      baseUrl: "",
+      credential: null,
+      timeouts: DEFAULT_TIMEOUTS,
+      maxConcurrency: 10_000,
+      breaker: { failures: 10_000, openMs: 1 },
+    },
+  ],
+);
+
+/** Who is told what the model is asked. */
+export interface ModelWatcher {
+  /** The request that a prompt belongs to. */
+  wishOf(prompt: string): Wish;
+  asked(attempt: Attempt): void;
+  answered(attempt: Attempt): void;
+}
+
+/** A model that takes as long as each request's client has in mind, and tells what it took. */
+export function simulatedDialect(watcher: ModelWatcher): Dialect {
+  return {
+    chat: async (call) => {
+      const wish = watcher.wishOf(promptOf(call));
+      const attempt = wish.attempts.at(-1);
+      if (attempt === undefined) throw new Error("a request that nobody has sent");
+      const { random } = wish;
+      const allowed = maxTokensOf(call) ?? wish.maxTokens;
+      const tokens = random.chance(0.5) ? allowed : 1 + random.below(allowed);
+      const text = answerText(wish, tokens);
+      const isFailing = random.chance(FAILURES);
+      watcher.asked(attempt);
+      if (!call.stream) {
+        try {
+          await elapsed(wish.lastsMs, call);
+        } finally {
+          watcher.answered(attempt);
+        }
+        if (isFailing) throw refused();
+        return { kind: "whole", body: text, ...factsOf(tokens) };
+      }
+      return streamed(call, { text, tokens, lastsMs: wish.lastsMs, isFailing }, () =>
+        watcher.answered(attempt),
+      );
+    },
+    embed: async () => {
+      throw new Error("no scenario asks for this");
+    },
+  };
+}
+
+function streamed(
+  call: ChatCall,
+  { text, tokens, lastsMs, isFailing }: { text: string; tokens: number; lastsMs: number; isFailing: boolean },
+  answered: () => void,
+): ChatAnswer {
+  let usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  const events = async function* () {
+    try {
+      yield `data: ${text}\n\n`;
+      await elapsed(lastsMs / 2, call);
+      usage = { ...usage, completionTokens: Math.ceil(tokens / 2) };
+      yield "data: more\n\n";
+      await elapsed(lastsMs / 2, call);
+      if (isFailing) throw refused();
+      usage = { ...usage, completionTokens: tokens };
+      yield "data: all\n\n";
+    } finally {
+      answered();
+    }
+  };
+  return {
+    kind: "stream",
+    events: events(),
+    usage: () => usage,
+    produced: () => new TextTally(),
+    ignored: () => [],
+  };
+}
+
+function elapsed(ms: number, { signal }: ChatCall): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const left = () => {
+      clearTimeout(timer);
+      reject(new TransportError("aborted", "the request was left"));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", left);
+      resolve();
+    }, ms);
+    if (signal.aborted) left();
+    else signal.addEventListener("abort", left);
+  });
+}
+
+function factsOf(completionTokens: number) {
+  return {
+    usage: { promptTokens: 0, completionTokens, cachedTokens: 0 },
+    produced: () => new TextTally(),
+    ignored: [],
+  };
+}
+
+function refused(): UpstreamRefused {
+  return new UpstreamRefused(500, new Failure("upstream_error", "The model failed."));
+}
+
+function promptOf({ body }: ChatCall): string {
+  const { messages } = body.value;
+  const [message] = Array.isArray(messages) ? messages : [];
+  return typeof message === "object" && message !== null && "content" in message
+    ? String(message.content)
+    : "";
+}
+
+function maxTokensOf({ body }: ChatCall): number | null {
+  const { max_tokens: most } = body.value;
+  return typeof most === "number" ? most : null;
+}

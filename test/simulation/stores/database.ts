@@ -1,0 +1,105 @@
+import type { KeyLookup } from "../../../server/src/access/access.ts";
+import type { UnpublishedVersions } from "../../../server/src/admission/publisher.ts";
+import type { EntrySink } from "../../../server/src/audit/recorder.ts";
+import type { CreditStore, SpenderId } from "../../../server/src/credits/credit-store.ts";
+import type { IdempotencyStore } from "../../../server/src/idempotency/idempotency.ts";
+import type { KeyStore } from "../../../server/src/keys/keys.ts";
+import type { Link } from "../world/wire.ts";
+import { CreditDatabase } from "./credit-database.ts";
+import type { IdempotencyTable } from "./idempotency-table.ts";
+import { KeyTables } from "./key-tables.ts";
+
+/** Operations of the database on credit, by which faults name them. */
+export const CREDIT_OPERATIONS = ["openSpender", "ask", "heartbeat", "closeBelow", "insertEntries"] as const;
+
+/** All of its operations that faults name. */
+export const DATABASE_OPERATIONS = [
+  ...CREDIT_OPERATIONS,
+  "claim",
+  "releaseClaim",
+  "findKey",
+  "revokeKey",
+] as const;
+
+/** A simulated PostgreSQL: tables, and for each node the interfaces that the code has for it. */
+export class SimulatedDatabase {
+  readonly credit: CreditDatabase;
+  readonly keys = new KeyTables();
+
+  constructor(nowMs: () => number) {
+    this.credit = new CreditDatabase(nowMs);
+  }
+
+  get idempotency(): IdempotencyTable {
+    return this.credit.idempotency;
+  }
+
+  creditStore(link: Link, nodeId: string): CreditStore {
+    const { credit } = this;
+    return {
+      open: () => link.call("openSpender", () => credit.open(nodeId)),
+      ask: (ask) => link.call("ask", () => credit.ask(ask)),
+      heartbeat: (spenders) => link.call("heartbeat", () => credit.heartbeat(spenders)),
+      closeBelow: (id) => link.call("closeBelow", () => credit.closeBelow(nodeId, id)),
+      listUnseen: (unseenMs) => link.call("listUnseen", () => credit.listUnseen(nodeId, unseenMs)),
+      release: (spender) => link.call("release", () => credit.release(spender)),
+    };
+  }
+
+  entrySink(link: Link): EntrySink {
+    return {
+      insertEntries: async (entries) => {
+        await link.call("insertEntries", () => this.credit.insertEntries(entries));
+      },
+    };
+  }
+
+  /** With what a start asks of it besides. */
+  idempotencyStore(
+    link: Link,
+    nodeId: string,
+    spender: () => SpenderId | null,
+  ): IdempotencyStore & { clear(spender: SpenderId): Promise<void> } {
+    const table = this.idempotency;
+    return {
+      claim: (request, claim) => {
+        const by = spender();
+        return link.call("claim", () => table.claim(nodeId, by, request, claim));
+      },
+      release: (request, claim) => link.call("releaseClaim", () => table.release(request, claim)),
+      renew: (claims) => link.call("renewClaims", () => table.renew(claims)),
+      clear: (present) => link.call("clearClaims", () => table.clear(nodeId, present)),
+    };
+  }
+
+  keyLookup(link: Link): KeyLookup {
+    return {
+      findKeyByDigest: (digest) => link.call("findKey", () => this.keys.findByDigest(digest)),
+      findDigest: () => notSimulated(),
+    };
+  }
+
+  /** Revoking only. */
+  keyStore(link: Link): KeyStore {
+    return {
+      createKey: () => notSimulated(),
+      listKeys: () => notSimulated(),
+      findKey: () => notSimulated(),
+      revokeKey: (account, id, _, now) => link.call("revokeKey", () => this.keys.revoke(account, id, now)),
+    };
+  }
+
+  unpublishedVersions(link: Link): UnpublishedVersions {
+    const { keys } = this;
+    return {
+      list: (limit) => link.call("listUnpublished", () => keys.listUnpublished(limit)),
+      isPending: (account, version) => link.call("isPending", () => keys.isPending(account, version)),
+      clear: (account, version) =>
+        link.call("clearUnpublished", () => keys.clearUnpublished(account, version)),
+    };
+  }
+}
+
+function notSimulated(): never {
+  throw new Error("no scenario asks for this");
+}

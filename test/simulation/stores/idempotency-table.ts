@@ -1,0 +1,113 @@
+import type { AccountId } from "../../../server/src/accounts/account.ts";
+import type { SpenderId } from "../../../server/src/credits/credit-store.ts";
+import {
+  CLAIM_LEASE_MS,
+  type ClaimId,
+  type ClaimOutcome,
+  type IdempotentRequest,
+  KEPT_MS,
+  type KeptAnswer,
+  type KeyedAnswer,
+} from "../../../server/src/idempotency/idempotency.ts";
+
+interface Row {
+  bodyDigest: string;
+  claim: ClaimId;
+  nodeId: string;
+  /** Which life of the node claimed it; `null` when it was answered without a claim that is known here. */
+  spender: SpenderId | null;
+  createdAtMs: number;
+  renewedAtMs: number;
+  /** `null`: it is being answered. */
+  answered: { readonly answer: KeptAnswer | null } | null;
+}
+
+/** The database's table of requests with idempotency keys, with statements that do what `PostgresIdempotency`'s SQL does. */
+export class IdempotencyTable {
+  readonly #nowMs: () => number;
+  readonly #rows = new Map<string, Row>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** How many requests are claimed and have no answer yet. */
+  get running(): number {
+    return [...this.#rows.values()].filter(({ answered }) => answered === null).length;
+  }
+
+  /** Requests that were answered. */
+  get answered(): readonly { readonly claim: ClaimId; readonly answer: KeptAnswer | null }[] {
+    return [...this.#rows.values()].flatMap(({ claim, answered }) =>
+      answered === null ? [] : [{ claim, answer: answered.answer }],
+    );
+  }
+
+  claim(nodeId: string, spender: SpenderId | null, request: IdempotentRequest, claim: ClaimId): ClaimOutcome {
+    const nowMs = this.#nowMs();
+    const bodyDigest = textOf(request.bodyDigest);
+    const known = this.#rows.get(keyOf(request));
+    if (known === undefined || isFree(known, bodyDigest, nowMs)) {
+      const row = {
+        bodyDigest,
+        claim,
+        nodeId,
+        spender,
+        createdAtMs: nowMs,
+        renewedAtMs: nowMs,
+        answered: null,
+      };
+      this.#rows.set(keyOf(request), row);
+      return { kind: "claimed" };
+    }
+    if (known.bodyDigest !== bodyDigest) return { kind: "differs" };
+    return known.answered === null ? { kind: "running" } : { kind: "answered", ...known.answered };
+  }
+
+  /** What the batch does that charges the request. @returns whether this attempt has won the key. */
+  keep(accountId: AccountId, { claim, keyDigest, bodyDigest, answer }: KeyedAnswer): boolean {
+    const key = `${accountId} ${keyDigest}`;
+    const known = this.#rows.get(key);
+    if (known !== undefined && (known.answered !== null || known.bodyDigest !== bodyDigest)) return false;
+    const nowMs = this.#nowMs();
+    const row = known ?? { bodyDigest, nodeId: "", spender: null, createdAtMs: nowMs, renewedAtMs: nowMs };
+    this.#rows.set(key, { ...row, claim, answered: { answer } });
+    return true;
+  }
+
+  release(request: IdempotentRequest, claim: ClaimId): void {
+    const row = this.#rows.get(keyOf(request));
+    if (row?.claim === claim && row.answered === null) this.#rows.delete(keyOf(request));
+  }
+
+  renew(claims: readonly ClaimId[]): void {
+    for (const row of this.#unanswered(claims)) row.renewedAtMs = this.#nowMs();
+  }
+
+  clear(nodeId: string, spender: SpenderId): void {
+    for (const [key, row] of this.#rows) {
+      const isFormer = row.spender === null || row.spender < spender;
+      if (row.nodeId === nodeId && row.answered === null && isFormer) this.#rows.delete(key);
+    }
+  }
+
+  #unanswered(claims: readonly ClaimId[]): readonly Row[] {
+    return [...this.#rows.values()].filter(
+      ({ answered, claim }) => answered === null && claims.includes(claim),
+    );
+  }
+}
+
+/** Whether whoever comes now may have the key. */
+function isFree(row: Row, bodyDigest: string, nowMs: number): boolean {
+  if (row.createdAtMs < nowMs - KEPT_MS) return true;
+  return row.answered === null && row.bodyDigest === bodyDigest && row.renewedAtMs < nowMs - CLAIM_LEASE_MS;
+}
+
+function keyOf({ accountId, keyDigest }: IdempotentRequest): `${AccountId} ${string}` {
+  return `${accountId} ${textOf(keyDigest)}`;
+}
+
+function textOf(digest: Uint8Array): string {
+  return Buffer.from(digest).toString("base64");
+}

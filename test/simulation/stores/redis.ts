@@ -1,0 +1,205 @@
+import type { AccountId } from "../../../server/src/accounts/account.ts";
+import {
+  type AdmissionStore,
+  AdmissionStoreUnavailable,
+  type Epoch,
+} from "../../../server/src/admission/admission-store.ts";
+import {
+  type Admission,
+  CONCURRENCY_RETRY_MS,
+  type Demand,
+  ENDED_REMEMBERED_MS,
+  type LimitName,
+  type LimitUse,
+  PLACE_LEASE_MS,
+  type Place,
+  type Rates,
+  type Release,
+} from "../../../server/src/admission/limits.ts";
+import { SlidingMinute, secondOf } from "../../../server/src/admission/sliding-minute.ts";
+import type { Link } from "../world/wire.ts";
+
+/** Operations of Redis, by which faults name them. */
+export const REDIS_OPERATIONS = ["check", "admit", "release", "renew", "publish", "epoch", "vouch"] as const;
+
+/** What Redis holds of an account. */
+interface AccountKeys {
+  version: bigint | null;
+  epoch: Epoch | null;
+  readonly requests: SlidingMinute;
+  readonly tokens: SlidingMinute;
+  /** Each with the time at which its lease runs out. */
+  readonly slots: Map<Place, number>;
+  /** Slots that have ended and may be taken by what comes late, each with the time at which that is forgotten. */
+  readonly ended: Map<Place, number>;
+}
+
+/** A simulated Redis, with commands that do what the scripts in `redis-scripts.ts` do. */
+export class SimulatedRedis {
+  readonly #nowMs: () => number;
+  #accounts = new Map<AccountId, AccountKeys>();
+  /** Told of each request that is let through. */
+  onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
+
+  /** `nowMs`: Redis's clock. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = () => Math.floor(nowMs());
+  }
+
+  /** As after a restart without persistence. */
+  empty(): void {
+    this.#accounts = new Map();
+  }
+
+  check(accountId: AccountId, version: bigint): "current" | "stale" {
+    return this.#isCurrent(accountId, version) ? "current" : "stale";
+  }
+
+  admit(accountId: AccountId, version: bigint, demand: Demand): Admission {
+    if (!this.#isCurrent(accountId, version)) return { kind: "stale" };
+    const nowMs = this.#nowMs();
+    const { limits, place } = demand;
+    const { requests, tokens, slots, ended } = this.#keysOf(accountId);
+    if (ended.has(place)) return { kind: "stale" };
+    const wanted = Math.min(demand.tokens, limits.tokensPerMinute ?? demand.tokens);
+    let by: LimitName | null = null;
+    let retryAfterMs = 0;
+    const refuse = (name: LimitName, ms: number) => {
+      if (ms > retryAfterMs) [by, retryAfterMs] = [name, ms];
+    };
+    if (limits.requestsPerMinute !== null)
+      refuse("requests", requests.waitMs(1, limits.requestsPerMinute, nowMs));
+    if (limits.tokensPerMinute !== null)
+      refuse("tokens", tokens.waitMs(wanted, limits.tokensPerMinute, nowMs));
+    dropExpired(slots, nowMs);
+    if (limits.concurrentRequests !== null && slots.size >= limits.concurrentRequests)
+      refuse("concurrency", CONCURRENCY_RETRY_MS);
+    const rates = (): Rates => ({
+      requests: limits.requestsPerMinute === null ? null : requests.rate(limits.requestsPerMinute, nowMs),
+      tokens: limits.tokensPerMinute === null ? null : tokens.rate(limits.tokensPerMinute, nowMs),
+    });
+    if (by !== null) return { kind: "limited", by, retryAfterMs, rates: rates() };
+    if (limits.requestsPerMinute !== null) requests.add(1, nowMs);
+    if (limits.tokensPerMinute !== null) tokens.add(wanted, nowMs);
+    slots.set(place, nowMs + PLACE_LEASE_MS);
+    this.onAdmitted(accountId, demand);
+    return { kind: "admitted", atS: secondOf(nowMs), rates: rates() };
+  }
+
+  release(accountId: AccountId, release: Release): void {
+    const { place, tokensMore, isCancelled, isContested } = release;
+    const keys = this.#keysOf(accountId);
+    const nowMs = this.#nowMs();
+    if (isContested) {
+      dropExpired(keys.ended, nowMs);
+      keys.ended.set(place, nowMs + ENDED_REMEMBERED_MS);
+    }
+    const lapsesMs = keys.slots.get(place);
+    if (lapsesMs === undefined) return;
+    keys.slots.delete(place);
+    const atS = release.atS ?? Math.floor((lapsesMs - PLACE_LEASE_MS) / 1_000);
+    keys.tokens.correct(atS, tokensMore);
+    if (isCancelled) keys.requests.correct(atS, -1);
+  }
+
+  /** Takes the slots again where they were lost. One that was given back is not taken by a renewal that comes late. */
+  renew(accountId: AccountId, places: readonly Place[]): void {
+    const { slots, ended } = this.#keysOf(accountId);
+    for (const place of places) if (!ended.has(place)) slots.set(place, this.#nowMs() + PLACE_LEASE_MS);
+  }
+
+  useOf(accountId: AccountId): LimitUse {
+    const nowMs = this.#nowMs();
+    const keys = this.#accounts.get(accountId);
+    if (keys === undefined) return { requests: 0, tokens: 0, concurrent: 0 };
+    const { requests, tokens, slots } = keys;
+    const concurrent = [...slots.values()].filter((untilMs) => untilMs > nowMs).length;
+    return { requests: requests.used(nowMs), tokens: tokens.used(nowMs), concurrent };
+  }
+
+  publish(accountId: AccountId, version: bigint, freshEpoch: Epoch): void {
+    const keys = this.#keysOf(accountId);
+    if (keys.version === null) keys.epoch = freshEpoch;
+    else raise(keys, version);
+  }
+
+  epoch(accountId: AccountId, freshEpoch: Epoch): Epoch {
+    const keys = this.#keysOf(accountId);
+    keys.epoch ??= freshEpoch;
+    return keys.epoch;
+  }
+
+  vouch(accountId: AccountId, version: bigint, epoch: Epoch): boolean {
+    const keys = this.#keysOf(accountId);
+    if (keys.epoch !== epoch) return false;
+    raise(keys, version);
+    return true;
+  }
+
+  #isCurrent(accountId: AccountId, version: bigint): boolean {
+    const known = this.#accounts.get(accountId)?.version ?? null;
+    return known !== null && version >= known;
+  }
+
+  #keysOf(accountId: AccountId): AccountKeys {
+    let keys = this.#accounts.get(accountId);
+    if (keys === undefined) {
+      keys = {
+        version: null,
+        epoch: null,
+        requests: new SlidingMinute(),
+        tokens: new SlidingMinute(),
+        slots: new Map(),
+        ended: new Map(),
+      };
+      this.#accounts.set(accountId, keys);
+    }
+    return keys;
+  }
+}
+
+function raise(keys: AccountKeys, version: bigint): void {
+  if (keys.version === null || version > keys.version) keys.version = version;
+}
+
+function dropExpired(slots: Map<Place, number>, nowMs: number): void {
+  for (const [place, untilMs] of slots) if (untilMs <= nowMs) slots.delete(place);
+}
+
+/** A node's connection to the simulated Redis, as `RedisAdmissionStore` is one to a real Redis. */
+export function admissionStoreOver(link: Link, redis: SimulatedRedis): AdmissionStore {
+  const ask = async <Answer>(operation: string, apply: () => Answer): Promise<Answer> => {
+    try {
+      return await link.call(operation, apply);
+    } catch (cause) {
+      throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
+    }
+  };
+  return {
+    check: (account, version) => ask("check", () => redis.check(account, version)),
+    admit: (account, version, demand) => ask("admit", () => redis.admit(account, version, demand)),
+    release: (account, release) => ask("release", () => redis.release(account, release)),
+    renew: async (slots) => {
+      const places = new Map<AccountId, Place[]>();
+      for (const { accountId, place } of slots)
+        places.set(accountId, [...(places.get(accountId) ?? []), place]);
+      await Promise.all(
+        [...places].map(([accountId, own]) => ask("renew", () => redis.renew(accountId, own))),
+      );
+    },
+    useOf: (account) => ask("useOf", () => redis.useOf(account)),
+    publish: (account, version) => {
+      const freshEpoch = crypto.randomUUID() as string as Epoch;
+      return ask("publish", () => redis.publish(account, version, freshEpoch));
+    },
+    epoch: (account) => {
+      const freshEpoch = crypto.randomUUID() as string as Epoch;
+      return ask("epoch", () => redis.epoch(account, freshEpoch));
+    },
+    vouch: (account, version, epoch) => ask("vouch", () => redis.vouch(account, version, epoch)),
+    onDoubt: (listener) => link.onClosed(listener),
+    onRestored: (listener) => link.onOpened(listener),
+    ping: () => ask("ping", () => {}),
+    close: async () => {},
+  };
+}
