@@ -45,7 +45,7 @@ async function skewOf(service: Service): Promise<number> {
   return Number(/^ostiary_clock_skew_seconds (\S+)$/m.exec(metrics)?.[1]);
 }
 
-// Deno has no way to load a module before the program's own.
+// The clock is shifted by an option of Node's.
 describe.skipIf(RUNTIME === "deno")("a node whose clock is 401 days", () => {
   it.each([
     ["ahead", FAR_MS],

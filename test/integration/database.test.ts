@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import { type Database, type DatabaseAddress, openDatabase } from "../../server/src/store/database.ts";
+import { insertInHalves } from "../../server/src/store/insert-in-halves.ts";
 import { databaseAddressOf, openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 
@@ -94,11 +95,11 @@ describe("a statement", () => {
     await using sql = open();
     const long = sql.withTimeout(LONG_MS);
     expect(await long`select 1 as one, pg_sleep(${(SHORT_MS / 1_000) * 1.5})`).toMatchObject([{ one: 1 }]);
-    expect(await long`show statement_timeout`).toEqual([{ statement_timeout: "59500ms" }]);
-    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1800ms" }]);
+    expect(await long`show statement_timeout`).toEqual([{ statement_timeout: "59s" }]);
+    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1600ms" }]);
     const shown = await long.transaction("read only", (transaction) => transaction`show statement_timeout`);
-    expect(shown).toEqual([{ statement_timeout: "59500ms" }]);
-    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1800ms" }]);
+    expect(shown).toEqual([{ statement_timeout: "59s" }]);
+    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1600ms" }]);
   });
 
   it("waits for a connection no longer than for its answer, and is not sent later", async () => {
@@ -126,6 +127,9 @@ describe("a statement", () => {
     await using sql = open();
     const error = await outcome(sql`select * from nothing_of_that_name`);
     expect((error as Error).stack).toContain("database.test.ts");
+    await using mute = await startMute();
+    await using silent = open(mute.address, 500);
+    expect(((await outcome(silent`select 1`)) as Error).stack).toContain("database.test.ts");
   });
 
   it("finds a new connection after the server has closed the one there was", async () => {
@@ -205,6 +209,36 @@ describe("a transaction", () => {
     await silent.end();
   });
 });
+
+describe("rows that the database is too slow to take at once", () => {
+  it("are inserted in parts, each once, and one that is too slow by itself is told of", async () => {
+    await using sql = open(address, 4_000);
+    await using table = await temporaryTable();
+    const parts: number[] = [];
+    const insert = async (rows: readonly number[]) => {
+      parts.push(rows.length);
+      // As slow as there are rows.
+      await sql.unsafe(
+        `with slept as (select pg_sleep(${rows.length > 3 ? 60 : 0}))
+         insert into ${table.name} select value::int from jsonb_array_elements_text('${JSON.stringify(rows)}'), slept
+         on conflict do nothing`,
+      );
+    };
+    await insertInHalves([1, 2, 3, 4, 5], insert);
+    expect(parts).toEqual([5, 3, 2]);
+    expect(await admin.unsafe(`select id from ${table.name} order by id`)).toEqual(
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    );
+    const slow = outcome(insertInHalves([1], async () => void (await sql`select pg_sleep(60)`)));
+    expect(toFailure(await slow).status).toBe(503);
+  });
+});
+
+async function temporaryTable(): Promise<{ readonly name: string } & AsyncDisposable> {
+  const name = `rows_${crypto.randomUUID().replaceAll("-", "")}`;
+  await admin.unsafe(`create table ${name} (id int primary key)`);
+  return { name, [Symbol.asyncDispose]: async () => void (await admin.unsafe(`drop table ${name}`)) };
+}
 
 describe("the end of a pool", () => {
   it("comes in time, whatever runs", async () => {

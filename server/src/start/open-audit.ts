@@ -10,6 +10,7 @@ import { PostgresAuditChain } from "../store/audit-chain-store.ts";
 import { PostgresAuditReader } from "../store/audit-reader.ts";
 import { PostgresAudit } from "../store/audit-store.ts";
 import type { Database } from "../store/database.ts";
+import { insertInHalves } from "../store/insert-in-halves.ts";
 import { PostgresUsage } from "../store/usage-store.ts";
 
 /** Where entries are written, and every way in which they are read. */
@@ -39,9 +40,10 @@ export async function openAudit(
     folder: `${dataDir}/journal`,
     sync: auditDurability === "disk",
   });
+  const audit = new PostgresAudit(database, nodeId);
   const recorder = new Recorder({
     journal,
-    sink: new PostgresAudit(database, nodeId),
+    sink: { insertEntries: (entries) => insertInHalves(entries, (part) => audit.insertEntries(part)) },
     durability: auditDurability,
     log,
     onRecorded,
