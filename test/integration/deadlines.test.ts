@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { startRedis } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -130,6 +131,27 @@ async function exitTime(service: Service): Promise<number> {
   }
   return performance.now() - sinceMs;
 }
+
+describe("while requests hold all connections to the database", () => {
+  it("readiness answers in its time that the database does", async () => {
+    await using service = await startService({ env: ENV });
+    const { key } = await signUpWithKey(service.baseUrl);
+    await using sql = await openDatabaseOf(service);
+    const reading = await sql.transaction("", async (transaction) => {
+      await transaction`lock table audit_entries in access exclusive mode`;
+      const headers = { authorization: `Bearer ${key}` };
+      const requests = Array.from({ length: 20 }, () => fetch(`${service.baseUrl}/v1/audit`, { headers }));
+      const waiting = () => transaction`
+        select from pg_locks where not granted and relation = 'audit_entries'::regclass`;
+      await expect.poll(async () => (await waiting()).length).toBeGreaterThanOrEqual(8);
+      expect(await readiness(service.baseUrl)).toBe(200);
+      return { requests };
+    });
+    // Those that had a connection go on when the lock is gone, and the others after them.
+    for (const response of await Promise.all(reading.requests)) expect([200, 503]).toContain(response.status);
+    expect(await readiness(service.baseUrl)).toBe(200);
+  });
+});
 
 describe.skipIf(!hasDatabaseServer)("when connections to the database go silent and new ones work", () => {
   it("everything answers again within 10 seconds, and readiness all the time", async () => {

@@ -4,7 +4,7 @@ import { AuditLog } from "../audit/audit-log.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
 import { Journal } from "../audit/journal.ts";
 import { JournalRepair } from "../audit/journal-repair.ts";
-import { Recorder, type RecorderParts } from "../audit/recorder.ts";
+import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { Usage } from "../audit/usage.ts";
 import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
@@ -13,6 +13,7 @@ import { PostgresAuditChain } from "../store/audit-chain-store.ts";
 import { PostgresAuditReader } from "../store/audit-reader.ts";
 import { PostgresAudit } from "../store/audit-store.ts";
 import type { Database } from "../store/database.ts";
+import { insertInHalves } from "../store/insert-in-halves.ts";
 import { PostgresUsage } from "../store/usage-store.ts";
 
 /** Where entries are written, and every way in which they are read. */
@@ -47,7 +48,10 @@ export async function openAudit(
     folder,
     sync: auditDurability === "disk",
   });
-  const sink = new PostgresAudit(database, nodeId, onUncollected);
+  const audit = new PostgresAudit(database, nodeId, onUncollected);
+  const sink: EntrySink = {
+    insertEntries: (entries) => insertInHalves(entries, (part) => audit.insertEntries(part)),
+  };
   const recorder = new Recorder({
     journal,
     sink,

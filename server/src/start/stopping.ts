@@ -3,6 +3,8 @@ import type { Config } from "../config/config.ts";
 
 /** Beyond the drain time, for what was cut off to be recorded and for every part to stop. */
 export const STOP_MS = 5_000;
+/** Of it, what is kept back for the end itself. */
+const MARGIN_MS = 250;
 /** A terminal and npm both send the signal that they were sent: those are one. */
 const ONE_SIGNAL_MS = 1_000;
 
@@ -55,9 +57,9 @@ export class Stopping {
     return this.#prestopMs;
   }
 
-  /** How much time is left until the process must have ended. */
+  /** How much time is left for the parts of the service to stop. */
   leftMs(): number {
-    return Math.max(0, this.#endMs - performance.now());
+    return Math.max(0, this.#endMs - MARGIN_MS - performance.now());
   }
 
   /** Begins to stop; said again, stops at once. */
@@ -65,7 +67,7 @@ export class Stopping {
     if (this.#begunMs === null) this.#begin(reason);
     else if (performance.now() - this.#begunMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
       this.#log.warn({ reason }, "told again to stop: requests under way are cut off");
-      this.#endWithin(Math.min(this.leftMs(), STOP_MS));
+      this.#endWithin(Math.min(this.#endMs - performance.now(), STOP_MS));
       this.#hurry.abort();
     }
   }

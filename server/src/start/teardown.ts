@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { inTime } from "../errors/deadline.ts";
 
 /** However little time is left, a step gets so much: most have nothing to wait for. */
-const MIN_STEP_MS = 50;
+const MIN_STEP_MS = 10;
 
 interface Step {
   readonly name: string;

@@ -25,7 +25,7 @@ export class ConnectionPool {
   /** The one that was used last comes last, and is used first: the others become idle. */
   readonly #idle = new Map<Connection, NodeJS.Timeout>();
   readonly #waiting = new Set<Waiter>();
-  #isClosed = false;
+  #closing: Promise<void> | null = null;
   #onEmpty: () => void = () => {};
 
   constructor(options: ConnectionPoolOptions) {
@@ -39,7 +39,7 @@ export class ConnectionPool {
    * @throws {Unavailable} when none is free by then, or the pool is closed.
    */
   acquire(deadlineMs: number): Promise<Connection> {
-    if (this.#isClosed) return Promise.reject(closing());
+    if (this.#closing !== null) return Promise.reject(closing());
     const connection = this.#free();
     if (connection !== null) return Promise.resolve(connection);
     return new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ export class ConnectionPool {
       for (const idle of [...this.#idle.keys()]) idle.lose(new Unavailable("PostgreSQL has gone silent"));
     }
     if (connection.isLost) return;
-    if (this.#isClosed || performance.now() - connection.openedMs > MAX_AGE_MS) {
+    if (this.#closing !== null || performance.now() - connection.openedMs > MAX_AGE_MS) {
       connection.close();
       return;
     }
@@ -83,8 +83,12 @@ export class ConnectionPool {
   }
 
   /** Takes no more callers, and resolves when all connections are closed: in time, whatever runs on them. */
-  async close(timeoutMs: number): Promise<void> {
-    this.#isClosed = true;
+  close(timeoutMs: number): Promise<void> {
+    this.#closing ??= this.#close(timeoutMs);
+    return this.#closing;
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
     for (const waiter of this.#waiting) waiter.refuse(closing());
     for (const idle of [...this.#idle.keys()]) idle.close();
     if (this.#connections.size === 0) return;

@@ -11,6 +11,8 @@ export type Driver = postgres.Sql<{ bigint: bigint }>;
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
+  /** Where in the sources it is from: lines of a stack, the first of which says nothing. */
+  readonly origin: string;
   reject(error: unknown): void;
 }
 
@@ -68,7 +70,7 @@ export class Connection {
       statement.reject(closed());
       return;
     }
-    const timer = setTimeout(() => this.#loseSilent(), Math.max(0, deadlineMs - performance.now()));
+    const timer = setTimeout(() => this.#loseSilent(statement), Math.max(0, deadlineMs - performance.now()));
     this.#running.add(statement);
     this.#send(statement);
     try {
@@ -87,8 +89,6 @@ export class Connection {
     this.#isLost = true;
     for (const statement of this.#running) statement.reject(error);
     this.#socket?.destroy();
-    // The driver rejects what it still holds, and takes nothing more.
-    this.#driver.end({ timeout: 0 }).catch(() => {});
     this.#onLost(this);
   }
 
@@ -104,9 +104,11 @@ export class Connection {
     this.#onLost(this);
   }
 
-  #loseSilent(): void {
+  #loseSilent({ origin }: Statement): void {
     this.#isSilent = true;
-    this.lose(new Unavailable("PostgreSQL did not answer in time"));
+    const error = new Unavailable("PostgreSQL did not answer in time");
+    error.stack = `${error.stack}${origin.replace(/.*\n/, "\n")}`;
+    this.lose(error);
   }
 
   /** The driver asks for a socket for each of the configured hosts, until one answers; and never again. */

@@ -55,8 +55,11 @@ export const LONG_READ_TIMEOUT_MS = 30_000;
 /** For work that no request waits for. */
 export const BACKGROUND_TIMEOUT_MS = 10 * 60_000;
 
-/** A server that lives ends a statement before its connection is given up, by as much, or a tenth of the time. */
-const SERVER_FIRST_MS = 500;
+/**
+ * A server that lives ends a statement before its connection is given up: by so much, or a fifth of the time. This process
+ * may be late to see it.
+ */
+const SERVER_FIRST_MS = 1_000;
 /** A node that was cut off in the middle of a transaction keeps its locks for so long. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 /** A peer that is gone without a word is found out after this and ten unanswered probes, one a second. */
@@ -245,7 +248,7 @@ async function withConnection<Result>(
 }
 
 function onServer(timeoutMs: number): number {
-  return Math.ceil(timeoutMs - Math.min(SERVER_FIRST_MS, timeoutMs / 10));
+  return Math.ceil(timeoutMs - Math.min(SERVER_FIRST_MS, timeoutMs / 5));
 }
 
 /** True when the error says that a row with the same value is there already; names the constraint. */
@@ -265,6 +268,11 @@ export function violatesForeignKey(error: unknown, constraint: string): boolean 
 /** True when a lock was not had within `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === "55P03";
+}
+
+/** True when the server has ended a statement because it took too long. Another time it may be done in parts. */
+export function isStatementTimeout(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === "57014";
 }
 
 const ATTEMPTS = 3;

@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Longer than any built-in plan keeps entries. */
+const FAR_MS = 401 * DAY_MS;
+const CLOCK = new URL("../fixtures/shifted-clock.mjs", import.meta.url).href;
+
+/** The environment of a service whose clock is ahead by so much, and whose hourly jobs run all the time. */
+function shifted(aheadMs: number): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${CLOCK}`,
+    TEST_CLOCK_AHEAD_MS: String(aheadMs),
+    TEST_HOURLY_EVERY_MS: "250",
+  };
+}
+
+function inheritance(service: Service) {
+  return {
+    dataDir: service.dataDir,
+    ...(service.databaseUrl === undefined ? {} : { databaseUrl: service.databaseUrl }),
+  };
+}
+
+async function chat(service: Service, key: string): Promise<void> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+  });
+  expect(response.status).toBe(200);
+  await response.arrayBuffer();
+}
+
+async function chats(service: Service, { key }: Owner & { readonly key: string }): Promise<number> {
+  const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${key}` });
+  const { entries } = await trpc.audit.list.query({ limit: 1_000 });
+  return entries.filter(({ endpoint }) => endpoint === "POST /v1/chat/completions").length;
+}
+
+async function skewOf(service: Service): Promise<number> {
+  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+  return Number(/^ostiary_clock_skew_seconds (\S+)$/m.exec(metrics)?.[1]);
+}
+
+// The clock is shifted by an option of Node's.
+describe.skipIf(RUNTIME === "deno")("a node whose clock is 401 days", () => {
+  it.each([
+    ["ahead", FAR_MS],
+    ["behind", -FAR_MS],
+  ])("%s deletes nothing, and says so once", async (_, aheadMs) => {
+    await using first = await startService();
+    const owner = await signUpWithKey(first.baseUrl);
+    for (let count = 0; count < 3; count++) await chat(first, owner.key);
+    // Something of each kind that is deleted for its age.
+    await fetch(`${first.baseUrl}/v1/models`, { headers: { authorization: `Bearer sk-${"A".repeat(49)}` } });
+    await first.stop();
+
+    const wrong = await startService({ ...inheritance(first), env: shifted(aheadMs) });
+    await using sql = await openDatabaseOf(wrong);
+    const count = async () => {
+      const [row] = await sql`
+        select (select count(*) from audit_entries) as entries, (select count(*) from key_usage_minutes) as minutes,
+               (select count(*) from key_addresses) as addresses, (select count(*) from security_events) as events`;
+      return row;
+    };
+    const before = await count();
+    expect(before).toMatchObject({ entries: 3n, addresses: 1n, events: 1n });
+    const ran = await runsOf(sql);
+    await expect.poll(() => runsOf(sql)).toBeGreaterThan(ran + 20);
+    expect(await count()).toEqual(before);
+    expect(await skewOf(wrong)).toBeCloseTo(aheadMs / 1_000, -2);
+    expect(wrong.stderr().match(/nothing is deleted for its age/g)).toHaveLength(1);
+    // It goes on to serve.
+    await chat(wrong, owner.key);
+    await wrong.stop();
+
+    await using right = await startService(inheritance(first));
+    expect(await chats(right, owner)).toBe(4);
+    expect(Math.abs(await skewOf(right))).toBeLessThan(60);
+    expect(right.stderr()).not.toContain("nothing is deleted");
+    await chat(right, owner.key);
+    expect(await chats(right, owner)).toBe(5);
+  });
+
+  /** How often the nodes of a database have asked for its time. */
+  async function runsOf(sql: Awaited<ReturnType<typeof openDatabaseOf>>): Promise<number> {
+    const [row] = await sql<{ commits: bigint }[]>`
+      select xact_commit as commits from pg_stat_database where datname = current_database()`;
+    return Number(row?.commits ?? 0n);
+  }
+});
+
+describe.skipIf(RUNTIME === "deno")("entries that are too old by the database's clock", () => {
+  it("are deleted by a node whose clock agrees with it", async () => {
+    await using past = await startService({ env: shifted(-FAR_MS) });
+    const owner = await signUpWithKey(past.baseUrl);
+    await chat(past, owner.key);
+    expect(await chats(past, owner)).toBe(1);
+    await past.stop();
+    await using right = await startService({ ...inheritance(past), env: shifted(0) });
+    await using sql = await openDatabaseOf(right);
+    await expect.poll(() => sql`select from audit_entries`).toHaveLength(0);
+    expect(right.stderr()).toBe("");
+  });
+});
+
+describe.skipIf(RUNTIME === "deno")("entries of a month that has no partition yet", () => {
+  it("do not keep the service from starting when it is made, and are found in it", async () => {
+    await using first = await startService();
+    const owner = await signUpWithKey(first.baseUrl);
+    await chat(first, owner.key);
+    await first.stop();
+    const now = new Date();
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2, 1));
+    const partition = `audit_entries_${month.toISOString().slice(0, 7).replace("-", "_")}`;
+    const wrong = await startService({
+      ...inheritance(first),
+      env: shifted(month.getTime() + DAY_MS - now.getTime()),
+    });
+    const sql = await openDatabaseOf(wrong);
+    // As if it were later in the year when that month's is made.
+    await sql`drop table ${sql(partition)}`;
+    await chat(wrong, owner.key);
+    expect(await chats(wrong, owner)).toBe(2);
+    const strays = await sql<{ id: string }[]>`select id from audit_entries_other order by id`;
+    expect(strays.length).toBeGreaterThan(0);
+    await sql.end();
+    await wrong.stop();
+
+    await using right = await startService(inheritance(first));
+    await using after = await openDatabaseOf(right);
+    expect(await after`select id from ${after(partition)}`).toEqual(expect.arrayContaining(strays));
+    expect(await after`select from audit_entries_other`).toHaveLength(0);
+    expect(await chats(right, owner)).toBe(2);
+    const { trpc } = visit(right.baseUrl, { authorization: `Bearer ${owner.key}` });
+    expect(await trpc.audit.verify.query()).toMatchObject({ problems: [] });
+    // What is in no month has its place as before.
+    await after`
+      update audit_entries set id = 'ffffffff-ffff-7000-8000-000000000001' where id = ${strays[0]?.id ?? ""}::text::uuid`;
+    expect(await after`select from audit_entries_other`).toHaveLength(1);
+  });
+});

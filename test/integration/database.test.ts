@@ -1,0 +1,259 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
+import { type Database, type DatabaseAddress, openDatabase } from "../../server/src/store/database.ts";
+import { insertInHalves } from "../../server/src/store/insert-in-halves.ts";
+import { databaseAddressOf, openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+
+const SHORT_MS = 2_000;
+const LONG_MS = 60_000;
+
+let service: Service;
+let address: DatabaseAddress;
+/** Looks on from outside. */
+let admin: ServiceDatabase;
+
+beforeAll(async () => {
+  service = await startService();
+  address = await databaseAddressOf(service);
+  admin = await openDatabaseOf(service);
+});
+
+afterAll(async () => {
+  await admin?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+});
+
+type TestDatabase = Database & AsyncDisposable;
+
+function open(at = address, statementTimeoutMs = SHORT_MS): TestDatabase {
+  const database = openDatabase(at, { maxConnections: 1, connectTimeoutS: 30, statementTimeoutMs });
+  return Object.assign(database, { [Symbol.asyncDispose]: () => database.end() });
+}
+
+async function outcome(promise: PromiseLike<unknown>): Promise<unknown> {
+  return promise.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+async function backendOf(sql: Pick<Database, "unsafe">): Promise<number> {
+  const [row] = await sql.unsafe<{ pid: number }[]>("select pg_backend_pid() as pid");
+  return row?.pid ?? 0;
+}
+
+async function endBackend(pid: number): Promise<void> {
+  await admin`select pg_terminate_backend(${pid})`;
+  await expect.poll(() => admin`select from pg_stat_activity where pid = ${pid}`).toHaveLength(0);
+}
+
+/** A server that takes connections and says nothing. */
+async function startMute(): Promise<
+  { readonly address: DatabaseAddress; readonly closed: Promise<unknown> } & AsyncDisposable
+> {
+  const sockets: Socket[] = [];
+  let isClosed: (value: unknown) => void = () => {};
+  const closed = new Promise((resolve) => {
+    isClosed = resolve;
+  });
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {}).on("close", isClosed);
+    socket.resume();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: { url: `postgres://nobody@127.0.0.1:${port}/nothing` },
+    closed,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+describe("a statement", () => {
+  it("that takes too long is ended on the server, and answered 503", async () => {
+    await using sql = open();
+    const error = await outcome(sql`select pg_sleep(3600)`);
+    expect(toFailure(error).status).toBe(503);
+    await expect
+      .poll(
+        () => admin`select from pg_stat_activity where query like '%pg_sleep(3600)%' and state = 'active'
+                        and pid <> pg_backend_pid()`,
+      )
+      .toHaveLength(0);
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  });
+
+  it("may take longer where that is said, and the next one not", async () => {
+    await using sql = open();
+    const long = sql.withTimeout(LONG_MS);
+    expect(await long`select 1 as one, pg_sleep(${(SHORT_MS / 1_000) * 1.5})`).toMatchObject([{ one: 1 }]);
+    expect(await long`show statement_timeout`).toEqual([{ statement_timeout: "59s" }]);
+    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1600ms" }]);
+    const shown = await long.transaction("read only", (transaction) => transaction`show statement_timeout`);
+    expect(shown).toEqual([{ statement_timeout: "59s" }]);
+    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1600ms" }]);
+  });
+
+  it("waits for a connection no longer than for its answer, and is not sent later", async () => {
+    await using sql = open(address, 500);
+    const name = `late_${crypto.randomUUID().replaceAll("-", "")}`;
+    await sql.transaction("", async (transaction) => {
+      await transaction`select 1`;
+      expect(await outcome(sql.unsafe(`create table ${name} ()`))).toBeInstanceOf(Unavailable);
+      expect(await outcome(sql.transaction("", async () => {}))).toBeInstanceOf(Unavailable);
+    });
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+    expect(await admin`select from pg_class where relname = ${name}`).toHaveLength(0);
+  });
+
+  it("fails when nothing answers, and takes its connection with it", async () => {
+    await using mute = await startMute();
+    await using sql = open(mute.address, 500);
+    expect(await outcome(sql`select 1`)).toBeInstanceOf(Unavailable);
+    await mute.closed;
+    expect(await outcome(sql.transaction("", async () => {}))).toBeInstanceOf(Unavailable);
+    expect(await outcome(sql.withTimeout(LONG_MS)`select 1`)).toBeInstanceOf(Unavailable);
+  });
+
+  it("says where in the sources it is from when it fails", async () => {
+    await using sql = open();
+    const error = await outcome(sql`select * from nothing_of_that_name`);
+    expect((error as Error).stack).toContain("database.test.ts");
+    await using mute = await startMute();
+    await using silent = open(mute.address, 500);
+    expect(((await outcome(silent`select 1`)) as Error).stack).toContain("database.test.ts");
+  });
+
+  it("finds a new connection after the server has closed the one there was", async () => {
+    await using sql = open();
+    await endBackend(await backendOf(sql));
+    await expect.poll(() => outcome(sql`select 1`)).toBe(null);
+  });
+});
+
+describe("a transaction", () => {
+  it("fails when its connection is closed in the middle of it, and the process goes on", async () => {
+    await using sql = open();
+    const error = await outcome(
+      sql.transaction("", async (transaction) => {
+        await endBackend(await backendOf(transaction));
+        await transaction`select 1`;
+      }),
+    );
+    expect(toFailure(error).status).toBe(503);
+    await expect.poll(() => outcome(sql`select 1`)).toBe(null);
+  });
+
+  it("fails also when nothing but its end was left to be done", async () => {
+    await using sql = open();
+    const error = await outcome(
+      sql.transaction("", async (transaction) => endBackend(await backendOf(transaction))),
+    );
+    expect(toFailure(error).status).toBe(503);
+    await expect.poll(() => outcome(sql`select 1`)).toBe(null);
+  });
+
+  it("is undone when one of its statements fails, though who sent it did not mind", async () => {
+    await using sql = open();
+    const name = `undone_${crypto.randomUUID().replaceAll("-", "")}`;
+    const error = await outcome(
+      sql.transaction("", async (transaction) => {
+        await transaction.unsafe(`create table ${name} ()`);
+        await outcome(transaction`select 1 / 0`);
+        await outcome(transaction`select 1`);
+      }),
+    );
+    expect(error).toMatchObject({ code: "22012" });
+    expect(await admin`select from pg_class where relname = ${name}`).toHaveLength(0);
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  });
+
+  it("takes no statement after its end", async () => {
+    await using sql = open();
+    const leaked = await sql.transaction("", async (transaction) => ({ transaction }));
+    expect(await outcome(leaked.transaction`select 1`)).toBeInstanceOf(Error);
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  });
+
+  it("leaves its locks when its node has gone silent", async () => {
+    const silent = open(address, LONG_MS);
+    let heard: () => void = () => {};
+    const locked = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    const ending = outcome(
+      silent.transaction("", async (transaction) => {
+        await transaction`select pg_advisory_xact_lock(77)`;
+        heard();
+        // The server ends it. A node that can't be reached says nothing either.
+        await new Promise<void>((resolve) => {
+          const look = setInterval(async () => {
+            const held = await admin`select from pg_locks where locktype = 'advisory' and objid = 77`;
+            if (held.length > 0) return;
+            clearInterval(look);
+            resolve();
+          }, 100);
+        });
+      }),
+    );
+    await locked;
+    expect(toFailure(await ending).status).toBe(503);
+    await silent.end();
+  });
+});
+
+describe("rows that the database is too slow to take at once", () => {
+  it("are inserted in parts, each once, and one that is too slow by itself is told of", async () => {
+    await using sql = open(address, 4_000);
+    await using table = await temporaryTable();
+    const parts: number[] = [];
+    const insert = async (rows: readonly number[]) => {
+      parts.push(rows.length);
+      // As slow as there are rows.
+      await sql.unsafe(
+        `with slept as (select pg_sleep(${rows.length > 3 ? 60 : 0}))
+         insert into ${table.name} select value::int from jsonb_array_elements_text('${JSON.stringify(rows)}'), slept
+         on conflict do nothing`,
+      );
+    };
+    await insertInHalves([1, 2, 3, 4, 5], insert);
+    expect(parts).toEqual([5, 3, 2]);
+    expect(await admin.unsafe(`select id from ${table.name} order by id`)).toEqual(
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    );
+    const slow = outcome(insertInHalves([1], async () => void (await sql`select pg_sleep(60)`)));
+    expect(toFailure(await slow).status).toBe(503);
+  });
+});
+
+async function temporaryTable(): Promise<{ readonly name: string } & AsyncDisposable> {
+  const name = `rows_${crypto.randomUUID().replaceAll("-", "")}`;
+  await admin.unsafe(`create table ${name} (id int primary key)`);
+  return { name, [Symbol.asyncDispose]: async () => void (await admin.unsafe(`drop table ${name}`)) };
+}
+
+describe("the end of a pool", () => {
+  it("comes in time, whatever runs", async () => {
+    const sql = open(address, LONG_MS);
+    const running = outcome(sql`select pg_sleep(3600)`);
+    await expect
+      .poll(
+        () => admin`select from pg_stat_activity where query like '%pg_sleep(3600)%' and state = 'active'
+                        and pid <> pg_backend_pid()`,
+      )
+      .toHaveLength(1);
+    const waiting = outcome(sql`select 1`);
+    await sql.end({ timeout: 0.2 });
+    expect(await running).toBeInstanceOf(Unavailable);
+    expect(await waiting).toBeInstanceOf(Unavailable);
+    expect(await outcome(sql`select 1`)).toBeInstanceOf(Unavailable);
+  });
+});

@@ -1,0 +1,284 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { Agent, get } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { pino } from "pino";
+import postgres from "postgres";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { readConfig } from "../../server/src/config/config.ts";
+import { Stopping } from "../../server/src/start/stopping.ts";
+import { Teardown } from "../../server/src/start/teardown.ts";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
+import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey, visit } from "../fixtures/user.ts";
+
+async function readiness(
+  baseUrl: string,
+): Promise<{ readonly status: number; readonly reason: string | null }> {
+  const response = await fetch(`${baseUrl}/readyz`);
+  const { reason } = (await response.json()) as { reason?: string };
+  return { status: response.status, reason: reason ?? null };
+}
+
+/** A service in front of a model server, whose answers are begun and ended as a test says. */
+async function startBehind(upstream: ModelServer, env: Record<string, string>) {
+  const catalog = await writeCatalog({
+    upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+    models: [{ id: "acme/chat", routes: [{ upstream: "main", model: "inner" }] }],
+  });
+  const service = await startService({ env: { ...env, OSTIARY_CATALOG: catalog.file } });
+  return {
+    service,
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await catalog[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function stream(service: Service, key: string): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream: true }),
+  });
+}
+
+describe("a service that is told to stop", () => {
+  it("says at once that it is not ready, and serves for as long as that takes to be seen", async () => {
+    const prestopS = 3;
+    await using service = await startService({ env: { OSTIARY_PRESTOP_S: String(prestopS) } });
+    const { key } = await signUpWithKey(service.baseUrl);
+    expect(await readiness(service.baseUrl)).toMatchObject({ status: 200 });
+    const toldMs = performance.now();
+    const exited = service.stop();
+    await expect
+      .poll(() => readiness(service.baseUrl), { interval: 5 })
+      .toMatchObject({
+        status: 503,
+        reason: "stopping",
+      });
+    let served = 0;
+    for (;;) {
+      const status = await statusOf(service.baseUrl, key).catch(() => null);
+      if (status === null) break;
+      expect(status).toBe(200);
+      served++;
+    }
+    // Timers end a little early by another clock.
+    expect(performance.now() - toldMs).toBeGreaterThan(prestopS * 1_000 - 100);
+    expect(served).toBeGreaterThan(1);
+    expect(await exited).toBe(0);
+  });
+
+  // Deno's server says nothing of connections before its shutdown.
+  it.skipIf(RUNTIME === "deno")("has its clients close their connections meanwhile", async () => {
+    await using service = await startService({ env: { OSTIARY_PRESTOP_S: "300" } });
+    using agent = Object.assign(new Agent({ keepAlive: true }), {
+      [Symbol.dispose]: () => agent.destroy(),
+    });
+    const connectionHeader = async () => {
+      const [response] = await once(get(`${service.baseUrl}/readyz`, { agent }), "response");
+      response.resume();
+      await once(response, "end");
+      return response.headers.connection;
+    };
+    expect(await connectionHeader()).toBe("keep-alive");
+    process.kill(service.pid, "SIGTERM");
+    await expect.poll(connectionHeader).toBe("close");
+    await untilEnded(service);
+  });
+
+  it("waits for a proxy only where there is one, and only when it is taken out of service", async () => {
+    expect(readConfig({}).prestopS).toBe(0);
+    expect(readConfig({ TRUSTED_PROXIES: "10.0.0.0/8" }).prestopS).toBe(5);
+    expect(readConfig({ TRUSTED_PROXIES: "10.0.0.0/8", OSTIARY_PRESTOP_S: "0" }).prestopS).toBe(0);
+    expect(readConfig({ OSTIARY_PRESTOP_S: "12" }).prestopS).toBe(12);
+    expect(() => readConfig({ OSTIARY_PRESTOP_S: "soon" })).toThrow("OSTIARY_PRESTOP_S");
+    // At a terminal nobody waits for a proxy.
+    await using service = await startService({ env: { OSTIARY_PRESTOP_S: "300" } });
+    process.kill(service.pid, "SIGINT");
+    await expect.poll(() => readiness(service.baseUrl).catch(() => "gone")).toBe("gone");
+  });
+
+  it("takes a signal that comes twice for one", async () => {
+    let finish: () => void = () => {};
+    await using upstream = await startModelServer(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "half" }));
+      finish = () => response.end(`${chunkOf({ content: " whole" }, "stop")}data: [DONE]\n\n`);
+    });
+    await using behind = await startBehind(upstream, { OSTIARY_DRAIN_S: "300" });
+    const { key } = await signUpWithKey(behind.service.baseUrl);
+    const response = await stream(behind.service, key);
+    process.kill(behind.service.pid, "SIGTERM");
+    const exited = behind.service.stop();
+    await expect.poll(() => readiness(behind.service.baseUrl).catch(() => "gone")).toBe("gone");
+    finish();
+    const text = await response.text();
+    expect(text).toContain("whole");
+    expect(text).toContain("[DONE]");
+    expect(await exited).toBe(0);
+    expect(behind.service.stderr()).not.toContain("told again");
+  });
+
+  it("ends what is under way when it is told again, and says so to the clients and in the log", async () => {
+    await using upstream = await startModelServer(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "never ending" }));
+    });
+    await using behind = await startBehind(upstream, { OSTIARY_PRESTOP_S: "300", OSTIARY_DRAIN_S: "3600" });
+    const { key } = await signUpWithKey(behind.service.baseUrl);
+    const response = await stream(behind.service, key);
+    const text = response.text();
+    expect(await untilEnded(behind.service)).toBe(0);
+    expect(await text).toContain("server_is_overloaded");
+    expect(behind.service.stderr().match(/told again to stop/g)).toHaveLength(1);
+  });
+});
+
+/** Tells a service to stop until it has. @returns its exit code. */
+async function untilEnded(service: Service): Promise<number | null> {
+  let code: number | null | undefined;
+  void service.stop().then((ended) => {
+    code = ended;
+  });
+  await expect
+    .poll(() => {
+      if (code === undefined) process.kill(service.pid, "SIGTERM");
+      return code;
+    })
+    .not.toBeUndefined();
+  return code ?? null;
+}
+
+describe("a service that starts", () => {
+  it("is ready only when the first operator and the demo account exist", async () => {
+    const port = await freePort();
+    const env = { ...OPERATOR_ENV, PORT: String(port), OSTIARY_DEMO: "1" };
+    const starting = startService({ env });
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const seen = new Set<string>();
+    const status = async () => {
+      const answer = await readiness(baseUrl).catch(() => null);
+      if (answer?.status === 503) seen.add(answer.reason ?? "");
+      return answer?.status;
+    };
+    await expect.poll(status, { interval: 5, timeout: 60_000 }).toBe(200);
+    await signInOperator(baseUrl);
+    await using service = await starting;
+    const note = await readFile(join(service.dataDir, "demo-sign-in.txt"), "utf8");
+    const [, email = "", password = ""] = /e-mail: (\S+)\npassword: (\S+)/.exec(note) ?? [];
+    await visit(baseUrl).trpc.auth.signIn.mutate({ email, password });
+    expect([...seen].filter((reason) => reason !== "starting")).toEqual([]);
+  });
+
+  it.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
+    "says that it is starting for as long as the operator can't be made",
+    async () => {
+      await using first = await startService({ env: { REDIS_URL: undefined } });
+      await first.stop();
+      const port = await freePort();
+      const baseUrl = `http://127.0.0.1:${port}`;
+      const sql = postgres(first.databaseUrl ?? "", { max: 1 });
+      const starting = await sql.begin(async (transaction) => {
+        // Who reads users passes, who makes one waits.
+        await transaction`lock table users in exclusive mode`;
+        const service = startService({
+          databaseUrl: first.databaseUrl ?? "",
+          env: { ...OPERATOR_ENV, PORT: String(port), REDIS_URL: undefined },
+        });
+        const answer = () => readiness(baseUrl).catch(() => null);
+        await expect.poll(answer, { timeout: 60_000 }).toEqual({ status: 503, reason: "starting" });
+        return { service };
+      });
+      await sql.end();
+      await using service = await starting.service;
+      expect(await readiness(service.baseUrl)).toEqual({ status: 200, reason: null });
+      await signInOperator(service.baseUrl);
+    },
+  );
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+describe("what is undone at the end", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A log, and what was written to it. */
+  function keptLog() {
+    const lines: Record<string, unknown>[] = [];
+    return { lines, log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }) };
+  }
+
+  it("is undone in reverse order, also past what fails or never ends, and that is named", async () => {
+    const { lines, log } = keptLog();
+    const teardown = new Teardown();
+    const undone: string[] = [];
+    teardown.add("first", async () => void undone.push("first"));
+    teardown.add("failing", async () => {
+      undone.push("failing");
+      throw new Error("no");
+    });
+    teardown.add("hanging", () => new Promise(() => undone.push("hanging")));
+    teardown.add("last", async () => void undone.push("last"));
+    await teardown.run(log, () => 200);
+    expect(undone).toEqual(["last", "hanging", "failing", "first"]);
+    expect(lines.map(({ part, msg }) => [part, msg])).toEqual([
+      ["hanging", "a part did not stop in time"],
+      ["failing", "a part did not stop cleanly"],
+    ]);
+  });
+
+  it("takes no longer than there is time, however much of it hangs", async () => {
+    vi.useFakeTimers();
+    const { log } = keptLog();
+    const teardown = new Teardown();
+    for (let part = 0; part < 10; part++) teardown.add(String(part), () => new Promise(() => {}));
+    const endMs = performance.now() + 5_000;
+    const running = teardown.run(log, () => endMs - performance.now());
+    // The last parts get some milliseconds each, which is what the end itself has time for.
+    await vi.advanceTimersByTimeAsync(5_100);
+    await running;
+    expect(teardown.current).toBe(null);
+  });
+
+  it("ends the process when the time is over all the same", async () => {
+    vi.useFakeTimers();
+    const { log } = keptLog();
+    const overdue = vi.fn();
+    const stopping = new Stopping({ times: { prestopS: 2, drainS: 3 }, log, end: () => {}, overdue });
+    stopping.stop("SIGTERM");
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(overdue).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(overdue).toHaveBeenCalledOnce();
+  });
+
+  it("has no more time than that when it is told again", async () => {
+    vi.useFakeTimers();
+    const { log } = keptLog();
+    const overdue = vi.fn();
+    const stopping = new Stopping({ times: { prestopS: 60, drainS: 600 }, log, end: () => {}, overdue });
+    stopping.stop("SIGTERM");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(stopping.hurry.aborted).toBe(false);
+    stopping.stop("SIGINT");
+    expect(stopping.hurry.aborted).toBe(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(overdue).toHaveBeenCalledOnce();
+  });
+});
