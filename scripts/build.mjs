@@ -1,54 +1,103 @@
-// Builds everything that ships: sdk/dist, dashboard-ui/dist and server/dist. With --if-stale, only what is older
-// than its sources, so that `npm start` and `npm test` never run yesterday's code and cost nothing otherwise.
+// Builds everything that ships: sdk/dist, dashboard-ui/dist and server/dist. With --if-stale, only what was built from
+// other sources than those that are here, so that `npm start` and `npm test` never run yesterday's code and cost nothing
+// otherwise. Sources are compared by content: a checkout, or a copy into a container, gives every file a new time.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const onlyStale = process.argv.includes("--if-stale");
 
-/** Newest modification time below a path, in milliseconds; 0 where there is nothing. */
-function newest(path) {
-  if (!existsSync(path)) return 0;
-  const stat = statSync(path);
-  if (!stat.isDirectory()) return stat.mtimeMs;
-  return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
-}
+/** In each dist: a digest of what it was built from. */
+const STAMP = ".sources";
 
 const steps = [
   {
-    name: "sdk",
-    made: "sdk/dist/index.js",
-    sources: ["sdk/src", "sdk/build.mjs", "sdk/package.json"],
-    script: "sdk/build.mjs",
+    folder: "sdk",
+    made: "index.js",
+    sources: ["sdk/src", "sdk/build.mjs", "sdk/package.json", "sdk/tsconfig.json"],
+    tools: ["esbuild", "typescript", "commander", "superjson"],
+    // For other projects and for tests: the service has what it needs of it in its own bundle.
+    isNeededToStart: false,
   },
   {
-    name: "dashboard-ui",
-    made: "dashboard-ui/dist/index.html",
+    folder: "dashboard-ui",
+    made: "index.html",
     sources: [
       "dashboard-ui/src",
       "dashboard-ui/index.html",
       "dashboard-ui/build.mjs",
+      "dashboard-ui/vite.config.ts",
       "dashboard-ui/package.json",
+      "sdk/src/contract",
     ],
-    script: "dashboard-ui/build.mjs",
+    tools: ["vite", "@vitejs/plugin-react"],
+    isNeededToStart: true,
   },
   {
-    name: "server",
-    made: "server/dist/main.js",
-    sources: ["server/src", "sdk/src/contract", "server/build.mjs", "server/package.json"],
-    script: "server/build.mjs",
+    folder: "server",
+    made: "main.js",
+    sources: ["server/src", "server/build.mjs", "server/package.json", "sdk/src/contract"],
+    tools: ["esbuild"],
+    isNeededToStart: true,
   },
 ];
 
-for (const step of steps) {
-  const made = newest(join(root, step.made));
-  if (onlyStale && made > 0 && step.sources.every((source) => newest(join(root, source)) <= made)) continue;
-  process.stderr.write(`building ${step.name}\n`);
-  const { status } = spawnSync(process.execPath, [join(root, step.script)], {
+for (const step of steps) build(step);
+
+function build(step) {
+  const { folder, made, sources, tools, isNeededToStart } = step;
+  const isBuilt = existsSync(join(root, folder, "dist", made));
+  // An image may hold what was built and nothing to build it from.
+  if (isBuilt && !existsSync(join(root, folder, "src"))) return;
+  const stamp = join(root, folder, "dist", STAMP);
+  // The lock file as well: the versions of packages are part of what is bundled.
+  const digest = digestOf([...sources, "tsconfig.base.json", "package-lock.json"]);
+  if (onlyStale && isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
+
+  const missing = tools.filter((tool) => !isInstalled(tool, folder));
+  if (missing.length > 0) {
+    const packages = missing.join(", ");
+    if (!isNeededToStart) {
+      process.stderr.write(`${folder} is not built, because ${packages} is not installed.\n`);
+      return;
+    }
+    const why = isBuilt ? "was built from other sources than those that are here" : "does not exist";
+    process.stderr.write(
+      `${folder}/dist ${why}, and building it takes ${packages}, which is not installed.\n` +
+        `Run "npm ci", or copy a ${folder}/dist that was built from these sources.\n`,
+    );
+    process.exit(1);
+  }
+  process.stderr.write(`building ${folder}\n`);
+  const { status } = spawnSync(process.execPath, [join(root, folder, "build.mjs")], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
   });
   if (status !== 0) process.exit(status ?? 1);
+  writeFileSync(stamp, digest);
+}
+
+/** A digest of the names and contents of files and of all that is in folders. What does not exist counts as empty. */
+function digestOf(paths) {
+  const hash = createHash("sha256");
+  const add = (path) => {
+    const found = statSync(join(root, path), { throwIfNoEntry: false });
+    if (found === undefined) return;
+    if (found.isDirectory()) {
+      for (const name of readdirSync(join(root, path)).sort()) add(`${path}/${name}`);
+      return;
+    }
+    const content = readFileSync(join(root, path));
+    hash.update(`${path} ${content.length}\n`).update(content);
+  };
+  for (const path of paths) add(path);
+  return hash.digest("hex");
+}
+
+function isInstalled(tool, folder) {
+  return [folder, "."].some((place) => existsSync(join(root, place, "node_modules", tool, "package.json")));
 }

@@ -9,11 +9,46 @@ import { DAEMON, House, isRoot, until } from "./house.ts";
 const isLinux = process.platform === "linux";
 
 describe("what was committed", () => {
-  it("is there after kill -9 of the service, which left its PostgreSQL running", async () => {
+  it("is there after kill -9 of the service, which its PostgreSQL does not outlive", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    // Also when a connection is busy with something that does not end.
+    await service.work();
+    await service.kill();
+    await house.isEmpty();
+    // A shutdown in order, and no crash: its pid file is gone.
+    await expect(house.postmasterPid()).rejects.toThrow("ENOENT");
+    expect(await (await house.start()).read()).toEqual(["kept"]);
+  });
+
+  it("is there after a start while the PostgreSQL of a killed service still shuts down", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
     const orphan = await house.postmasterPid();
+    // It gets neither the guard's signal nor the next service's before it goes on.
+    process.kill(orphan, "SIGSTOP");
+    await service.kill();
+    const next = house.begin();
+    await until("the next service has seen it", async () =>
+      next.logs.some((line) => line.includes("of an earlier run is still there")),
+    );
+    process.kill(orphan, "SIGCONT");
+    await next.ready;
+    expect(await next.read()).toEqual(["kept"]);
+    expect(await house.processes()).not.toContain(orphan);
+  });
+
+  it.runIf(isLinux)("is there after kill -9 of a service whose PostgreSQL nothing ended", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    const orphan = await house.postmasterPid();
+    const guard = (await service.guardPid()) ?? 0;
+    // Stopped, so that it does not start another guard in between.
+    process.kill(service.pid, "SIGSTOP");
+    process.kill(guard, "SIGKILL");
     await service.kill();
     expect(await house.processes()).toContain(orphan);
     const again = await house.start();
@@ -25,10 +60,10 @@ describe("what was committed", () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
-    const postmaster = await house.postmasterPid();
-    // In this order, or the service would start another.
+    // Stopped, so that it does not start another in between.
+    process.kill(service.pid, "SIGSTOP");
+    process.kill(await house.postmasterPid(), "SIGKILL");
     await service.kill();
-    process.kill(postmaster, "SIGKILL");
     expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
@@ -71,6 +106,31 @@ describe("while the service runs", () => {
     expect(service.logs.join("\n")).toMatch(/ended unexpectedly \(SIGKILL\)(.|\n)*runs again/);
     await service.stop();
     expect(await house.processes()).toEqual([]);
+  });
+
+  it.runIf(isLinux)("a guard that was killed is replaced, and does its duty", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    const first = (await service.guardPid()) ?? 0;
+    process.kill(first, "SIGKILL");
+    await until("there is another guard", async () => ![null, first].includes(await service.guardPid()));
+    await service.kill();
+    await house.isEmpty();
+    expect(await (await house.start()).read()).toEqual(["kept"]);
+  });
+
+  it("its PostgreSQL is ended with it also when it had been started again", async () => {
+    await using house = await House.build();
+    const service = await house.start();
+    await service.write("kept");
+    process.kill(await house.postmasterPid(), "SIGKILL");
+    await until("the database runs again", async () =>
+      service.logs.some((line) => line.includes("runs again")),
+    );
+    await service.kill();
+    await house.isEmpty();
+    expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
   it("a stop during the restart leaves no PostgreSQL behind", async () => {

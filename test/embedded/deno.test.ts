@@ -15,6 +15,8 @@ describe.runIf(existsSync(deno))("on Deno", () => {
     await service.write("kept");
     await expect(house.start({ runtime })).rejects.toThrow("DataDirLockedError");
     await service.kill();
+    // It does not outlive its service.
+    await house.isEmpty();
     const again = await house.start({ runtime });
     expect(await again.read()).toEqual(["kept"]);
     process.kill(await house.postmasterPid(), "SIGKILL");
@@ -33,7 +35,8 @@ describe.runIf(existsSync(deno))("on Deno", () => {
       for (const run of [runtime, inChangedRoot(house, runtime)]) {
         const service = await house.start({ runtime: run });
         await service.write("kept");
-        await service.stop();
+        await service.kill();
+        await house.isEmpty();
       }
       expect(await (await house.start({ runtime })).read()).toEqual(["kept", "kept"]);
     },

@@ -91,6 +91,11 @@ export class House {
     return Number.parseInt(await readFile(join(this.dataDir, "postgres/postmaster.pid"), "utf8"), 10);
   }
 
+  /** Resolves when none of the database's processes runs. */
+  async isEmpty(): Promise<void> {
+    await until("the last process has ended", async () => (await this.processes()).length === 0);
+  }
+
   /** The running processes of the database. */
   async processes(): Promise<readonly number[]> {
     const marker = await clusterMarker(join(this.dataDir, "postgres")).catch(() => null);
@@ -100,7 +105,7 @@ export class House {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const service of this.#services) await service.kill();
     for (const pid of await this.processes()) endProcess(pid);
-    await until("the house is empty", async () => (await this.processes()).length === 0);
+    await this.isEmpty();
     // What did not fit in there.
     const outside = `ostiary-${process.getuid?.() ?? 0}-${createHash("sha256").update(this.dataDir).digest("hex").slice(0, 16)}`;
     for (const base of [tmpdir(), "/var/tmp"])
@@ -167,6 +172,15 @@ export class Service {
   async stop(): Promise<void> {
     void this.#ask("stop").catch(() => {});
     await this.exited;
+  }
+
+  /** On Linux: the process that ends the database if this service is killed; null while there is none. */
+  async guardPid(): Promise<number | null> {
+    for (const pid of await processesMarked("read -r marker || exit 0")) {
+      const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+      if (/^PPid:\t(\d+)$/m.exec(status)?.[1] === String(this.pid)) return pid;
+    }
+    return null;
   }
 
   /** As `kill -9` does it. */

@@ -13,6 +13,8 @@ async function keepsData(house: House, options: RunOptions = {}): Promise<void> 
   const service = await house.start(options);
   await service.write("kept");
   await service.kill();
+  // Whoever runs it, it does not outlive its service.
+  await house.isEmpty();
   const again = await house.start(options);
   expect(await again.read()).toEqual(["kept"]);
   await again.stop();

@@ -131,11 +131,14 @@ function refuse(status: number, text: string, headers: Readonly<Record<string, s
 async function filesBelow(folder: URL): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const root = new URL(folder).pathname.replace(/\/$/, "");
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      `${entry.parentPath.replace(/\/$/, "")}/${entry.name}`.slice(decodeURIComponent(root).length + 1),
-    );
+  return (
+    entries
+      // The build leaves a note of its own, whose name begins with a dot.
+      .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+      .map((entry) =>
+        `${entry.parentPath.replace(/\/$/, "")}/${entry.name}`.slice(decodeURIComponent(root).length + 1),
+      )
+  );
 }
 
 /** Whether it is another file, compressed. */

@@ -4,6 +4,7 @@ import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { makeSocketFolder, openFolders, PORT } from "./folders.ts";
 import { clearLeftovers, clusterMarker } from "./leftovers.ts";
 import { LogFile } from "./log-file.ts";
+import { GUARD_SCRIPT, OrphanGuard } from "./orphan-guard.ts";
 import { Postmaster } from "./postmaster.ts";
 import { findRunner } from "./runner.ts";
 import { DATABASE_NAME, DATABASE_USER } from "./settings.ts";
@@ -66,10 +67,11 @@ async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres
 
   const args = ["-D", runner.clusterArgument(folders.cluster), "-c", `cluster_name=${marker}`];
   const command = runner.command("postgres", args, folders.cluster);
+  const guard = new OrphanGuard(runner.script(GUARD_SCRIPT), marker, log);
   const launch = async (abort: AbortSignal) => {
     await clearLeftovers({ cluster: folders.cluster, socketFolder, marker, log });
     await prepareCluster(folders, runner, socketFolder);
-    return Postmaster.start(command, folders.cluster, logFile, abort);
+    return Postmaster.start(command, { cluster: folders.cluster, log: logFile, guard, abort });
   };
 
   try {
@@ -78,10 +80,12 @@ async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres
       connection: { host: socketFolder, port: PORT, user: DATABASE_USER, password, database: DATABASE_NAME },
       stop: async () => {
         await supervisor.stop();
+        guard.stop();
         logFile.end();
       },
     };
   } catch (error) {
+    guard.stop();
     logFile.end();
     throw error;
   }

@@ -4,11 +4,22 @@ import { join } from "node:path";
 import { type Command, spawnOptions } from "./command.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import type { LogFile } from "./log-file.ts";
+import type { OrphanGuard } from "./orphan-guard.ts";
 import { pollUntil } from "./poll.ts";
 
 const READY_MS = 10 * 60_000;
 const FAST_SHUTDOWN_MS = 60_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
+
+export interface PostmasterParts {
+  /** The folder of the server's data. */
+  readonly cluster: string;
+  readonly log: LogFile;
+  /** Told which process to end if this one can't. */
+  readonly guard: OrphanGuard;
+  /** Gives the start up. */
+  readonly abort: AbortSignal;
+}
 
 /** One run of the server's main process. */
 export class Postmaster {
@@ -18,12 +29,14 @@ export class Postmaster {
   readonly #child: ChildProcess;
   #ended = false;
 
-  private constructor(child: ChildProcess, pid: number) {
+  private constructor(child: ChildProcess, pid: number, guard: OrphanGuard) {
     this.pid = pid;
     this.#child = child;
+    guard.watch(pid);
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
         this.#ended = true;
+        guard.watch(null);
         resolve(signal === null ? `exit code ${code}` : signal);
       });
     });
@@ -36,14 +49,10 @@ export class Postmaster {
    *
    * @throws {EmbeddedPostgresError} with the reason from its log.
    */
-  static async start(
-    command: Command,
-    cluster: string,
-    log: LogFile,
-    abort: AbortSignal,
-  ): Promise<Postmaster> {
+  static async start(command: Command, parts: PostmasterParts): Promise<Postmaster> {
+    const { cluster, log, guard, abort } = parts;
     const offset = await log.bytes();
-    const postmaster = await Postmaster.#spawn(command, log);
+    const postmaster = await Postmaster.#spawn(command, log, guard);
     const isReady = async () =>
       postmaster.#ended || abort.aborted || (await saysReady(cluster, postmaster.pid));
     const inTime = await pollUntil(isReady, READY_MS);
@@ -68,7 +77,7 @@ export class Postmaster {
     }
   }
 
-  static async #spawn(command: Command, log: LogFile): Promise<Postmaster> {
+  static async #spawn(command: Command, log: LogFile, guard: OrphanGuard): Promise<Postmaster> {
     // A file and not a pipe: the server must be able to write when the service has been killed.
     const output = await open(log.path, "a");
     try {
@@ -76,7 +85,7 @@ export class Postmaster {
         const stdio = ["ignore", output.fd, output.fd] as const;
         const child = spawn(command.file, [...command.args], { ...spawnOptions(command), stdio: [...stdio] });
         child.once("error", reject);
-        if (child.pid !== undefined) resolve(new Postmaster(child, child.pid));
+        if (child.pid !== undefined) resolve(new Postmaster(child, child.pid, guard));
       });
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);

@@ -19,6 +19,8 @@ export interface Runner {
   /** How the cluster's folder is called for a program that is started in it. */
   clusterArgument(cluster: string): string;
   command(program: "postgres" | "initdb", args: readonly string[], cwd: string): Command;
+  /** A shell script, run as the user that runs the server. */
+  script(text: string): Command;
 }
 
 /** One way to run the programs, before it is known whether it works here. */
@@ -97,14 +99,22 @@ function runnerOf(way: Way, majorVersion: number): Runner {
     majorVersion,
     clusterArgument: (cluster) => (way.reachesDataDir ? cluster : "/proc/self/cwd"),
     command: (program, args, cwd) => commandOf(way, program, args, cwd),
+    script: (text) => ({ ...inWay(way, "/bin/sh", ["-c", text]), cwd: "/", env: PLAIN_ENVIRONMENT }),
   };
 }
 
-function commandOf(way: Way, program: string, programArgs: readonly string[], cwd: string): Command {
-  const executable = join(way.native, "bin", program);
-  const [file = executable, ...args] = [...way.prefix, executable, ...programArgs];
+function commandOf(way: Way, program: string, args: readonly string[], cwd: string): Command {
   const env = { ...PLAIN_ENVIRONMENT, ...libraryPathVariable(way.native, way.libraryLinks) };
-  return { file, args, cwd, env, ...(way.user && { user: way.user }) };
+  return { ...inWay(way, join(way.native, "bin", program), args), cwd, env };
+}
+
+function inWay(
+  way: Way,
+  executable: string,
+  executableArgs: readonly string[],
+): Pick<Command, "file" | "args" | "user"> {
+  const [file = executable, ...args] = [...way.prefix, executable, ...executableArgs];
+  return { file, args, ...(way.user && { user: way.user }) };
 }
 
 async function canUseInPlace(folders: Folders, native: string, user: User): Promise<boolean> {

@@ -1,0 +1,164 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../fixtures/service.ts";
+
+const run = promisify(execFile);
+
+/** What `npm ci --omit=dev` begins with: a checkout without anything that was built. */
+const CHECKOUT = [
+  "package.json",
+  "package-lock.json",
+  "tsconfig.base.json",
+  "scripts",
+  "sdk",
+  "server",
+  "dashboard-ui",
+];
+
+interface LockFile {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly link?: boolean }>>;
+}
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ostiary-production-"));
+  for (const path of CHECKOUT) {
+    await cp(join(ROOT, path), join(folder, path), {
+      recursive: true,
+      filter: (source) => !["dist", "node_modules"].includes(basename(source)),
+    });
+  }
+  await copyProductionPackages();
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Leaves the packages that npm installs with `--omit=dev`, by its lock file: taken from here, so that no network is needed. */
+async function copyProductionPackages(): Promise<void> {
+  const lock = JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as LockFile;
+  const packages = Object.entries(lock.packages).filter(([path]) => path.includes("node_modules/"));
+  const present = new Set<string>();
+  for (const path of ["node_modules", ...(await scopes())]) {
+    for (const name of await readdir(join(ROOT, path))) present.add(`${path}/${name}`);
+  }
+  const byParent = new Map<string, string[]>();
+  for (const [path, { dev }] of packages) {
+    if (dev === true || !present.has(path)) continue;
+    byParent.set(dirname(path), [...(byParent.get(dirname(path)) ?? []), join(ROOT, path)]);
+  }
+  for (const [parent, sources] of byParent) {
+    await mkdir(join(folder, parent), { recursive: true });
+    // Links to the workspaces are relative, and so lead to the copies.
+    await run("cp", ["-a", ...sources, join(folder, parent)]);
+  }
+  await run("cp", ["-a", join(ROOT, "node_modules/.bin"), join(folder, "node_modules")]);
+  for (const [path, { dev }] of packages) {
+    if (dev === true) await rm(join(folder, path), { recursive: true, force: true });
+  }
+}
+
+async function scopes(): Promise<string[]> {
+  const names = await readdir(join(ROOT, "node_modules"));
+  return names.filter((name) => name.startsWith("@")).map((name) => `node_modules/${name}`);
+}
+
+/** What `npm ci` runs at its end, and `npm start` at its beginning. */
+async function build(): Promise<{ code: number | null; stderr: string }> {
+  const child = spawn(process.execPath, ["scripts/build.mjs", "--if-stale"], {
+    cwd: folder,
+    env: environment(),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  return { stderr: await textOf(child), code: child.exitCode };
+}
+
+function environment(): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", NODE_ENV: "production" };
+}
+
+async function textOf(child: ChildProcess): Promise<string> {
+  let text = "";
+  child.stderr?.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  await once(child, "close");
+  return text;
+}
+
+/** Runs the service until `use` is done. */
+async function whileItRuns(use: (baseUrl: string) => Promise<void>): Promise<void> {
+  const child = spawn(process.execPath, ["server/dist/main.js"], {
+    cwd: folder,
+    env: { ...environment(), PORT: "0", OSTIARY_DATA_DIR: join(folder, "data"), OSTIARY_LOG: "warn" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stderr = textOf(child);
+  let stdout = "";
+  child.stdout.setEncoding("utf8");
+  try {
+    const baseUrl = await new Promise<string>((resolve, reject) => {
+      child.stdout.on("data", (part: string) => {
+        stdout += part;
+        const address = /listens on {2}(\S+)/.exec(stdout)?.[1];
+        if (address !== undefined) resolve(address);
+      });
+      stderr.then((text) => reject(new Error(`the service ended: ${text}`)), reject);
+    });
+    await use(baseUrl);
+  } finally {
+    child.kill("SIGTERM");
+    await stderr;
+  }
+}
+
+describe("an installation without development dependencies", () => {
+  it("builds what the service needs, and the service starts", async () => {
+    expect(await build()).toMatchObject({ code: 0 });
+    await whileItRuns(async (baseUrl) => {
+      expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
+      expect(await (await fetch(baseUrl)).text()).toContain("<script");
+      // A note of the build: whoever asks for it gets the page, as for every path that is no file.
+      expect(await (await fetch(`${baseUrl}/.sources`)).text()).toContain("<script");
+    });
+    const { stdout } = await run(process.execPath, ["server/dist/operator.js", "--help"], { cwd: folder });
+    expect(stdout).toContain("accounts");
+  });
+
+  it("builds nothing again because files have another time", async () => {
+    const later = new Date(Date.now() + 60 * 60_000);
+    for (const path of ["sdk/src", "server/src", "dashboard-ui/src"]) {
+      for (const entry of await readdir(join(folder, path), { recursive: true }))
+        await utimes(join(folder, path, entry), later, later);
+    }
+    expect(await build()).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("builds again what a source has changed of, and only that", async () => {
+    await appendFile(join(folder, "server/src/main.ts"), "\n");
+    const { code, stderr } = await build();
+    expect(code).toBe(0);
+    expect(stderr.match(/^building .*$/gm)).toEqual(["building server"]);
+  });
+
+  it("starts without its build tools, and says what to do when they would be needed", async () => {
+    const esbuild = join(folder, "node_modules/esbuild");
+    await rename(esbuild, `${esbuild}-away`);
+    expect(await build()).toEqual({ code: 0, stderr: "" });
+    await appendFile(join(folder, "server/src/main.ts"), "\n");
+    const { code, stderr } = await build();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^server\/dist was built from other sources .* esbuild, which is not installed\.$/m,
+    );
+    expect(stderr).toContain('Run "npm ci"');
+  });
+});
