@@ -10,6 +10,8 @@ export interface Asked {
   readonly content?: string;
   readonly stream?: boolean;
   readonly idempotencyKey?: string;
+  /** Fields that take the place of others, or are added. */
+  readonly body?: Readonly<Record<string, unknown>>;
   readonly timeoutMs?: number;
 }
 
@@ -27,7 +29,7 @@ export interface Outcome {
 
 /** Asks the model once. An outcome with status 200 was seen whole. */
 export async function ask(baseUrl: string, key: string, asked: Asked = {}): Promise<Outcome> {
-  const { content = "hi", stream = false, idempotencyKey, timeoutMs = ANSWER_TIMEOUT_MS } = asked;
+  const { content = "hi", stream = false, idempotencyKey, body = {}, timeoutMs = ANSWER_TIMEOUT_MS } = asked;
   return answerTo(`${baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: {
@@ -35,7 +37,7 @@ export async function ask(baseUrl: string, key: string, asked: Asked = {}): Prom
       "content-type": "application/json",
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     },
-    body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content }], stream }),
+    body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content }], stream, ...body }),
     signal: AbortSignal.timeout(timeoutMs),
   });
 }

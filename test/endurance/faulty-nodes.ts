@@ -8,6 +8,7 @@ import { type Service, startService } from "../fixtures/service.ts";
 import type { Visitor } from "../fixtures/user.ts";
 import { RECOVERY, statusOfGet } from "./asking.ts";
 import { type GatedModel, startGatedModel } from "./gated-model.ts";
+import { WITHOUT_CREDIT } from "./money.ts";
 
 /** A node of which each way to a store can be hurt. */
 export interface FaultyNode {
@@ -27,7 +28,7 @@ export interface FaultyNode {
   mend(isBroken: boolean): Promise<void>;
   /** What `/readyz` says: as soon as it says anything, it is within 2 seconds. */
   readiness(): Promise<number | "broken" | "hung">;
-  /** The sum of a metric, over all its labels; `null` where there is none. */
+  /** See {@link metricOf}. */
   metric(name: RegExp): Promise<number | null>;
 }
 
@@ -46,13 +47,6 @@ export interface FaultyNodes extends AsyncDisposable {
   settled(nodes?: readonly FaultyNode[]): Promise<void>;
 }
 
-const UNLIMITED = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
-const PLANS = {
-  free: { ...UNLIMITED, startingCreditsUsd: "0" },
-  pro: { ...UNLIMITED, startingCreditsUsd: "0" },
-  enterprise: UNLIMITED,
-};
-
 /** Two nodes on a database and a Redis of their own. */
 export async function startFaultyNodes(env: Readonly<Record<string, string>> = {}): Promise<FaultyNodes> {
   const redis = await startRedis();
@@ -61,7 +55,7 @@ export async function startFaultyNodes(env: Readonly<Record<string, string>> = {
     ...model.env,
     OSTIARY_LOG: "error",
     OSTIARY_DRAIN_S: "1",
-    OSTIARY_PLANS: JSON.stringify(PLANS),
+    ...WITHOUT_CREDIT,
     ...env,
   };
   const ways: FaultProxy[] = [];
@@ -163,13 +157,16 @@ function nodeOf(
       if (isKilled) await start();
     },
     readiness: () => statusOfGet(`${service.baseUrl}/readyz`, undefined, 5_000),
-    metric: async (name) => {
-      const response = await fetch(`${service.baseUrl}/metrics`, { signal: AbortSignal.timeout(5_000) });
-      const values = (await response.text()).split("\n").flatMap((line) => {
-        const [, found = "", value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? [];
-        return name.test(found) ? [Number(value)] : [];
-      });
-      return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
-    },
+    metric: (name) => metricOf(service.baseUrl, name),
   };
+}
+
+/** The sum of a metric of a node, over all its labels; `null` where there is none. */
+export async function metricOf(baseUrl: string, name: RegExp): Promise<number | null> {
+  const response = await fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5_000) });
+  const values = (await response.text()).split("\n").flatMap((line) => {
+    const [, found = "", value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? [];
+    return name.test(found) ? [Number(value)] : [];
+  });
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
 }

@@ -20,6 +20,15 @@ export interface GatedModel extends AsyncDisposable {
 }
 
 export const MODEL = "acme/chat";
+/** One that has a price for everything. */
+export const LARGE_MODEL = {
+  id: "acme/large",
+  contextTokens: 128_000,
+  maxOutputTokens: 4_096,
+  modalities: { input: ["text", "image", "file"], output: ["text"] },
+  prices: { inputUsdPerMTok: 10, outputUsdPerMTok: 40 },
+  routes: [{ upstream: "main", model: "inner" }],
+};
 /** Of each answer. The prompt costs nothing, so that a request holds what it is charged. */
 export const ANSWER_TOKENS = 200;
 export const ANSWER_COST = BigInt(ANSWER_TOKENS) * 10_000n;
@@ -59,6 +68,7 @@ export async function startGatedModel(): Promise<GatedModel> {
         prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 10 },
         routes: [{ upstream: "main", model: "inner" }],
       },
+      LARGE_MODEL,
     ],
   });
   return {

@@ -5,6 +5,17 @@ import { type Owner, signUp, type Visitor, visit } from "../fixtures/user.ts";
 import type { Outcome } from "./asking.ts";
 import { answeredIds } from "./asking.ts";
 
+const UNLIMITED = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+
+/** For services of {@link openAccount}: new accounts have no credit, and no limits. */
+export const WITHOUT_CREDIT = {
+  OSTIARY_PLANS: JSON.stringify({
+    free: { ...UNLIMITED, startingCreditsUsd: "0" },
+    pro: UNLIMITED,
+    enterprise: UNLIMITED,
+  }),
+};
+
 /** An account with a key, and so much credit. */
 export interface Account extends Owner {
   readonly accountId: string;
@@ -12,7 +23,7 @@ export interface Account extends Owner {
   readonly granted: bigint;
 }
 
-/** Signs an account up where new ones have no credit, and gives it some. */
+/** Signs an account up, and gives it credit. */
 export async function openAccount(operator: Visitor, granted: bigint): Promise<Account> {
   const owner = await signUp(operator.baseUrl);
   const { id } = await owner.trpc.account.get.query();
@@ -51,6 +62,8 @@ export async function expectPaid(
   account: Account,
   seen: readonly Outcome[],
 ): Promise<Statement> {
+  // What its node still has to send is sent when it is asked for.
+  await account.trpc.audit.list.query({ limit: 1 });
   const headers = { authorization: `Bearer ${account.key}` };
   const response = await fetch(`${account.baseUrl}/v1/audit/export`, { headers });
   const text = (await response.text()).trimEnd();
