@@ -207,7 +207,7 @@ describe.skipIf(!isDistributed)("a data folder that vanishes", () => {
     const { node } = nodes;
     await rm(node.dataDir, { recursive: true, force: true });
     await expect.poll(node.readiness, RECOVERY).toBe(503);
-    expect(node.service.stderr()).toContain(node.dataDir);
+    await expect.poll(node.service.stderr, RECOVERY).toContain(node.dataDir);
     await node.kill();
   });
 });

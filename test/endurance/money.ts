@@ -50,6 +50,8 @@ export interface Statement {
   readonly cost: bigint;
   /** What of it could not be charged to its credit. */
   readonly uncollected: bigint;
+  /** What upstreams have billed beyond what their models can do: in the ledger, and not in the entries. */
+  readonly implausible: bigint;
 }
 
 /**
@@ -82,21 +84,23 @@ export async function expectPaid(
   expect(charged).toEqual([]);
   const cost = lines.reduce((sum, line) => sum + BigInt(line.cost_nano_usd), 0n);
 
-  const ledger: { readonly kind: string; readonly amountNanoUsd: bigint }[] = [];
+  const ledger: { readonly kind: string; readonly amountNanoUsd: bigint; readonly reason: string }[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Awaited<ReturnType<typeof account.trpc.credits.ledger.query>> =
       await account.trpc.credits.ledger.query({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
     ledger.push(...page.entries);
     cursor = page.nextCursor;
   }
-  const sumOf = (kinds: RegExp) =>
-    ledger.reduce((sum, { kind, amountNanoUsd }) => sum + (kinds.test(kind) ? amountNanoUsd : 0n), 0n);
-  const uncollected = sumOf(/^uncollected$/);
+  const sumOf = (rows: typeof ledger) => rows.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
+  const charges = ledger.filter(({ kind }) => kind === "charge");
+  const notCollected = ledger.filter(({ kind }) => kind === "uncollected");
+  const implausible = sumOf(notCollected.filter(({ reason }) => reason === "implausible"));
+  const uncollected = sumOf(notCollected) - implausible;
   const { balanceNanoUsd: balance } = await operator.trpc.operator.accounts.get.query({
     id: account.accountId,
   });
-  expect({ charged: -sumOf(/^charge$/), balance, isOverdrawn: balance < 0n }).toEqual({
-    charged: cost,
+  expect({ charged: -sumOf(charges), balance, isOverdrawn: balance < 0n }).toEqual({
+    charged: cost + implausible,
     balance: account.granted - cost + uncollected,
     isOverdrawn: false,
   });
@@ -105,7 +109,7 @@ export async function expectPaid(
   const isOwn = (mismatch: { readonly accountId: string | null }) =>
     mismatch.accountId === null || mismatch.accountId === account.accountId;
   expect([...mismatches, ...usageMismatches].filter(isOwn)).toEqual([]);
-  return { balance, cost, uncollected };
+  return { balance, cost, uncollected, implausible };
 }
 
 /**

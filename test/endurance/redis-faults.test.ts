@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startRedis } from "../fixtures/redis.ts";
+import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { startService } from "../fixtures/service.ts";
 import { ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
 import { isDistributed } from "./books.ts";
@@ -13,6 +13,8 @@ const AT_ONCE = 10;
 const RENEWAL_TIMEOUT_MS = 25_000;
 
 let nodes: FaultyNodes;
+/** A Redis that took the place of the first. */
+let successor: RedisServer | null = null;
 
 beforeAll(async () => {
   if (isDistributed) nodes = await startFaultyNodes();
@@ -25,6 +27,7 @@ afterEach(async ({ task }) => {
 
 afterAll(async () => {
   await nodes?.[Symbol.asyncDispose]();
+  await successor?.[Symbol.asyncDispose]();
 });
 
 /** An account of which so many requests may be answered at once. */
@@ -159,12 +162,13 @@ describe.skipIf(!isDistributed)("nodes of which one stays with a Redis that is n
     for (const { baseUrl } of [node, other]) {
       for (const key of [account.key, revoked.key]) expect((await ask(baseUrl, key)).status).toBe(200);
     }
-    await using successor = await startRedis();
-    await successor.command("replicaof", "127.0.0.1", String(redis.port));
-    const state = () => successor.command("info", "replication");
+    const replica = await startRedis();
+    successor = replica;
+    await replica.command("replicaof", "127.0.0.1", String(redis.port));
+    const state = () => replica.command("info", "replication");
     await expect.poll(state, { interval: 50 }).toContain("master_link_status:up");
-    await successor.command("replicaof", "no", "one");
-    other.redis.retarget(successor.port);
+    await replica.command("replicaof", "no", "one");
+    other.redis.retarget(replica.port);
     other.redis.cut({ connections: "existing" });
     await askUntil(({ status }) => status === 200, other.baseUrl, account.key);
     await account.trpc.keys.revoke.mutate({ id: revoked.id });
@@ -175,12 +179,9 @@ describe.skipIf(!isDistributed)("nodes of which one stays with a Redis that is n
     expect(statusesOf(then).filter((status) => status !== 401 && status !== 503)).toEqual([]);
     expect(await node.readiness()).toBe(503);
 
-    node.redis.retarget(successor.port);
+    node.redis.retarget(replica.port);
     node.redis.cut({ connections: "existing" });
     await askUntil(({ status }) => status === 200, node.baseUrl, account.key);
     expect((await ask(node.baseUrl, revoked.key)).status).toBe(401);
-    // Before its Redis ends.
-    await node.kill();
-    await other.kill();
   });
 });
