@@ -53,6 +53,9 @@ function answerStream({ response }: ReceivedRequest): void {
   response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
 }
 
+/** Longer than every wait in the service: what is not answered by then never will be. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
 export type RichOwner = EnterpriseOwner & Owner & { readonly key: string };
 
 /** An account with much credit and a key. */
@@ -75,6 +78,8 @@ export class Load {
   readonly seen = new Set<string>();
   /** How often each other status was answered. */
   readonly refused = new Map<number, number>();
+  /** How many requests had no end in time. */
+  hung = 0;
   readonly #key: string;
   readonly #clients: Promise<void>[] = [];
   #stopped = false;
@@ -109,6 +114,7 @@ export class Load {
         method: "POST",
         headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream }),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });
       const text = await response.text();
       if (response.status !== 200) {
@@ -119,8 +125,9 @@ export class Load {
       const id = response.headers.get("x-request-id");
       if (isWhole && id !== null) this.seen.add(id);
       return isWhole;
-    } catch {
+    } catch (error) {
       // Cut: what this client did not see whole it need not find.
+      if ((error as Error).name === "TimeoutError") this.hung++;
       return false;
     }
   }

@@ -1,46 +1,68 @@
+import { rm } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { expectNothingLost, isDistributed, Load, signUpRich, startPricedModel } from "./books.ts";
 
-const ROUNDS = 20;
 const CLIENTS_OF_NODE = 8;
 /** Answers before a kill: from hardly any to many. */
 const MOST_ANSWERS = 80;
 
-it(`nothing is lost and nothing charged twice in ${ROUNDS} kills at random moments${isDistributed ? " of two nodes" : ""}`, {
-  timeout: 300_000,
-}, async () => {
-  await using model = await startPricedModel();
-  const { env } = model;
-  const first = await startOperatedService({ env });
-  const nodes: (Service | null)[] = [first];
-  const { databaseUrl } = first;
-  if (isDistributed && databaseUrl !== undefined) nodes.push(await startService({ env, databaseUrl }));
-  const folders = nodes.map((node) => node?.dataDir ?? "");
-  const owner = await signUpRich(first);
-  const load = new Load(owner.key);
-  for (const index of nodes.keys()) load.start(CLIENTS_OF_NODE, () => nodes[index]?.baseUrl ?? null);
-  for (let round = 0; round < ROUNDS; round++) {
-    const target = load.seen.size + Math.ceil(Math.random() * MOST_ANSWERS);
-    await expect.poll(() => load.seen.size, { interval: 2, timeout: 30_000 }).toBeGreaterThanOrEqual(target);
-    const index = round % nodes.length;
-    const victim = nodes[index];
-    nodes[index] = null;
-    await victim?.kill();
-    nodes[index] = await startService({
-      env,
-      dataDir: folders[index] ?? "",
-      ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    });
-  }
-  await load.stop();
-  const [current] = nodes;
-  if (current == null) throw new Error("there is no node");
-  // What the other one still had to send is sent when it stops.
-  for (const other of nodes.slice(1)) await other?.stop();
-  await expectNothingLost(current, owner, load.seen);
-  expect(load.seen.size).toBeGreaterThan(ROUNDS);
-  for (const node of nodes) await node?.stop();
-  await first[Symbol.asyncDispose]();
-});
+/** For each durability of audit entries, how many kills, and whether a node's data folder is lost with it. */
+const DURABILITIES = {
+  journal: { rounds: 20, losesFolder: false },
+  disk: { rounds: 6, losesFolder: false },
+  // Where there is a database beside the nodes, nothing that was answered is only in their folders.
+  database: { rounds: 6, losesFolder: isDistributed },
+} as const;
+
+for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)) {
+  const nodes = isDistributed ? " of two nodes" : "";
+  const what = losesFolder
+    ? "kills at random moments, each with the loss of the data folder,"
+    : "kills at random moments";
+  it(`nothing is lost and nothing charged twice in ${rounds} ${what}${nodes} (AUDIT_DURABILITY=${durability})`, {
+    timeout: 300_000,
+  }, async () => {
+    await using model = await startPricedModel();
+    const env = { ...model.env, AUDIT_DURABILITY: durability };
+    const first = await startOperatedService({ env });
+    const nodes: (Service | null)[] = [first];
+    const { databaseUrl } = first;
+    const shared = databaseUrl === undefined ? {} : { databaseUrl };
+    if (isDistributed) nodes.push(await startService({ env, ...shared }));
+    const folders = new Set(nodes.flatMap((node) => node?.dataDir ?? []));
+    const owner = await signUpRich(first);
+    const load = new Load(owner.key);
+    for (const index of nodes.keys()) load.start(CLIENTS_OF_NODE, () => nodes[index]?.baseUrl ?? null);
+    for (let round = 0; round < rounds; round++) {
+      const target = load.seen.size + Math.ceil(Math.random() * MOST_ANSWERS);
+      await expect
+        .poll(() => load.seen.size, { interval: 2, timeout: 30_000 })
+        .toBeGreaterThanOrEqual(target);
+      const index = round % nodes.length;
+      const victim = nodes[index];
+      if (victim == null) throw new Error("there is no node");
+      nodes[index] = null;
+      await victim.kill();
+      if (losesFolder) await rm(victim.dataDir, { recursive: true, force: true });
+      const successor = await startService({
+        env,
+        ...shared,
+        ...(losesFolder ? {} : { dataDir: victim.dataDir }),
+      });
+      folders.add(successor.dataDir);
+      nodes[index] = successor;
+    }
+    await load.stop();
+    const [current] = nodes;
+    if (current == null) throw new Error("there is no node");
+    // What the other one still had to send is sent when it stops.
+    for (const other of nodes.slice(1)) await other?.stop();
+    await expectNothingLost(current, owner, load.seen);
+    expect(load.seen.size).toBeGreaterThan(rounds);
+    for (const node of nodes) await node?.stop();
+    await first[Symbol.asyncDispose]();
+    for (const folder of folders) await rm(folder, { recursive: true, force: true });
+  });
+}

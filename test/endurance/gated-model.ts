@@ -1,0 +1,123 @@
+import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import { chunkOf, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
+
+/** What an upstream says that an answer took. */
+export interface Bill {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+/** A model whose answers wait for the test. */
+export interface GatedModel extends AsyncDisposable {
+  /** For the services that are to know of it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What answers from now on are said to have taken; `null`: what {@link ANSWER_TOKENS} says, or as much as was asked for. */
+  bill: Bill | null;
+  /** How many requests wait for a gate: those whose message is {@link waitsFor} it. */
+  waiting(gate: string): number;
+  /** Lets them all be answered, and those that come later at once. */
+  open(gate: string): void;
+}
+
+export const MODEL = "acme/chat";
+/** One that has a price for everything. */
+export const LARGE_MODEL = {
+  id: "acme/large",
+  contextTokens: 128_000,
+  maxOutputTokens: 4_096,
+  modalities: { input: ["text", "image", "file"], output: ["text"] },
+  prices: { inputUsdPerMTok: 10, outputUsdPerMTok: 40 },
+  routes: [{ upstream: "main", model: "inner" }],
+};
+/** Of each answer. The prompt costs nothing, so that a request holds what it is charged. */
+export const ANSWER_TOKENS = 200;
+export const ANSWER_COST = BigInt(ANSWER_TOKENS) * 10_000n;
+
+/** The message of a request whose answer waits. */
+export function waitsFor(gate: string): string {
+  return `wait for ${gate}`;
+}
+
+/** Starts the model, and writes the catalog that has it. */
+export async function startGatedModel(): Promise<GatedModel> {
+  const waiting = new Map<string, (() => void)[]>();
+  const opened = new Set<string>();
+  let bill: Bill | null = null;
+  const upstream = await startModelServer((request) => {
+    const { messages = [], max_tokens: maxTokens = ANSWER_TOKENS } = request.body as ChatBody;
+    const gate = /^wait for (.+)$/.exec(String(messages.at(-1)?.content))?.[1];
+    const taken = bill ?? { prompt: 0, completion: Math.min(ANSWER_TOKENS, maxTokens) };
+    const finish = begin(request, taken);
+    if (gate === undefined || opened.has(gate)) finish();
+    else waiting.set(gate, [...(waiting.get(gate) ?? []), finish]);
+  });
+  const catalog: CatalogFile = await writeCatalog({
+    upstreams: {
+      main: {
+        dialect: "openai",
+        baseUrl: upstream.baseUrl,
+        maxConcurrency: 1_000,
+        breaker: { failures: 1_000 },
+      },
+    },
+    models: [
+      {
+        id: MODEL,
+        contextTokens: 8_192,
+        maxOutputTokens: ANSWER_TOKENS,
+        prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 10 },
+        routes: [{ upstream: "main", model: "inner" }],
+      },
+      LARGE_MODEL,
+    ],
+  });
+  return {
+    env: { OSTIARY_CATALOG: catalog.file },
+    get bill() {
+      return bill;
+    },
+    set bill(value) {
+      bill = value;
+    },
+    waiting: (gate) => waiting.get(gate)?.length ?? 0,
+    open: (gate) => {
+      opened.add(gate);
+      for (const finish of waiting.get(gate) ?? []) finish();
+      waiting.delete(gate);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await upstream[Symbol.asyncDispose]();
+      await catalog[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface ChatBody {
+  readonly messages?: readonly { readonly content: unknown }[];
+  readonly max_tokens?: number;
+  readonly stream?: boolean;
+}
+
+/** Begins an answer, a stream with its first event. @returns what ends it. */
+function begin({ body, response }: ReceivedRequest, { prompt, completion }: Bill): () => void {
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  if (body.stream !== true) {
+    const message = { role: "assistant", content: "from afar" };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const text = JSON.stringify({
+      id: "1",
+      object: "chat.completion",
+      created: 1,
+      model: "inner",
+      choices,
+      usage,
+    });
+    return () => response.setHeader("content-type", "application/json").end(text);
+  }
+  response.setHeader("content-type", "text/event-stream");
+  response.write(chunkOf({ role: "assistant", content: "from" }));
+  return () => {
+    response.write(chunkOf({ content: " afar" }, "stop"));
+    response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
+  };
+}

@@ -1,0 +1,213 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ROOT, RUNTIME } from "../fixtures/service.ts";
+import { answeredIds, ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
+import { isDistributed } from "./books.ts";
+import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
+import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { type Account, expectPaid, openAccount } from "./money.ts";
+
+const CREDIT = 10_000n * ANSWER_COST;
+/** Part of `util-linux`: sets how large files may become, of a process that runs. */
+const canLimitFiles = isDistributed && runs("prlimit", "--version");
+/** Whether a process can be started that has not root's right to write everywhere, but root's files. */
+const canRunWithoutRights =
+  isDistributed && RUNTIME === "node" && (process.getuid?.() !== 0 || runs("unshare", "-U", "true"));
+
+let nodes: FaultyNodes;
+
+beforeAll(async () => {
+  if (isDistributed) nodes = await startFaultyNodes({ OSTIARY_LOG: "warn" });
+});
+
+afterEach(async ({ task }) => {
+  const isBroken = task.result?.state === "fail";
+  // A journal that keeps one test's node from starting need not keep the others' from it.
+  if (isBroken && nodes !== undefined) {
+    await nodes.node.kill();
+    await rm(journalOf(nodes.node), { recursive: true, force: true });
+  }
+  await nodes?.node.mend(isBroken);
+});
+
+afterAll(async () => {
+  await nodes?.[Symbol.asyncDispose]();
+});
+
+function runs(command: string, ...args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Has writes to the node's files fail where they would be longer, as on a full disk; `unlimited`: no more. */
+function limitFiles({ service }: FaultyNode, bytes: number | "unlimited"): void {
+  // The soft limit alone: to raise the other one again takes rights.
+  execFileSync("prlimit", ["--pid", String(service.pid), `--fsize=${bytes}:`]);
+}
+
+function journalOf({ dataDir }: FaultyNode): string {
+  return join(dataDir, "journal");
+}
+
+async function segmentsOf(node: FaultyNode): Promise<string[]> {
+  const names = await readdir(journalOf(node));
+  return names
+    .filter((name) => name.endsWith(".ndjson"))
+    .sort()
+    .map((name) => join(journalOf(node), name));
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).map((name) => join(folder, name));
+}
+
+/** As it stands in the journal: a request's id is its entry's without dashes. */
+function isLineOf(line: string, requestId: string): boolean {
+  return line.replaceAll("-", "").includes(requestId.slice("req_".length));
+}
+
+describe.skipIf(!canLimitFiles)("a journal that can't be written", () => {
+  it("charges nothing that was refused for it", async () => {
+    const { node, model, operator } = nodes;
+    const account = await openAccount(operator, CREDIT);
+    const outcomes = await askTimes(5, node.baseUrl, account.key);
+    const gate = "full disk";
+    const answers = askTimes(40, node.baseUrl, account.key, { content: waitsFor(gate) });
+    await expect.poll(() => model.waiting(gate), { interval: 5 }).toBe(40);
+    const [segment = ""] = (await segmentsOf(node)).slice(-1);
+    const written = await readFile(segment, "utf8");
+    const lineBytes = written.length / written.split("\n").length;
+    // Room for some of the lines, and half of one, of those that are to be written together.
+    limitFiles(node, Math.round(written.length + 2.5 * lineBytes));
+    model.open(gate);
+    outcomes.push(...(await answers));
+    expect(statusesOf(outcomes)).toContain(503);
+    limitFiles(node, "unlimited");
+    outcomes.push(...(await askUntil(({ status }) => status === 200, node.baseUrl, account.key)));
+    await node.kill();
+    await node.start();
+    await nodes.settled();
+    await expectPaid(operator, account, outcomes);
+  });
+
+  it("leaves no files behind, and goes on by itself", async () => {
+    const { node, operator } = nodes;
+    const account = await openAccount(operator, CREDIT);
+    const outcomes = [await ask(node.baseUrl, account.key)];
+    const before = (await segmentsOf(node)).length;
+    limitFiles(node, 0);
+    for (let count = 0; count < 20; count++) outcomes.push(await ask(node.baseUrl, account.key));
+    expect(statusesOf(outcomes.slice(1))).toEqual([503]);
+    expect((await segmentsOf(node)).length).toBeLessThanOrEqual(before + 1);
+    limitFiles(node, "unlimited");
+    outcomes.push(...(await askUntil(({ status }) => status === 200, node.baseUrl, account.key)));
+    await nodes.settled();
+    await expectPaid(operator, account, outcomes);
+  });
+});
+
+describe.skipIf(!isDistributed)("a journal with lines that can't be read", () => {
+  let account: Account;
+  let outcomes: Outcome[];
+
+  it("does not keep the node from starting: what is whole is charged, and the rest put aside and told of", async () => {
+    const { node, operator } = nodes;
+    account = await openAccount(operator, CREDIT);
+    // Credit is set aside while the database is there.
+    await ask(node.baseUrl, account.key);
+    node.database.blackHole();
+    outcomes = await askTimes(12, node.baseUrl, account.key);
+    expect(statusesOf(outcomes)).toEqual([200]);
+    await node.kill();
+    const [refusedId = ""] = answeredIds(outcomes);
+    const damaged = await damage(node, refusedId);
+    node.database.heal();
+    await node.start();
+    await nodes.settled();
+    const readable = outcomes.filter(({ id }) => id !== refusedId);
+    await expectPaid(operator, account, readable);
+    expect((await filesBelow(node.dataDir)).filter((name) => name.endsWith(".rejected"))).not.toEqual([]);
+    expect(node.service.stderr()).toContain(basename(damaged));
+    expect(await node.metric(/reject/)).toBeGreaterThan(0);
+    expect(await node.readiness()).toBe(200);
+    outcomes = [...readable, await ask(node.baseUrl, account.key)];
+  });
+
+  it("charges nothing twice at the start after that", async () => {
+    const { node, operator } = nodes;
+    await node.kill();
+    await node.start();
+    await nodes.settled();
+    await expectPaid(operator, account, outcomes);
+  });
+});
+
+/**
+ * Damages the journal in each way that has been seen: a line of garbage, one of zeros, one with a value that the database
+ * refuses, and a folder where a file should be. @returns the file that has the lines.
+ */
+async function damage(node: FaultyNode, refusedId: string): Promise<string> {
+  const segments = await segmentsOf(node);
+  for (const segment of segments) {
+    const lines = (await readFile(segment, "utf8")).split("\n");
+    const at = lines.findIndex((line) => !line.startsWith("begun ") && isLineOf(line, refusedId));
+    if (at === -1) continue;
+    lines[at] = (lines[at] ?? "").replace("127.0.0.1", "127.0.0.z");
+    lines.splice(at, 0, '["garbage', "\0".repeat(4_096));
+    await writeFile(segment, lines.join("\n"));
+    await mkdir(join(journalOf(node), "000000900000.ndjson"));
+    return segment;
+  }
+  throw new Error("the journal has no such request");
+}
+
+describe.skipIf(!canRunWithoutRights)("a data folder that can't be written", () => {
+  it("is told by the setting that names it", async () => {
+    const { node } = nodes;
+    await node.stop();
+    const folders = [node.dataDir, ...(await filesBelow(node.dataDir))];
+    for (const folder of folders) await chmod(folder, 0o555).catch(() => {});
+    const [command = "", ...args] = [
+      ...(process.getuid?.() === 0 ? ["unshare", "-U"] : []),
+      process.env.OSTIARY_TEST_NODE ?? process.execPath,
+      join(ROOT, "server/dist/main.js"),
+    ];
+    const env = {
+      PATH: process.env.PATH,
+      OSTIARY_DATA_DIR: node.dataDir,
+      DATABASE_URL: node.service.databaseUrl,
+      PORT: "0",
+    };
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      env,
+      stdio: ["ignore", "ignore", "pipe"],
+      timeout: 20_000,
+    });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const [code] = await once(child, "close");
+    for (const folder of folders) await chmod(folder, 0o755).catch(() => {});
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("OSTIARY_DATA_DIR") });
+  });
+});
+
+// Last, as there is nothing to start on after it.
+describe.skipIf(!isDistributed)("a data folder that vanishes", () => {
+  it("is told by /readyz, and in the log", async () => {
+    const { node } = nodes;
+    await rm(node.dataDir, { recursive: true, force: true });
+    await expect.poll(node.readiness, RECOVERY).toBe(503);
+    await expect.poll(node.service.stderr, RECOVERY).toContain(node.dataDir);
+    await node.kill();
+  });
+});
