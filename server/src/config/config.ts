@@ -35,7 +35,7 @@ export interface Config {
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
   readonly drainS: number;
-  /** How long a service that was told to stop still takes requests while it says that it is not ready. */
+  /** How long requests are still served after SIGTERM, while the service is no longer ready. */
   readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
@@ -159,7 +159,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     drainS: values.OSTIARY_DRAIN_S,
-    // A proxy needs a moment to see that it should send requests elsewhere.
+    // A proxy needs a moment to notice that the node is not ready.
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
