@@ -62,8 +62,8 @@ import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
 import { whatDoesNotAnswer } from "./start/readiness.ts";
 import { listen, openTracing, openTransport } from "./start/runtime.ts";
+import { Shutdown, STOP_MS } from "./start/shutdown.ts";
 import { explainStartup } from "./start/startup-failure.ts";
-import { STOP_MS, Stopping } from "./start/stopping.ts";
 import { Teardown } from "./start/teardown.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
@@ -103,7 +103,7 @@ const LAST_WORDS_MS = 2_000;
 /** Background jobs are asked to end, and not waited for: what they do is done again by the next start. */
 const JOBS_TIMEOUT_MS = 500;
 
-async function start(config: Config, log: Logger, teardown: Teardown, stopping: Stopping): Promise<void> {
+async function start(config: Config, log: Logger, teardown: Teardown, shutdown: Shutdown): Promise<void> {
   const now = () => new Date();
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -136,7 +136,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
     log,
     onReplaced: () => {
       log.error("another node has taken the database over: stopping");
-      stopping.stop("replaced");
+      shutdown.begin("replaced");
     },
   });
   teardown.add("membership", () => membership.leave());
@@ -295,18 +295,18 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
   const drainMs = config.drainS * 1_000;
   const drain = async () => {
     listener.retire();
-    await stopping.pause(stopping.prestopMs);
+    await shutdown.pause(shutdown.prestopMs);
     auditTail.close();
     const closed = listener.close(drainMs + LAST_WORDS_MS);
     // Requests whose clients have left have no connection that the listener could wait for.
     const ended = Promise.all([closed, requestPlane.idle()]);
-    const cut = stopping.pause(drainMs).then(() => {
+    const cut = shutdown.pause(drainMs).then(() => {
       requestPlane.cutOff();
       return after(LAST_WORDS_MS);
     });
     await Promise.race([ended, cut]);
   };
-  teardown.add("requests under way", drain, () => stopping.prestopMs + drainMs + LAST_WORDS_MS + SECOND_MS);
+  teardown.add("requests under way", drain, () => shutdown.prestopMs + drainMs + LAST_WORDS_MS + SECOND_MS);
   const listensOn = `http://${hostForUrl(config.host)}:${listener.port}`;
   publicUrl = config.publicUrl ?? listensOn;
   const router = createAppRouter({
@@ -362,7 +362,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, stopping: 
     dashboard,
     newId,
     notReady: async () => {
-      if (stopping.isStopping) return "stopping";
+      if (shutdown.hasBegun) return "stopping";
       return isStarted ? await missingPart() : "starting";
     },
   });
@@ -477,35 +477,39 @@ function openLog(level: Config["logLevel"]): Logger {
 async function main(): Promise<void> {
   let log = openLog("info");
   const teardown = new Teardown();
-  let stopping: Stopping | null = null;
+  let shutdown: Shutdown | null = null;
   try {
     readEnvironmentFile();
     const config = readConfig(process.env);
     log = openLog(config.logLevel);
     for (const name of config.unknownVariables)
       log.warn(`${name} is not a setting of this service; is it misspelt?`);
-    const told = new Stopping({
-      times: config,
-      log,
-      end: () => void teardown.run(log, () => told.leftMs()).then(() => process.exit(0)),
-      overdue: () => {
-        log.fatal({ part: teardown.current }, "the time to stop is over: the process ends all the same");
-        process.exit(1);
-      },
-    });
-    stopping = told;
-    process.on("SIGTERM", () => told.stop("SIGTERM"));
-    process.on("SIGINT", () => told.stop("SIGINT"));
-    await start(config, log, teardown, told);
+    shutdown = shutdownOf(config, log, teardown);
+    await start(config, log, teardown, shutdown);
   } catch (error) {
-    // Told to stop while it started: what it was about to use has been closed, and the process ends in good order.
-    if (stopping?.isStopping) return;
+    // A signal during the start has closed what the start was about to use. The shutdown ends the process.
+    if (shutdown?.hasBegun) return;
     log.debug({ err: error }, "start failed");
     process.stderr.write(`${explainStartup(error)}\n`);
     const endMs = performance.now() + STOP_MS;
     await teardown.run(log, () => endMs - performance.now());
     process.exit(1);
   }
+}
+
+function shutdownOf(config: Config, log: Logger, teardown: Teardown): Shutdown {
+  const shutdown = new Shutdown({
+    times: config,
+    log,
+    end: () => void teardown.run(log, () => shutdown.leftMs()).then(() => process.exit(0)),
+    overdue: () => {
+      log.fatal({ part: teardown.current }, "the time to stop is over: the process ends now");
+      process.exit(1);
+    },
+  });
+  process.on("SIGTERM", () => shutdown.begin("SIGTERM"));
+  process.on("SIGINT", () => shutdown.begin("SIGINT"));
+  return shutdown;
 }
 
 await main();

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import postgres from "postgres";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readConfig } from "../../server/src/config/config.ts";
-import { Stopping } from "../../server/src/start/stopping.ts";
+import { Shutdown } from "../../server/src/start/shutdown.ts";
 import { Teardown } from "../../server/src/start/teardown.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
@@ -99,7 +99,7 @@ describe("a service that is told to stop", () => {
     expect(readConfig({ TRUSTED_PROXIES: "10.0.0.0/8", OSTIARY_PRESTOP_S: "0" }).prestopS).toBe(0);
     expect(readConfig({ OSTIARY_PRESTOP_S: "12" }).prestopS).toBe(12);
     expect(() => readConfig({ OSTIARY_PRESTOP_S: "soon" })).toThrow("OSTIARY_PRESTOP_S");
-    // At a terminal nobody waits for a proxy.
+    // Nothing is behind a proxy at a terminal.
     await using service = await startService({ env: { OSTIARY_PRESTOP_S: "300" } });
     process.kill(service.pid, "SIGINT");
     await expect.poll(() => readiness(service.baseUrl).catch(() => "gone")).toBe("gone");
@@ -123,10 +123,10 @@ describe("a service that is told to stop", () => {
     expect(text).toContain("whole");
     expect(text).toContain("[DONE]");
     expect(await exited).toBe(0);
-    expect(behind.service.stderr()).not.toContain("told again");
+    expect(behind.service.stderr()).not.toContain("second signal");
   });
 
-  it("ends what is under way when it is told again, and says so to the clients and in the log", async () => {
+  it("cuts off what is under way at a second signal, and says so to the clients and in the log", async () => {
     await using upstream = await startModelServer(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ role: "assistant", content: "never ending" }));
@@ -137,7 +137,7 @@ describe("a service that is told to stop", () => {
     const text = response.text();
     expect(await untilEnded(behind.service)).toBe(0);
     expect(await text).toContain("server_is_overloaded");
-    expect(behind.service.stderr().match(/told again to stop/g)).toHaveLength(1);
+    expect(behind.service.stderr().match(/second signal to stop/g)).toHaveLength(1);
   });
 });
 
@@ -260,24 +260,24 @@ describe("what is undone at the end", () => {
     vi.useFakeTimers();
     const { log } = keptLog();
     const overdue = vi.fn();
-    const stopping = new Stopping({ times: { prestopS: 2, drainS: 3 }, log, end: () => {}, overdue });
-    stopping.stop("SIGTERM");
+    const shutdown = new Shutdown({ times: { prestopS: 2, drainS: 3 }, log, end: () => {}, overdue });
+    shutdown.begin("SIGTERM");
     await vi.advanceTimersByTimeAsync(9_999);
     expect(overdue).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
     expect(overdue).toHaveBeenCalledOnce();
   });
 
-  it("has no more time than that when it is told again", async () => {
+  it("has no more time than that after a second signal", async () => {
     vi.useFakeTimers();
     const { log } = keptLog();
     const overdue = vi.fn();
-    const stopping = new Stopping({ times: { prestopS: 60, drainS: 600 }, log, end: () => {}, overdue });
-    stopping.stop("SIGTERM");
+    const shutdown = new Shutdown({ times: { prestopS: 60, drainS: 600 }, log, end: () => {}, overdue });
+    shutdown.begin("SIGTERM");
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(stopping.hurry.aborted).toBe(false);
-    stopping.stop("SIGINT");
-    expect(stopping.hurry.aborted).toBe(true);
+    expect(shutdown.hurry.aborted).toBe(false);
+    shutdown.begin("SIGINT");
+    expect(shutdown.hurry.aborted).toBe(true);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(overdue).toHaveBeenCalledOnce();
   });

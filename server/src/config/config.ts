@@ -37,7 +37,7 @@ export interface Config {
   readonly drainS: number;
   /** After so long without a sign of a node its reserved credit is released; 0: never. */
   readonly creditReleaseAfterS: number;
-  /** How long a service that was told to stop still takes requests while it says that it is not ready. */
+  /** How long requests are still served after SIGTERM, while the service is no longer ready. */
   readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
@@ -165,7 +165,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     drainS: values.OSTIARY_DRAIN_S,
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
-    // A proxy needs a moment to see that it should send requests elsewhere.
+    // A proxy needs a moment to notice that the node is not ready.
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,

@@ -1,6 +1,6 @@
 import { Unavailable } from "./failure.ts";
 
-/** Within so long whoever asks for something has an answer, though it be that the service can't do it just now. */
+/** A request that needs a store is answered within this time, if only with 503. */
 export const ANSWER_TIMEOUT_MS = 5_000;
 
 /** The answer, or `null` when it is not there in time. What fails, fails. */

@@ -25,7 +25,7 @@ export async function serveOnDeno(served: Served, { host, port }: ListenerOption
   );
   return {
     port: server.addr.port,
-    // Deno's server has no such thing: its shutdown tells HTTP/1.1 clients with the answers that are under way.
+    // Deno's server does this itself, at its shutdown only.
     retire: () => {},
     close: async (drainMs) => {
       const timer = setTimeout(() => cut.abort(), drainMs);

@@ -18,8 +18,8 @@ export interface ListenerOptions {
 export interface Listener {
   readonly port: number;
   /**
-   * Goes on to serve, and has clients close their connections after their next answer: so that few are open, and none of
-   * them asks for something at the moment when the listener closes.
+   * Goes on to serve, and asks clients to close their connections with their next answer: then few are left on which a request
+   * could arrive while the listener closes.
    */
   retire(): void;
   /** Takes no more requests; resolves when those under way have ended, or when time is up and they were cut. */

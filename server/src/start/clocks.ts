@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-/** Machines that are kept in time differ by less than a second. Journals and idempotent requests bear minutes. */
+/** Synchronised clocks differ by less than a second. Beyond minutes one of them is wrong. */
 const MAX_SKEW_MS = 5 * 60_000;
 
 export interface ClockParts {
@@ -10,13 +10,13 @@ export interface ClockParts {
 }
 
 /**
- * Compares the node's clock with the database's. What is old enough to be deleted is decided by the database's clock alone,
- * and by nobody while the two differ: one of them is wrong, and what was deleted does not come back.
+ * Compares the node's clock with the database's. The database's clock decides what is old enough to be deleted. While the two
+ * differ by minutes nothing is deleted: one of them is wrong, and deleted rows do not come back.
  */
 export class Clocks {
   readonly #parts: ClockParts;
   #skewMs: number | null = null;
-  #isToldOf = false;
+  #isReported = false;
 
   constructor(parts: ClockParts) {
     this.#parts = parts;
@@ -33,22 +33,22 @@ export class Clocks {
     const askedMs = now().getTime();
     const databaseTime = await databaseNow();
     const answeredMs = now().getTime();
-    // At some moment between question and answer.
+    // The database read its clock at some moment between the two.
     this.#skewMs = (askedMs + answeredMs) / 2 - databaseTime.getTime();
     const skewS = Math.round(this.#skewMs / 1_000);
-    if (!this.#isAgreed() && !this.#isToldOf) {
+    if (!this.#isAgreed() && !this.#isReported) {
       const message =
         "the clocks of this node and the database differ by minutes: nothing is deleted for its age until both are right";
       log.error({ skewS }, message);
-      this.#isToldOf = true;
-    } else if (this.#isAgreed() && this.#isToldOf) {
+      this.#isReported = true;
+    } else if (this.#isAgreed() && this.#isReported) {
       log.info({ skewS }, "the clocks of this node and the database agree again");
-      this.#isToldOf = false;
+      this.#isReported = false;
     }
     return databaseTime;
   }
 
-  /** Does what depends on the time, with the database's; nothing while the clocks differ by minutes. */
+  /** Runs `work` with the database's time, unless the clocks differ by minutes. */
   async whileAgreed(work: (databaseTime: Date) => Promise<unknown>): Promise<void> {
     const databaseTime = await this.compare();
     if (this.#isAgreed()) await work(databaseTime);

@@ -10,13 +10,13 @@ import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const POOL_CONNECTIONS = 10;
-/** Shorter than a statement may take: who asks a database that is away for a second time is told sooner. */
+/** Shorter than a statement's deadline: once silent connections are closed, requests fail sooner. */
 const CONNECT_TIMEOUT_S = 3;
-/** A database may have to be woken for the first connection of all. */
+/** A hosted database may have to start for the first connection. */
 const FIRST_CONNECT_TIMEOUT_S = 10;
-/** What is left of the two seconds of `/readyz` is for the way to it. */
+/** `/readyz` answers within two seconds; the rest is for the request itself. */
 const PING_TIMEOUT_MS = 1_500;
-/** For what still runs when everything else has stopped. */
+/** For statements that still run when everything else has stopped. */
 const END_TIMEOUT_S = 1;
 const REDIS_COMMAND_TIMEOUT_MS = 2_000;
 /** A sign-in counts several things one after the other, and can do without the shared count. */
@@ -26,7 +26,7 @@ const OLDEST_POSTGRES = 15;
 
 export interface OpenDatabase {
   readonly database: Database;
-  /** Asks whether the database answers, on a connection of its own: who uses the others must not make it seem away. */
+  /** Asks whether the database answers, on a connection of its own: busy connections must not make it seem away. */
   readonly ping: () => PromiseLike<unknown>;
   /** For people: which one it is. */
   readonly label: string;

@@ -3,12 +3,12 @@ import { within } from "../errors/deadline.ts";
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
 
-/** Parts that a node can't do its work without, each with a question that it answers when it works. */
+/** The parts that a node needs, each with a question that it answers when it works. */
 export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 
 /**
- * Asks all parts at once: the first of them, in their order, that does not answer in time, or `null`. Whoever asks while
- * others wait for the answer is given the same one, so that a flood of questions is one.
+ * Returns a function that asks all parts at once and resolves with the first, in their order, that does not answer in time, or
+ * with `null`. Concurrent calls share one answer, so that a flood of requests costs the stores one question.
  */
 export function whatDoesNotAnswer(parts: NeededParts): () => Promise<string | null> {
   let asking: Promise<string | null> | null = null;

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { inTime } from "../errors/deadline.ts";
 
-/** However little time is left, a step gets so much: most have nothing to wait for. */
+/** Each step gets at least this: most have nothing to wait for. */
 const MIN_STEP_MS = 10;
 
 interface Step {
@@ -14,27 +14,37 @@ interface Step {
 export class Teardown {
   readonly #steps: Step[] = [];
   #current: string | null = null;
+  #running: Promise<void> | null = null;
 
-  /** What is being undone; `null` when nothing is. */
+  /** The name of the step that runs; `null` when none does. */
   get current(): string | null {
     return this.#current;
   }
 
   /**
-   * @param name for the log, when it can't be undone.
-   * @param timeoutMs how long it may take, asked when it is its turn. Otherwise half of the time that is left.
+   * @param name is logged when the step fails or hangs.
+   * @param timeoutMs returns how long the step may take, when it is its turn. By default half of the time that is left.
    */
   add(name: string, undo: () => Promise<void>, timeoutMs: (() => number) | null = null): void {
     this.#steps.push({ name, undo, timeoutMs });
   }
 
-  /** @param leftMs how much time is left for all of it. */
-  async run(log: Logger, leftMs: () => number): Promise<void> {
+  /**
+   * Runs all steps, once: a second call waits for the first.
+   *
+   * @param leftMs returns the time that is left for all steps together.
+   */
+  run(log: Logger, leftMs: () => number): Promise<void> {
+    this.#running ??= this.#run(log, leftMs);
+    return this.#running;
+  }
+
+  async #run(log: Logger, leftMs: () => number): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       const { name, undo, timeoutMs } = step;
       this.#current = name;
       const limitMs = Math.max(MIN_STEP_MS, timeoutMs?.() ?? leftMs() / 2);
-      // One part that can't be stopped must not keep the others from it: neither by failing nor by never ending.
+      // One part that fails or hangs must not keep the others from being stopped.
       const ended = undo().then(
         () => true,
         (error: unknown) => {

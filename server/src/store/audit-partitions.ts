@@ -11,7 +11,7 @@ import {
 /** Any number that nothing else in the database locks on. */
 const PARTITION_LOCK = 7_305_113_002n;
 const MONTHS_AHEAD = 2;
-/** Long reads of the log are in the way of a new partition, and what waits behind it in the way of everything else. */
+/** Long reads of the log block the lock, and the waiting lock blocks everything else: it waits briefly, several times. */
 const LOCK_ATTEMPTS = 30;
 const LOCK_PAUSE_MS = 500;
 
@@ -54,7 +54,7 @@ async function makeAbsent(sql: Transaction, now: Date): Promise<void> {
   for (const month of absent) await makePartition(sql, month);
 }
 
-/** A node whose clock was wrong may have recorded entries of that month, when they went to the default partition. */
+/** Entries of that month may be in the default partition: of a node whose clock was wrong. */
 async function makePartition(sql: Transaction, { name, from, to }: Month): Promise<void> {
   const create = `create table ${name} partition of audit_entries for values from ('${from}') to ('${to}')`;
   const [stray] = await sql`select from audit_entries_other where id >= ${from} and id < ${to} limit 1`;
@@ -62,7 +62,7 @@ async function makePartition(sql: Transaction, { name, from, to }: Month): Promi
     await sql.unsafe(create);
     return;
   }
-  // Entries of a partition can't stay in the default one, and are in no other while it is being made.
+  // PostgreSQL makes no partition for rows that are in the default one: they move while that is detached.
   await sql`alter table audit_entries detach partition audit_entries_other`;
   await sql.unsafe(create);
   await sql`

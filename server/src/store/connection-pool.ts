@@ -2,7 +2,7 @@ import { Unavailable } from "../errors/failure.ts";
 import { Connection, type ConnectionHooks, type Driver } from "./connection.ts";
 
 const IDLE_MS = 60_000;
-/** Connections are replaced after a while, so that none is older than changes of the server's configuration for long. */
+/** Replaced connections pick up changes of the server's configuration. */
 const MAX_AGE_MS = 45 * 60_000;
 
 export interface ConnectionPoolOptions {
@@ -16,13 +16,13 @@ interface Waiter {
 }
 
 /**
- * Connections to PostgreSQL, of which each is used for one thing at a time: a statement or a transaction. Who finds none
- * free waits for one, in order, and no longer than until their deadline.
+ * Connections to PostgreSQL. Each is used for one statement or transaction at a time. Callers that find none free wait in order,
+ * until their deadline.
  */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
   readonly #connections = new Set<Connection>();
-  /** The one that was used last comes last, and is used first: the others become idle. */
+  /** In the order of their last use. The last is used first, so that the others can expire. */
   readonly #idle = new Map<Connection, NodeJS.Timeout>();
   readonly #waiting = new Set<Waiter>();
   #closing: Promise<void> | null = null;
@@ -33,7 +33,7 @@ export class ConnectionPool {
   }
 
   /**
-   * A connection for the caller alone, to be given to {@link release}.
+   * Resolves with a connection for the caller alone, to be passed to {@link release}.
    *
    * @param deadlineMs by `performance.now()`.
    * @throws {Unavailable} when none is free by then, or the pool is closed.
@@ -65,7 +65,7 @@ export class ConnectionPool {
 
   release(connection: Connection): void {
     if (connection.isSilent) {
-      // Those that nobody uses have most likely gone silent with it: whoever comes next should not have to find that out.
+      // Idle connections have most likely gone silent with it. The next caller should not have to wait to find that out.
       for (const idle of [...this.#idle.keys()]) idle.lose(new Unavailable("PostgreSQL has gone silent"));
     }
     if (connection.isLost) return;
@@ -82,7 +82,7 @@ export class ConnectionPool {
       );
   }
 
-  /** Takes no more callers, and resolves when all connections are closed: in time, whatever runs on them. */
+  /** Refuses callers from now on. Resolves when all connections are closed; after `timeoutMs` what runs on them is cut off. */
   close(timeoutMs: number): Promise<void> {
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;

@@ -6,12 +6,12 @@ import { Unavailable } from "../errors/failure.ts";
 export type Driver = postgres.Sql<{ bigint: bigint }>;
 
 /**
- * A statement as the driver makes it of a tagged template (porsager/postgres 3.4.9, `src/query.js`): when it is first
- * waited for, it gives itself to its handler.
+ * A statement as the driver makes it of a tagged template (porsager/postgres 3.4.9, `src/query.js`). When it is first awaited
+ * it passes itself to its handler.
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
-  /** Where in the sources it is from: lines of a stack, the first of which says nothing. */
+  /** The stack at which it was written, after a line to be ignored. */
   readonly origin: string;
   reject(error: unknown): void;
 }
@@ -48,7 +48,7 @@ export class Connection {
       socket: (options) => this.#openSocket(options),
       onclose: () => this.lose(closed()),
     });
-    // A statement is made to get at the way on which the driver sends its own. It is never waited for, and so never sent.
+    // Each statement of the driver knows the function that sends it. This one only gives it away: never awaited, it is never sent.
     this.#send = (this.#driver`` as unknown as Statement).handler;
   }
 
@@ -92,7 +92,7 @@ export class Connection {
     this.#onLost(this);
   }
 
-  /** Takes leave of the server. For a connection on which nothing runs. */
+  /** Closes a connection on which nothing runs, and lets the server know. */
   close(): void {
     if (this.#isLost) return;
     this.#isLost = true;
@@ -111,7 +111,7 @@ export class Connection {
     this.lose(error);
   }
 
-  /** The driver asks for a socket for each of the configured hosts, until one answers; and never again. */
+  /** The driver asks for a socket for each configured host until one answers. Later it would reconnect, which is refused. */
   #openSocket({ host, port, path }: postgres.ParsedOptions): Socket {
     const attempt = this.#attempts++;
     if (this.#isLost || attempt >= host.length) {
@@ -123,7 +123,7 @@ export class Connection {
     this.#socket = socket;
     if (path) return socket.connect(path);
     const address = { host: host[attempt] ?? "", port: port[attempt % port.length] ?? 0 };
-    // The driver reads them from its sockets: for messages, and for the name that a certificate has to be for.
+    // The driver reads both from its socket: for its messages, and the host's name to check the certificate.
     return Object.assign(socket.connect(address), address);
   }
 }

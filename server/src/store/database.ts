@@ -14,19 +14,19 @@ export interface Statements {
   readonly unsafe: Driver["unsafe"];
 }
 
-/** A transaction: its statements are done all or none. */
+/** Statements of one transaction: all take effect, or none. */
 export type Transaction = Statements;
 
 /**
- * The database. Each statement has a connection of the pool to itself for as long as it takes, and a deadline: by then it
- * has ended, with an error at the latest, and so has its connection if nothing had come from it.
+ * The database. Each statement has a connection to itself while it runs, and a deadline. A statement without an answer by then
+ * fails with `Unavailable`, and its connection is destroyed.
  */
 export interface Database extends Statements {
-  /** `mode` follows SQL's `begin`. Each statement has its own deadline, and so has the wait for a connection. */
+  /** Runs `work` between SQL's `begin <mode>` and `commit`. Each statement has its own deadline. */
   transaction<Result>(mode: string, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
-  /** The same database, for statements that may take longer. How long it takes to be connected stays as it is. */
+  /** The same database with another deadline for its statements. The deadline for the wait for a connection stays. */
   withTimeout(statementTimeoutMs: number): Database;
-  /** Ends when all that runs has ended, and after `timeout` seconds at the latest. */
+  /** Closes all connections when what runs on them has ended, after `timeout` seconds at the latest. */
   end(options?: { readonly timeout?: number }): Promise<void>;
 }
 
@@ -56,15 +56,22 @@ export const LONG_READ_TIMEOUT_MS = 30_000;
 export const BACKGROUND_TIMEOUT_MS = 10 * 60_000;
 
 /**
- * A server that lives ends a statement before its connection is given up: by so much, or a fifth of the time. This process
- * may be late to see it.
+ * The server cancels a statement this long before the client's deadline (or a fifth of the time before), so that only
+ * connections without an answer are destroyed. The margin also covers a busy event loop.
  */
 const SERVER_FIRST_MS = 1_000;
-/** A node that was cut off in the middle of a transaction keeps its locks for so long. */
+/** How long a node that is cut off in a transaction keeps its locks. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
-/** A peer that is gone without a word is found out after this and ten unanswered probes, one a second. */
+/** After this time without traffic, and ten unanswered probes a second apart, the peer counts as gone. */
 const KEEP_ALIVE_S = 10;
+const SERVER_KEEP_ALIVE_S = 3;
+const SERVER_KEEP_ALIVES = 3;
 const END_TIMEOUT_S = 5;
+/**
+ * The part of a statement's time that it may wait for a connection. With the rest a server that works can answer; with less,
+ * busy times would cost connections on which nothing is wrong.
+ */
+const WAIT_SHARE = 0.6;
 
 /** Opens a pool. Nothing is connected until the first statement. */
 export function openDatabase(address: DatabaseAddress, options: DatabaseOptions): Database {
@@ -72,7 +79,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   const settings = {
     connect_timeout: options.connectTimeoutS,
     keep_alive: KEEP_ALIVE_S,
-    // The pool sees to both.
+    // The pool does both.
     idle_timeout: 0,
     max_lifetime: null,
     // Arrays are never sent as parameters (batches go as jsonb), so the look-up of their types can be saved.
@@ -83,6 +90,10 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
       application_name: "ostiary",
       statement_timeout: onServer(timeoutMs),
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      // The server's side of the same: a session whose client is gone in the middle of a statement keeps its locks until then.
+      tcp_keepalives_idle: SERVER_KEEP_ALIVE_S,
+      tcp_keepalives_interval: SERVER_KEEP_ALIVE_S,
+      tcp_keepalives_count: SERVER_KEEP_ALIVES,
     },
   };
   const open = (more: { readonly max: number } & Partial<ConnectionHooks>): Driver =>
@@ -93,7 +104,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
     maxConnections: options.maxConnections,
     open: (hooks) => open({ max: 1, ...hooks }),
   });
-  // Makes statements, for connections to run: it has none itself.
+  // Has no connection: it only makes the statements that the pool's connections run.
   return databaseOn({ pool, maker: open({ max: 0 }), timeoutMs }, timeoutMs);
 }
 
@@ -119,14 +130,14 @@ function databaseOn(parts: Parts, timeoutMs: number): Database {
   );
 }
 
-/** The driver's statements, given to `run` when they are waited for. */
+/** Makes the driver's statements, and passes each to `run` when it is first awaited. */
 function statementsOf(maker: Driver, run: (statement: Statement) => void): Statements {
   const handed = <Made>(made: Made): Made => {
-    // Names and values are made too: only statements are promises.
+    // The driver makes names and values, too; only statements are promises.
     if (made instanceof Promise) (made as unknown as Statement).handler = run;
     return made;
   };
-  // One function stands for the driver's overloads, and takes what they take.
+  // The driver's overloads, as one signature.
   const make = maker as unknown as (...first: readonly unknown[]) => unknown;
   const statements = (...parameters: readonly unknown[]) => {
     const made = handed(make(...parameters));
@@ -143,7 +154,7 @@ function statementsOf(maker: Driver, run: (statement: Statement) => void): State
 const ORIGIN_FRAMES = 4;
 const origins = new WeakMap<TemplateStringsArray, string>();
 
-/** The driver adds to an error's stack where its statement comes from: where that was written, and not here. */
+/** The driver adds the origin of a statement to its error's stack: where the statement was written, instead of this file. */
 function noteOrigin(
   statement: object,
   template: TemplateStringsArray,
@@ -162,23 +173,23 @@ function noteOrigin(
   Object.defineProperty(statement, "origin", { value: origin });
 }
 
-async function runAlone({ pool }: Parts, statement: Statement, timeoutMs: number): Promise<void> {
+async function runAlone(parts: Parts, statement: Statement, timeoutMs: number): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
-  await withConnection(pool, deadlineMs, (connection) => connection.run(statement, deadlineMs)).catch(
-    (error: unknown) => statement.reject(error),
+  await withConnection(parts, (connection) => connection.run(statement, deadlineMs)).catch((error: unknown) =>
+    statement.reject(error),
   );
 }
 
-/** Before it is asked for more time, the server must have answered in the usual one. */
+/** The server must answer within the usual time before it gets a longer one. */
 async function runLonger(parts: Parts, statement: Statement, timeoutMs: number): Promise<void> {
-  const { pool, maker } = parts;
+  const { maker } = parts;
   const deadlineMs = performance.now() + parts.timeoutMs;
-  await withConnection(pool, deadlineMs, async (connection) => {
+  await withConnection(parts, async (connection) => {
     const set = `set statement_timeout = ${onServer(timeoutMs)}`;
     await command(maker, connection, set, deadlineMs);
     await connection.run(statement, performance.now() + timeoutMs);
     const reset = command(maker, connection, "reset statement_timeout", performance.now() + parts.timeoutMs);
-    // The statement has ended. A connection that can't be used on is closed.
+    // The statement has its result. A connection that keeps the longer time must not be used again.
     await reset.catch((error: unknown) => connection.lose(error));
   }).catch((error: unknown) => statement.reject(error));
 }
@@ -189,17 +200,17 @@ async function runTransaction<Result>(
   timeoutMs: number,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const { pool, maker } = parts;
+  const { maker } = parts;
   const isLonger = timeoutMs !== parts.timeoutMs;
   const beginMs = performance.now() + parts.timeoutMs;
-  return withConnection(pool, beginMs, async (connection) => {
+  return withConnection(parts, async (connection) => {
     const longer = isLonger ? `; set local statement_timeout = ${onServer(timeoutMs)}` : "";
     await command(maker, connection, `begin ${mode}${longer}`, beginMs);
     let failed: { readonly error: unknown } | null = null;
     let isOver = false;
     const transaction = statementsOf(maker, (statement) => {
       if (isOver) return statement.reject(new Error("the statement came after the end of its transaction"));
-      // After a failure the server does nothing more of a transaction, also when whoever asked has passed over it.
+      // The server has aborted the transaction then, even if `work` ignores the error.
       statement.catch((error: unknown) => {
         failed ??= { error };
       });
@@ -213,7 +224,7 @@ async function runTransaction<Result>(
       return result;
     } catch (error) {
       isOver = true;
-      // A connection that is lost has no transaction any more, and one that can't be rolled back is closed.
+      // A connection that can't roll back must not be used again.
       await command(maker, connection, "rollback", performance.now() + parts.timeoutMs).catch(
         (lost: unknown) => connection.lose(lost),
       );
@@ -222,7 +233,7 @@ async function runTransaction<Result>(
   });
 }
 
-/** What comes after a failed statement fails because of it: the first failure is the one that says why. */
+/** Statements after a failed one fail because of it (25P02): the first failure says why. */
 function firstOf(failed: { readonly error: unknown } | null, error: unknown): unknown {
   const isConsequence = error instanceof postgres.PostgresError && error.code === "25P02";
   return isConsequence && failed !== null ? failed.error : error;
@@ -235,11 +246,10 @@ function command(maker: Driver, connection: Connection, text: string, deadlineMs
 }
 
 async function withConnection<Result>(
-  pool: ConnectionPool,
-  deadlineMs: number,
+  { pool, timeoutMs }: Parts,
   use: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await pool.acquire(deadlineMs);
+  const connection = await pool.acquire(performance.now() + timeoutMs * WAIT_SHARE);
   try {
     return await use(connection);
   } finally {

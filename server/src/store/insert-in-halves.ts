@@ -1,13 +1,10 @@
 import { isStatementTimeout } from "./database.ts";
 
-/** Fewer are not divided: that the database takes so long for them has another reason. */
-const MIN_DIVIDED = 2;
-
 /**
- * Inserts rows at once, or in parts where the database is too slow to take them within a statement's time: so that a batch
- * which takes too long is not tried again and again as it is.
+ * Inserts rows together, or in halves when the database is too slow to insert them within a statement's deadline. Without this a
+ * batch that takes too long would be retried without end.
  *
- * @param insert passes over rows that are there already, as some may be when a later part fails.
+ * @param insert must skip rows that exist: when a half fails, the caller retries all of them.
  */
 export async function insertInHalves<Row>(
   rows: readonly Row[],
@@ -16,7 +13,7 @@ export async function insertInHalves<Row>(
   try {
     await insert(rows);
   } catch (error) {
-    if (!isStatementTimeout(error) || rows.length < MIN_DIVIDED) throw error;
+    if (!isStatementTimeout(error) || rows.length === 1) throw error;
     const middle = Math.ceil(rows.length / 2);
     await insertInHalves(rows.slice(0, middle), insert);
     await insertInHalves(rows.slice(middle), insert);

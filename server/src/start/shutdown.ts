@@ -5,13 +5,13 @@ import type { Config } from "../config/config.ts";
 export const STOP_MS = 5_000;
 /** Of it, what is kept back for the end itself. */
 const MARGIN_MS = 250;
-/** A terminal and npm both send the signal that they were sent: those are one. */
+/** The terminal signals npm and the service, and npm passes its signal on: two within this time count as one. */
 const ONE_SIGNAL_MS = 1_000;
 
-/** Why the service stops: who takes nodes out of service sends SIGTERM, and waits for them. */
-export type StopReason = "SIGTERM" | "SIGINT" | "replaced";
+/** Why the service stops. Supervisors that take a node out of service send SIGTERM. */
+export type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced";
 
-export interface StoppingParts {
+export interface ShutdownParts {
   readonly times: Pick<Config, "prestopS" | "drainS">;
   readonly log: Logger;
   /** Called once, when the service is to stop. */
@@ -21,38 +21,38 @@ export interface StoppingParts {
 }
 
 /**
- * How the process comes to its end. For `OSTIARY_PRESTOP_S` after a SIGTERM it only says that it is not ready; then it takes
- * no more requests, and ends those under way within `OSTIARY_DRAIN_S`. Another signal ends both waits. By
- * {@link STOP_MS} later it has ended.
+ * The times of a shutdown. For `OSTIARY_PRESTOP_S` after SIGTERM the service is not ready but still serves; then it takes no
+ * more requests, and those under way have `OSTIARY_DRAIN_S` to end. A second signal ends both waits. {@link STOP_MS} later
+ * the process ends, whatever hangs.
  */
-export class Stopping {
-  readonly #times: StoppingParts["times"];
+export class Shutdown {
+  readonly #times: ShutdownParts["times"];
   readonly #log: Logger;
-  readonly #end: StoppingParts["end"];
-  readonly #overdue: StoppingParts["overdue"];
+  readonly #end: ShutdownParts["end"];
+  readonly #overdue: ShutdownParts["overdue"];
   readonly #hurry = new AbortController();
   #begunMs: number | null = null;
   #prestopMs = 0;
   #endMs = Number.POSITIVE_INFINITY;
   #overdueTimer: NodeJS.Timeout | undefined;
 
-  constructor({ times, log, end, overdue }: StoppingParts) {
+  constructor({ times, log, end, overdue }: ShutdownParts) {
     this.#times = times;
     this.#log = log;
     this.#end = end;
     this.#overdue = overdue;
   }
 
-  get isStopping(): boolean {
+  get hasBegun(): boolean {
     return this.#begunMs !== null;
   }
 
-  /** Aborted when nothing is to be waited for any more. */
+  /** Aborted by a second signal. */
   get hurry(): AbortSignal {
     return this.#hurry.signal;
   }
 
-  /** For how long requests are still taken. */
+  /** How long requests are still accepted. */
   get prestopMs(): number {
     return this.#prestopMs;
   }
@@ -62,17 +62,17 @@ export class Stopping {
     return Math.max(0, this.#endMs - MARGIN_MS - performance.now());
   }
 
-  /** Begins to stop; said again, stops at once. */
-  stop(reason: StopReason): void {
-    if (this.#begunMs === null) this.#begin(reason);
+  /** Begins the shutdown. A second call, unless it follows at once, cuts off the requests under way. */
+  begin(reason: ShutdownReason): void {
+    if (this.#begunMs === null) this.#start(reason);
     else if (performance.now() - this.#begunMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
-      this.#log.warn({ reason }, "told again to stop: requests under way are cut off");
+      this.#log.warn({ reason }, "second signal to stop: requests under way are cut off");
       this.#endWithin(Math.min(this.#endMs - performance.now(), STOP_MS));
       this.#hurry.abort();
     }
   }
 
-  #begin(reason: StopReason): void {
+  #start(reason: ShutdownReason): void {
     const { prestopS, drainS } = this.#times;
     this.#begunMs = performance.now();
     this.#prestopMs = reason === "SIGTERM" ? prestopS * 1_000 : 0;
@@ -87,7 +87,7 @@ export class Stopping {
     this.#overdueTimer = setTimeout(() => this.#overdue(), ms);
   }
 
-  /** Resolves after a time, or when there is no time any more. */
+  /** Resolves after this time, or at a second signal. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       if (ms <= 0 || this.hurry.aborted) return resolve();
