@@ -173,7 +173,7 @@ describe("a wire", () => {
     expect(stored).toEqual(["a", "b", "c"]);
   });
 
-  it("tells nobody while it is silent, until TCP gives up", async () => {
+  it("tells no caller while it is silent, until TCP gives up", async () => {
     const { stored, told } = await overWire("database", (network, world) => {
       network.wire("node", "database").setState("silent");
       world.schedule(60_000, null, () => network.mend());

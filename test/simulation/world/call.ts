@@ -20,7 +20,7 @@ export class Call {
   /** When the caller gives up. */
   giveUp: Scheduled | null = null;
   /** Whether what is left of it is lost on its way. */
-  isForgotten = false;
+  isLost = false;
   #isSettled = false;
 
   constructor({ life, operation, attempt, reject }: CallParts) {

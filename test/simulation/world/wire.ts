@@ -70,8 +70,8 @@ export class Wire {
     if (state === this.#state) return;
     this.#world.note(() => `wire ${this.name} is ${state}`);
     this.#state = state;
-    if (state === "cut") this.breakConnections();
-    if (state === "silent") for (const call of this.#open) this.#forget(call);
+    if (state === "cut") this.#breakConnections();
+    if (state === "silent") for (const call of this.#open) this.#lose(call);
     if (state !== "up") return;
     this.#tellOpened();
     const held = this.#held;
@@ -85,9 +85,9 @@ export class Wire {
   }
 
   /** Breaks all connections, as a store that restarts does. What is on its way there may arrive all the same. */
-  breakConnections(): void {
+  #breakConnections(): void {
     for (const call of this.#open) {
-      if (this.#random.chance(0.5)) call.isForgotten = true;
+      if (this.#random.chance(0.5)) call.isLost = true;
       this.#failLater(call, this.#random.between(0, 5), "ECONNRESET");
     }
     this.#closeListeners = this.#closeListeners.filter(({ life }) => !life.isOver);
@@ -125,7 +125,7 @@ export class Wire {
     this.#open.add(call);
     call.fault = this.faults.takeFor(call.operation);
     if (this.#options.timeoutMs !== null) this.#giveUpAfter(call, this.#options.timeoutMs);
-    if (this.#state === "silent") this.#forget(call);
+    if (this.#state === "silent") this.#lose(call);
     else this.#carry(null, () => this.#travel(call));
   }
 
@@ -147,7 +147,7 @@ export class Wire {
 
   #arrive(call: Call): void {
     const { life, fault } = call;
-    if (call.isForgotten || (life.isOver && this.#random.chance(LOST_WITH_PROCESS))) return;
+    if (call.isLost || (life.isOver && this.#random.chance(LOST_WITH_PROCESS))) return;
     const tell = this.#perform(call);
     if (fault?.fate === "answer-lost") {
       this.#failLater(call, this.#delay(call), "ECONNRESET");
@@ -157,17 +157,15 @@ export class Wire {
     this.#lastAnswerMs = this.#inOrder(dueMs, this.#lastAnswerMs);
     this.#world.schedule(this.#lastAnswerMs - this.#world.nowMs, life, () => {
       this.#carry(life, () => {
-        if (!call.isForgotten) this.#settle(call, () => call.settle(tell));
+        if (!call.isLost) this.#settle(call, () => call.settle(tell));
       });
     });
   }
 
   #perform(call: Call): () => void {
-    const tell = call.attempt();
-    this.#world.note(
-      () => `${call.life.name}: ${call.operation}${call.life.isOver ? ", sent before it died" : ""}`,
-    );
-    return tell;
+    const { life, operation } = call;
+    this.#world.note(() => `${life.name}: ${operation}${life.isOver ? ", sent before it died" : ""}`);
+    return call.attempt();
   }
 
   /** At once, or when the wire is up again. */
@@ -176,9 +174,9 @@ export class Wire {
     else move();
   }
 
-  /** What is left of it is lost, and nobody tells its caller. */
-  #forget(call: Call): void {
-    call.isForgotten = true;
+  /** The rest of the call is lost, and its caller is not told. */
+  #lose(call: Call): void {
+    call.isLost = true;
     if (call.giveUp === null) this.#giveUpAfter(call, TCP_GIVES_UP_MS);
   }
 
@@ -192,7 +190,7 @@ export class Wire {
   #replaceConnection(): void {
     this.#lastArrivalMs = 0;
     this.#lastAnswerMs = 0;
-    this.breakConnections();
+    this.#breakConnections();
     if (this.#state === "up") this.#tellOpened();
   }
 

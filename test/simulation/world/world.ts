@@ -2,7 +2,7 @@ import { Agenda, type Happening } from "./agenda.ts";
 import { installGlobals, realSetImmediate } from "./globals.ts";
 import { Random } from "./random.ts";
 
-/** So many happenings in one run mean that something goes round in circles. */
+/** A run with more steps than this repeats something without end. */
 const MAX_STEPS = 2_000_000;
 
 /**
@@ -15,7 +15,7 @@ export class Life {
   wallClockAheadMs = 0;
   /** How often the process was woken: by a timer, an answer or a request. */
   steps = 0;
-  /** Woken so often, the process crashes instead: every point at which it may crash is as likely as any other. */
+  /** When it was woken so often, the process crashes instead of going on. Every step is as likely as any other. */
   crashAtStep = Number.POSITIVE_INFINITY;
   /** Called when the process ends, however it does. */
   onEnd: () => void = () => {};
@@ -54,7 +54,7 @@ export interface RunOptions {
  * A world with a clock of its own. The run takes what is due first, moves the clock to its time, performs it, and lets all
  * promises settle before it takes the next: what happens follows from the seed alone.
  *
- * Code under test runs unchanged. For the time of a run `setTimeout` and its kin, `Date`, `performance.now`, `Math.random` and
+ * Code under test runs unchanged. For the time of a run timers, `Date`, `performance.now`, `Math.random` and
  * `crypto.randomUUID` are those of the world (see {@link installGlobals}).
  */
 export class World {
@@ -95,7 +95,7 @@ export class World {
     return this.#trace ?? [];
   }
 
-  /** `life`: whose it is, and with whose end it is dropped; `null`: it happens in any case. */
+  /** `life`: the process that it belongs to, and with whose end it is dropped; `null`: it happens in any case. */
   schedule(delayMs: number, life: Life | null, run: () => void): Scheduled {
     const dueMs = this.#nowMs + Math.max(0, delayMs);
     const scheduled = { dueMs, order: this.#order++, isCancelled: false, life, run };
@@ -103,7 +103,7 @@ export class World {
     return scheduled;
   }
 
-  /** Tells what happens, for whoever has to understand a failing run. Costs nothing in a world that is not traced. */
+  /** Records what happens, so that a failing run can be understood. Costs nothing in a world that is not traced. */
   note(text: () => string): void {
     this.#trace?.push(`${(this.#nowMs / 1_000).toFixed(4).padStart(10)} s  ${text()}`);
   }
@@ -119,9 +119,8 @@ export class World {
           return;
         }
         this.#nowMs = next.dueMs;
-        if (next.life === null) next.run();
-        else if (!this.#enter(next.life)) continue;
-        else next.run();
+        if (next.life !== null && !this.#enter(next.life)) continue;
+        next.run();
         // A turn of the real event loop: all promises settle before it.
         await new Promise<void>((resolve) => realSetImmediate(resolve));
         this.#life = null;
