@@ -1,5 +1,6 @@
 import process from "node:process";
 import fc from "fast-check";
+import type { PutBackFault } from "../stores/put-back.ts";
 import { type Menu, schedulesOf } from "./arbitrary.ts";
 import { inWords, type Schedule } from "./schedule.ts";
 import { type Rules, Simulation } from "./simulation.ts";
@@ -44,6 +45,24 @@ export async function checkAll({ menu, rules, runs }: Scenario): Promise<void> {
       ...trace,
     ].join("\n"),
   );
+}
+
+/**
+ * Tries random schedules with a fault put back into the stores, always the same ones.
+ *
+ * @returns what does not hold in the first of them that finds it; `null` when all hold.
+ */
+export async function findPutBack(
+  { menu, rules, runs }: Scenario,
+  fault: PutBackFault,
+  seed: number,
+): Promise<{ readonly runs: number; readonly what: string } | null> {
+  const faulty = { ...rules, faults: new Set([fault]) };
+  const property = fc.asyncProperty(schedulesOf(menu), (schedule) => checkOne(schedule, faulty));
+  const details = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
+  if (!details.failed) return null;
+  const what = details.errorInstance instanceof Error ? details.errorInstance.message : "";
+  return { runs: details.numRuns, what };
 }
 
 /** Runs one schedule. @throws {BrokenInvariant} */

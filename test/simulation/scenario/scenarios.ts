@@ -1,4 +1,5 @@
 import { CREDIT_OPERATIONS } from "../stores/database.ts";
+import { NO_FAULTS } from "../stores/put-back.ts";
 import {
   clockJumps,
   crashes,
@@ -23,6 +24,7 @@ const RULES: Rules = {
   keysEach: 2,
   limits: { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null },
   invariants: new Set(ALL),
+  faults: NO_FAULTS,
   // Key look-up, admission, a claim and credit, each with a time-out, and the wait for other nodes' credit.
   answerWithinMs: 30 * SECOND_MS,
   slotsFreeWithinMs: 90 * SECOND_MS,

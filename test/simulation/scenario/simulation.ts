@@ -2,6 +2,7 @@ import type { AccountId } from "../../../server/src/accounts/account.ts";
 import type { Actor } from "../../../server/src/accounts/action.ts";
 import type { Limits } from "../../../server/src/admission/limits.ts";
 import { SimulatedDatabase } from "../stores/database.ts";
+import type { PutBackFaults } from "../stores/put-back.ts";
 import { SimulatedRedis } from "../stores/redis.ts";
 import { Network } from "../world/network.ts";
 import type { WireState } from "../world/wire.ts";
@@ -37,6 +38,8 @@ export interface Rules {
   readonly keysEach: number;
   readonly limits: Limits;
   readonly invariants: ReadonlySet<Invariant>;
+  /** Faults that are put back into the stores. */
+  readonly faults: PutBackFaults;
   readonly answerWithinMs: number;
   /** After the last fault all slots that nobody uses are free within this. */
   readonly slotsFreeWithinMs: number;
@@ -87,8 +90,8 @@ export class Simulation {
     const world = new World(schedule.seed, isTraced);
     this.#world = world;
     this.#network = new Network(world, STORES);
-    const database = new SimulatedDatabase(() => world.nowMs);
-    const redis = new SimulatedRedis(() => world.nowMs);
+    const database = new SimulatedDatabase(() => world.nowMs, rules.faults);
+    const redis = new SimulatedRedis(() => world.nowMs, rules.faults);
     this.#database = database;
     this.#redis = redis;
     this.#pace = new Pace(world);

@@ -11,9 +11,12 @@ import {
 } from "../../../server/src/credits/credit-store.ts";
 import type { Uncollected } from "../../../server/src/credits/ledger.ts";
 import { IdempotencyTable } from "./idempotency-table.ts";
+import { NO_FAULTS, type PutBackFaults } from "./put-back.ts";
 
 /** A spender that was not seen for so long counts as away. */
 const AWAY_MS = 60_000;
+/** With the fault put back: after so long a reserve went to others. */
+const LAPSE_MS = 10 * 60_000;
 
 export interface Reserve {
   granted: bigint;
@@ -55,11 +58,13 @@ export class CreditDatabase {
   /** Told of each statement that a check constraint refuses: the protocol should never send one. */
   onRefused: (what: string) => void = () => {};
   readonly #nowMs: () => number;
+  readonly #faults: PutBackFaults;
   #nextSpender = 1n;
 
   /** `nowMs`: the database's clock. */
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, faults: PutBackFaults = NO_FAULTS) {
     this.#nowMs = nowMs;
+    this.#faults = faults;
     this.idempotency = new IdempotencyTable(nowMs);
   }
 
@@ -102,11 +107,12 @@ export class CreditDatabase {
   }
 
   ask({ accountId, spender, number, targetNanoUsd: target, extraNanoUsd }: Ask): AskAnswer {
+    if (this.#faults.has("reserves lapse")) this.#lapse(spender);
     const free = this.free.get(accountId) ?? 0n;
     const row = this.spenders.get(spender);
     const was = row?.reserves.get(accountId) ?? { granted: 0n, charged: 0n, number: 0n, wanted: false };
     let granted = was.granted;
-    if (was.number < number) {
+    if (was.number < number || this.#faults.has("asks have no numbers")) {
       granted = max(was.charged, min(target + min(extraNanoUsd, free / 10n), was.granted + free));
       // The foreign key.
       if (row === undefined) throw new SpenderGone(`spender ${spender} is closed`);
@@ -159,7 +165,8 @@ export class CreditDatabase {
   /** @returns what was not paid. */
   insertEntries(entries: readonly AuditEntry[]): readonly Uncollected[] {
     const inserted = entries.filter(({ id }, index) => {
-      return !this.entries.has(id) && entries.findIndex((other) => other.id === id) === index;
+      const isThere = this.entries.has(id) && !this.#faults.has("entries are charged again");
+      return !isThere && entries.findIndex((other) => other.id === id) === index;
     });
     for (const entry of inserted) this.entries.set(entry.id, entry);
     const won = this.#keepAnswers(inserted);
@@ -218,9 +225,16 @@ export class CreditDatabase {
   #keepAnswers(inserted: readonly AuditEntry[]): ReadonlySet<EntryId> {
     const won = new Set<EntryId>();
     for (const { id, accountId, keyed } of [...inserted].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-      if (keyed !== undefined && this.idempotency.keep(accountId, keyed)) won.add(id);
+      if (keyed === undefined) continue;
+      if (this.#faults.has("answers commit apart") || this.idempotency.keep(accountId, keyed)) won.add(id);
     }
     return won;
+  }
+
+  #lapse(except: SpenderId): void {
+    for (const [id, row] of this.spenders) {
+      if (id !== except && this.#nowMs() - row.seenMs > LAPSE_MS) this.#close(id, row);
+    }
   }
 
   #close(id: SpenderId, { reserves }: SpenderRow): void {

@@ -8,6 +8,7 @@ import type { Link } from "../world/wire.ts";
 import { CreditDatabase } from "./credit-database.ts";
 import type { IdempotencyTable } from "./idempotency-table.ts";
 import { KeyTables } from "./key-tables.ts";
+import type { PutBackFaults } from "./put-back.ts";
 
 /** Operations of the database on credit, by which faults name them. */
 export const CREDIT_OPERATIONS = ["openSpender", "ask", "heartbeat", "closeBelow", "insertEntries"] as const;
@@ -26,8 +27,8 @@ export class SimulatedDatabase {
   readonly credit: CreditDatabase;
   readonly keys = new KeyTables();
 
-  constructor(nowMs: () => number) {
-    this.credit = new CreditDatabase(nowMs);
+  constructor(nowMs: () => number, faults: PutBackFaults) {
+    this.credit = new CreditDatabase(nowMs, faults);
   }
 
   get idempotency(): IdempotencyTable {

@@ -18,6 +18,7 @@ import {
 } from "../../../server/src/admission/limits.ts";
 import { SlidingMinute, secondOf } from "../../../server/src/admission/sliding-minute.ts";
 import type { Link } from "../world/wire.ts";
+import type { PutBackFaults } from "./put-back.ts";
 
 /** Operations of Redis, by which faults name them. */
 export const REDIS_OPERATIONS = ["check", "admit", "release", "renew", "publish", "epoch", "vouch"] as const;
@@ -37,12 +38,14 @@ interface AccountKeys {
 /** A simulated Redis, with commands that do what the scripts in `redis-scripts.ts` do. */
 export class SimulatedRedis {
   readonly #nowMs: () => number;
+  readonly #faults: PutBackFaults;
   #accounts = new Map<AccountId, AccountKeys>();
   /** Told of each request that is let through. */
   onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
 
   /** `nowMs`: Redis's clock. */
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, faults: PutBackFaults) {
+    this.#faults = faults;
     this.#nowMs = () => Math.floor(nowMs());
   }
 
@@ -60,7 +63,7 @@ export class SimulatedRedis {
     const nowMs = this.#nowMs();
     const { limits, place } = demand;
     const { requests, tokens, slots, ended } = this.#keysOf(accountId);
-    if (ended.has(place)) return { kind: "stale" };
+    if (ended.has(place) && !this.#faults.has("late admissions take slots")) return { kind: "stale" };
     const wanted = Math.min(demand.tokens, limits.tokensPerMinute ?? demand.tokens);
     let by: LimitName | null = null;
     let retryAfterMs = 0;
@@ -105,7 +108,10 @@ export class SimulatedRedis {
   /** Takes the slots again where they were lost. One that was given back is not taken by a renewal that comes late. */
   renew(accountId: AccountId, places: readonly Place[]): void {
     const { slots, ended } = this.#keysOf(accountId);
-    for (const place of places) if (!ended.has(place)) slots.set(place, this.#nowMs() + PLACE_LEASE_MS);
+    for (const place of places) {
+      const isTaken = slots.has(place) || !this.#faults.has("lost slots stay lost");
+      if (isTaken && !ended.has(place)) slots.set(place, this.#nowMs() + PLACE_LEASE_MS);
+    }
   }
 
   useOf(accountId: AccountId): LimitUse {
