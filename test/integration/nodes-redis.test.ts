@@ -195,6 +195,54 @@ describe.skipIf(!isDistributed)("a node that is started while Redis is split", (
   });
 });
 
+describe.skipIf(!isDistributed)("a node whose REDIS_URL leads to a replica", () => {
+  it("is refused, and told so", async () => {
+    await using primary = await startRedis();
+    await using replica = await startRedis("--replicaof", "127.0.0.1", String(primary.port));
+    await expect.poll(() => replica.command("info", "replication")).toContain("master_link_status:up");
+    const start = startService({ env: { ...SILENT, REDIS_URL: replica.url } });
+    await expect(start).rejects.toThrow(/is a replica/);
+  });
+});
+
+describe.skipIf(!isDistributed)("a node that Redis does not tell which one it is", () => {
+  it("serves all the same, and says what it can't know", async () => {
+    await using redis = await startRedis();
+    await redis.command(
+      "acl",
+      "setuser",
+      "limited",
+      "on",
+      ">secret",
+      "allkeys",
+      "allchannels",
+      "+@all",
+      "-info",
+    );
+    await using node = await startService({
+      env: { OSTIARY_LOG: "warn", REDIS_URL: `redis://limited:secret@127.0.0.1:${redis.port}` },
+    });
+    expect(node.stderr()).toContain("INFO");
+    const { id, key, trpc } = await signUpWithKey(node.baseUrl);
+    expect(await statusOf(node.baseUrl, key)).toBe(200);
+    await redis.restart("empty");
+    await redis.command(
+      "acl",
+      "setuser",
+      "limited",
+      "on",
+      ">secret",
+      "allkeys",
+      "allchannels",
+      "+@all",
+      "-info",
+    );
+    await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
+    await trpc.keys.revoke.mutate({ id });
+    expect(await statusOf(node.baseUrl, key)).toBe(401);
+  });
+});
+
 describe.skipIf(!isDistributed)("a connection to Redis that goes silent without being closed", () => {
   it("is replaced: requests are admitted again within 10 seconds, and attempts to sign in counted", async () => {
     await using redis = await startRedis();

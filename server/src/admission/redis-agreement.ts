@@ -18,16 +18,20 @@ export interface OtherNode {
   readonly hasJoined: boolean;
   /** The Redis that it is connected to. */
   readonly redis: NotedRedis | null;
-  /** The newest generation that it heeds: it admits nothing by an older one. `null` where it is too old to tell. */
-  readonly known: number | null;
+  /** It admits nothing by an older Redis than this one. `null` where it is too old to tell. */
+  readonly heeds: number | null;
 }
 
 /** What a node notes for the others. */
 export interface RedisNote {
   readonly id: string;
+  /** Of the node's process. What an earlier one said may come late, and counts no more. */
+  readonly life: string;
+  /** Of what this process notes: what comes after a later one counts no more. */
+  readonly sequence: number;
   /** Of the Redis that it is connected to; `null` while there is none. */
   readonly generation: number | null;
-  readonly known: number;
+  readonly heeds: number;
   readonly hasJoined: boolean;
 }
 
@@ -53,6 +57,8 @@ export interface RedisConnection {
 
 export interface AgreementParts {
   readonly id: string;
+  /** Of this process, as it was entered among the nodes. */
+  readonly life: string;
   readonly notes: RedisNotes;
   readonly redis: RedisConnection;
   readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
@@ -64,6 +70,9 @@ export interface AgreementParts {
 export type Joining = "may join" | "waiting" | "replica" | "elsewhere";
 
 const DATABASE_TIMEOUT_MS = 5_000;
+
+const TRIED_AFTER_LOOKS = 3;
+const TRIED_EVERY_LOOKS = 20;
 
 const NOT_LOOKED = "it is not known yet whether this node uses the same Redis as the others";
 const IS_REPLICA = "the Redis of REDIS_URL is a replica";
@@ -88,17 +97,19 @@ export class RedisAgreement {
   readonly #parts: AgreementParts;
   #hasJoined = false;
   #isRemoved = false;
-  /** The newest generation that the node heeds. */
-  #known = 0;
+  #sequence = 0;
+  /** The generation of which the node has said that it admits by none that is older. */
+  #heeds = 0;
   /** Where the connection leads to; `null` when it is lost, or leads to a replica. */
   #noted: { readonly connection: number; readonly redis: NotedRedis; readonly replicationId: string } | null =
     null;
   /** Redis does not say which one it is: nothing can be agreed on. */
   #isUnknown = false;
-  /** The newest Redis of a starting node that this one has tried to get to. */
-  #tried = 0;
+  /** For how many looks another node has been connected to another Redis. */
+  #looksApart = 0;
   /** What keeps it from admitting, beside a connection that is lost or new. */
   #fencedFor: string | null = null;
+  #mayReconnect = true;
   #looking: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
 
@@ -126,6 +137,11 @@ export class RedisAgreement {
 
   /** Notes where the connection leads to, and heeds what others note. To be called every second or so. */
   look(): Promise<void> {
+    this.#mayReconnect = true;
+    return this.#lookOnce();
+  }
+
+  #lookOnce(): Promise<void> {
     // One that has begun may have asked before what is to be seen; one that has not serves all who wait.
     this.#next ??= this.#looking
       .catch(() => {})
@@ -169,56 +185,70 @@ export class RedisAgreement {
 
   #lookSoon(): void {
     // What fails is tried again within a second.
-    if (this.#hasJoined) this.look().catch(() => {});
+    if (this.#hasJoined) this.#lookOnce().catch(() => {});
   }
 
   async #look(): Promise<void> {
     const { redis } = this.#parts;
     const { server, others, connection } = await this.#observe();
     if (this.#isRemoved || server === "away") return;
-    if (server === "replica") {
-      this.#fence(IS_REPLICA);
-      redis.reconnect();
-      return;
-    }
     const own = this.#noted?.redis ?? null;
     const newest = newestOf(others);
-    if (own !== null && newest !== null && isNewer(newest, own)) {
-      redis.reconnect();
+    if (server === "replica" || (own !== null && newest !== null && isNewer(newest, own))) {
+      // Once a look: where the address leads to does not change by asking faster.
+      if (this.#mayReconnect) redis.reconnect();
+      this.#mayReconnect = false;
       return;
     }
     if (redis.connection !== connection) return;
     this.#lift();
-    if (own !== null) this.#tryCandidates(own, others);
+    // Counted by those looks that are made every second.
+    if (own !== null && this.#mayReconnect) this.#tryApart(own, others);
+    this.#mayReconnect = false;
   }
 
   /**
-   * Asks where the connection leads to, notes it, and sees what the others have noted. Before a newer Redis of theirs
-   * is acknowledged the node admits nothing any more.
+   * Asks where the connection leads to, notes it, and sees what the others have noted, until what the node says that
+   * it heeds is what it does: it stops to admit by an older Redis before it says so, and says that it may admit by it
+   * again before it does.
    */
   async #observe(): Promise<{
     readonly server: "primary" | "replica" | "unknown" | "away";
     readonly others: readonly OtherNode[];
     readonly connection: number;
   }> {
-    const { id, notes, redis } = this.#parts;
+    const { redis } = this.#parts;
     const { connection } = redis;
     const server = await this.#whereTo(connection);
     for (;;) {
-      const generation = this.#noted?.redis.generation ?? null;
-      const note = { id, generation, known: this.#known, hasJoined: this.#hasJoined };
-      const others = await within(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
+      const others = await this.#note();
       if (others === null) {
         this.#isRemoved = true;
         return { server, others: [], connection };
       }
-      const newest = newestOf(others);
       const own = this.#noted?.redis ?? null;
+      const newest = newestOf(others);
       if (own !== null && newest !== null && isNewer(newest, own)) this.#fence(IS_OLDER);
-      const heeded = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
-      if (heeded <= this.#known) return { server, others, connection };
-      this.#known = heeded;
+      const heeds = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
+      // Who has no connection admits nothing, whatever it says that it heeds.
+      if (heeds === this.#heeds || (own === null && heeds < this.#heeds))
+        return { server, others, connection };
+      if (heeds > this.#heeds) this.#mayReconnect = true;
+      this.#heeds = heeds;
     }
+  }
+
+  #note(): Promise<readonly OtherNode[] | null> {
+    const { id, life, notes } = this.#parts;
+    const note: RedisNote = {
+      id,
+      life,
+      sequence: ++this.#sequence,
+      generation: this.#noted?.redis.generation ?? null,
+      heeds: this.#heeds,
+      hasJoined: this.#hasJoined,
+    };
+    return within(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
   }
 
   async #whereTo(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
@@ -237,6 +267,7 @@ export class RedisAgreement {
     }
     this.#isUnknown = server === null;
     if (server === null || server.isReplica) {
+      if (server !== null) this.#fence(IS_REPLICA);
       this.#noted = null;
       return server === null ? "unknown" : "replica";
     }
@@ -254,14 +285,18 @@ export class RedisAgreement {
     return "primary";
   }
 
-  /** A starting node that has found a newer Redis may be right: whether the address leads there is worth a try. */
-  #tryCandidates(own: NotedRedis, others: readonly OtherNode[]): void {
-    const candidates = others.filter((other) => !other.hasJoined);
-    for (const { redis } of candidates) {
-      if (redis === null || redis.generation <= this.#tried || !isNewer(redis, own)) continue;
-      this.#tried = redis.generation;
-      this.#parts.redis.reconnect();
-    }
+  /**
+   * The node uses the newest Redis, and another node stays with an older one though it connects again and again. The
+   * other may be the one that is right: whether the address still leads here is worth a try.
+   */
+  #tryApart(own: NotedRedis, others: readonly OtherNode[]): void {
+    const isApart = others.some(({ redis }) => redis !== null && redis.runId !== own.runId);
+    // Who is just connecting again says nothing.
+    const isTogether = others.every(({ redis }) => redis?.runId === own.runId);
+    if (isTogether) this.#looksApart = 0;
+    if (!isApart) return;
+    this.#looksApart++;
+    if (this.#looksApart % TRIED_EVERY_LOOKS === TRIED_AFTER_LOOKS) this.#parts.redis.reconnect();
   }
 
   async #confirmed(publish: () => Promise<void>): Promise<void> {
@@ -313,5 +348,5 @@ function isNewer(redis: NotedRedis, than: NotedRedis): boolean {
 function isHeededByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
   const newest = newestOf(others);
   if (newest !== null && isNewer(newest, own)) return false;
-  return others.every(({ known }) => known === null || known >= own.generation);
+  return others.every(({ heeds }) => heeds === null || heeds >= own.generation);
 }

@@ -53,12 +53,14 @@ export interface Membership {
 export async function joinNodes(config: Config, parts: MembershipParts): Promise<Membership> {
   if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
   if (config.takeOver) await parts.registry.removeOthers(parts.id);
+  const life = randomUUID();
   await enter(parts.registry, {
     id: parts.id,
+    life,
     isAlone: parts.redis === null,
     dataDir: config.dataDir,
   });
-  return parts.redis === null ? standAlone(parts) : shareRedis(parts, parts.redis);
+  return parts.redis === null ? standAlone(parts) : shareRedis(parts, parts.redis, life);
 }
 
 /** A node that others can't run beside: it stops to admit before they may think that it is gone. */
@@ -86,10 +88,15 @@ function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membe
 }
 
 /** A node that others share its Redis with. */
-async function shareRedis(parts: MembershipParts, redis: RedisAdmissionStore): Promise<Membership> {
+async function shareRedis(
+  parts: MembershipParts,
+  redis: RedisAdmissionStore,
+  life: string,
+): Promise<Membership> {
   const { id, registry, fence, log, onReplaced } = parts;
   const agreement = new RedisAgreement({
     id,
+    life,
     notes: registry,
     redis,
     fence,
@@ -130,15 +137,21 @@ async function shareRedis(parts: MembershipParts, redis: RedisAdmissionStore): P
 
 async function enter(
   registry: PostgresNodes,
-  { id, isAlone, dataDir }: { readonly id: string; readonly isAlone: boolean; readonly dataDir: string },
+  node: {
+    readonly id: string;
+    readonly life: string;
+    readonly isAlone: boolean;
+    readonly dataDir: string;
+  },
 ): Promise<void> {
+  const { id, life, isAlone, dataDir } = node;
   const coordination = isAlone ? "alone" : "redis";
   const label = nodeLabel(dataDir);
   // Nodes with a Redis go on while they are cut off from the database: their age says nothing.
   const isInTheWay = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const [other] = await registry.enter({ id, coordination, label }, isInTheWay);
+    const [other] = await registry.enter({ id, life, coordination, label }, isInTheWay);
     if (other === undefined) return;
     if (waitedMs >= PATIENCE_MS) throw new StartupFailure(inTheWay(other, isAlone));
     await pause();
@@ -146,16 +159,16 @@ async function enter(
 }
 
 /** Why a node can't start beside another one, for how long, and what to do. */
-export function inTheWay(other: NodeRow, isAlone: boolean): string {
+function inTheWay(other: NodeRow, isAlone: boolean): string {
   const node = `${other.label}, last seen ${durationOf(other.seenAgoMs)} ago`;
-  const asNeighbour = isAlone
-    ? `Another node uses the database of DATABASE_URL (${node}). If it is running, stop it, or set REDIS_URL, the same for all nodes.`
+  const running = isAlone
+    ? `Another node uses the database of DATABASE_URL (${node}). If it is running, stop it. Set REDIS_URL, the same for all nodes, to run several.`
     : `A node without REDIS_URL uses the database of DATABASE_URL (${node}). If it is running, stop it, or give it the same REDIS_URL.`;
-  const until =
+  const killed =
     other.coordination === "alone"
-      ? `it keeps others out for another ${durationOf(LEASE_MS - other.seenAgoMs)}, as it may be running without reaching the database: start on its data folder`
-      : "it keeps nodes without REDIS_URL out until it is started and stopped again";
-  return `${asNeighbour} If it was killed, ${until}, or, when it is certain that it does not run any more, start once with OSTIARY_TAKE_OVER=1.`;
+      ? `If it was killed, its entry keeps others out for another ${durationOf(LEASE_MS - other.seenAgoMs)}: wait, or start on its data folder.`
+      : "If it was killed, its entry keeps out nodes without REDIS_URL: start it again and stop it.";
+  return `${running} ${killed} If it is certain that it does not run any more, start once with OSTIARY_TAKE_OVER=1.`;
 }
 
 function durationOf(ms: number): string {

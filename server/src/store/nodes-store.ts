@@ -19,7 +19,7 @@ interface LiveRow {
   readonly label: string | null;
   readonly shares_redis: boolean;
   readonly redis_generation: number | null;
-  readonly redis_known: number | null;
+  readonly redis_heeded: number | null;
   readonly run_id: string | null;
 }
 
@@ -38,7 +38,7 @@ export class PostgresNodes implements RedisNotes {
 
   /** Enters a node unless another one is in its way. @returns those that are. */
   async enter(
-    node: Pick<NodeRow, "id" | "coordination" | "label">,
+    node: Pick<NodeRow, "id" | "coordination" | "label"> & { readonly life: string },
     isInTheWay: (other: NodeRow) => boolean,
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
@@ -53,11 +53,12 @@ export class PostgresNodes implements RedisNotes {
         .filter(isInTheWay);
       if (inTheWay.length > 0) return inTheWay;
       await transaction`
-        insert into nodes (id, coordination, label, seen_at, redis_known)
-        values (${node.id}, ${node.coordination}, ${node.label}, now(), 0)
+        insert into nodes (id, coordination, label, seen_at, life, redis_heeded)
+        values (${node.id}, ${node.coordination}, ${node.label}, now(), ${node.life}, 0)
         on conflict (id) do update
           set coordination = excluded.coordination, label = excluded.label, seen_at = excluded.seen_at,
-              shares_redis = false, redis_generation = null, redis_known = 0`;
+              shares_redis = false, life = excluded.life, redis_sequence = 0, redis_generation = null,
+              redis_heeded = 0`;
       return [];
     });
   }
@@ -68,17 +69,18 @@ export class PostgresNodes implements RedisNotes {
     return count > 0;
   }
 
-  /** Says that the node is there still, and what it knows. @returns the others; `null` when it was removed. */
-  async renewOnRedis({ id, generation, known, hasJoined }: RedisNote): Promise<readonly OtherNode[] | null> {
+  /** Says that the node is there still, and what it heeds. @returns the others; `null` when it was removed. */
+  async renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
+    // A statement that was given up for lost may come after a later one: then it changes nothing.
     const rows = await this.#database<LiveRow[]>`
       with renewed as (
         update nodes
-        set seen_at = now(), redis_generation = ${generation}, redis_known = greatest(redis_known, ${known}),
-            shares_redis = ${hasJoined}
-        where id = ${id}
+        set seen_at = now(), redis_sequence = ${note.sequence}, redis_generation = ${note.generation},
+            redis_heeded = ${note.heeds}, shares_redis = ${note.hasJoined}
+        where id = ${note.id} and life = ${note.life} and redis_sequence < ${note.sequence}
         returning id
       )
-      select other.label, other.shares_redis, other.redis_generation, other.redis_known, redis_servers.run_id
+      select other.label, other.shares_redis, other.redis_generation, other.redis_heeded, redis_servers.run_id
       from renewed
       left join nodes as other
         on other.id <> renewed.id and other.coordination = 'redis'
@@ -90,7 +92,7 @@ export class PostgresNodes implements RedisNotes {
   /** The other nodes that are alive. */
   async others(id: string): Promise<readonly OtherNode[]> {
     const rows = await this.#database<LiveRow[]>`
-      select label, shares_redis, redis_generation, redis_known, run_id
+      select label, shares_redis, redis_generation, redis_heeded, run_id
       from nodes left join redis_servers on generation = redis_generation
       where id <> ${id} and coordination = 'redis' and seen_at > now() - make_interval(secs => ${LIVE_S})`;
     return rows.flatMap(otherNodeOf);
@@ -147,5 +149,5 @@ function otherNodeOf(row: LiveRow): OtherNode[] {
     row.redis_generation === null || row.run_id === null
       ? null
       : { generation: row.redis_generation, runId: row.run_id };
-  return [{ label: row.label, hasJoined: row.shares_redis, redis, known: row.redis_known }];
+  return [{ label: row.label, hasJoined: row.shares_redis, redis, heeds: row.redis_heeded }];
 }

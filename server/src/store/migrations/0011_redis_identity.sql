@@ -9,8 +9,10 @@ create table redis_servers (
 );
 
 alter table nodes
+  -- Of the node's present process, and of what it has noted last: late statements change nothing.
+  add column life uuid,
+  add column redis_sequence integer not null default 0,
   -- The Redis that the node is connected to; null while it is not.
   add column redis_generation integer references redis_servers (generation),
-  -- The newest one that the node knows others to use: it admits nothing by an older one. Null for a node that is too
-  -- old to tell.
-  add column redis_known integer;
+  -- The node admits nothing by an older Redis than this one. Null for a node that is too old to tell.
+  add column redis_heeded integer;
