@@ -1,33 +1,33 @@
 import { MODEL } from "./gated-model.ts";
 
-/** What is promised is 10 seconds after the other side can be reached again; the rest is for a busy machine. */
+/** The service promises to recover within 10 seconds after a store can be reached again; the rest is for a busy machine. */
 export const RECOVERY = { timeout: 15_000, interval: 50 };
 
-/** Nothing may take longer that can be answered at all: each wait in the service has a deadline of some seconds. */
+/** Every wait in the service has a deadline of a few seconds, so a request without an answer after this time hangs. */
 export const ANSWER_TIMEOUT_MS = 15_000;
 
 export interface Asked {
   readonly content?: string;
   readonly stream?: boolean;
   readonly idempotencyKey?: string;
-  /** Fields that take the place of others, or are added. */
+  /** Fields to replace in the body, or to add to it. */
   readonly body?: Readonly<Record<string, unknown>>;
   readonly timeoutMs?: number;
 }
 
-/** What came of a request. */
+/** How a request ended. */
 export interface Outcome {
-  /** `broken`: the connection ended before the answer did; `hung`: there was no end of it in time. */
+  /** `broken`: the connection ended before the answer was complete. `hung`: there was no answer within the timeout. */
   readonly status: number | "broken" | "hung";
-  /** Of the request; `null` when not even that came. */
+  /** The request's id; `null` when no headers arrived. */
   readonly id: string | null;
-  /** Of the error. */
+  /** The error's code; `null` when there was no error body. */
   readonly code: string | null;
   readonly retryAfter: string | null;
   readonly isReplayed: boolean;
 }
 
-/** Asks the model once. An outcome with status 200 was seen whole. */
+/** Sends one chat request. An outcome with status 200 means that the whole answer arrived. */
 export async function ask(baseUrl: string, key: string, asked: Asked = {}): Promise<Outcome> {
   const { content = "hi", stream = false, idempotencyKey, body = {}, timeoutMs = ANSWER_TIMEOUT_MS } = asked;
   return answerTo(`${baseUrl}/v1/chat/completions`, {
@@ -42,21 +42,21 @@ export async function ask(baseUrl: string, key: string, asked: Asked = {}): Prom
   });
 }
 
-/** Asks as often at once. */
+/** Sends several requests at the same time. */
 export function askTimes(times: number, baseUrl: string, key: string, asked: Asked = {}): Promise<Outcome[]> {
   return Promise.all(Array.from({ length: times }, () => ask(baseUrl, key, asked)));
 }
 
 export interface AskedAgain extends Asked {
   readonly withinMs?: number;
-  /** The pause between two. */
+  /** The pause between two requests. */
   readonly everyMs?: number;
 }
 
 /**
- * Asks again and again, as a client does that is told to come back.
+ * Repeats a request until its outcome satisfies `isEnd`, as a client does that retries. Returns all outcomes.
  *
- * @throws {Error} when there was no outcome in time that `isEnd`.
+ * @throws {Error} when no outcome did so within the time.
  */
 export async function askUntil(
   isEnd: (outcome: Outcome) => boolean,
@@ -70,12 +70,12 @@ export async function askUntil(
     const outcome = await ask(baseUrl, key, asked);
     outcomes.push(outcome);
     if (isEnd(outcome)) return outcomes;
-    if (performance.now() > untilMs) throw new Error(`in the end: ${JSON.stringify(outcome)}`);
+    if (performance.now() > untilMs) throw new Error(`the last outcome was ${JSON.stringify(outcome)}`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 
-/** What came of a request by GET, of which not more than its status matters. */
+/** Sends a GET request and returns its status. */
 export async function statusOfGet(
   url: string,
   key?: string,
@@ -110,7 +110,7 @@ function codeIn(text: string): string | null {
   return /"code":"([a-z_]+)"/.exec(text)?.[1] ?? null;
 }
 
-/** The outcome of a procedure, as far as it came to an end. */
+/** Whether a procedure call succeeded, failed, or did not end within the timeout. */
 export async function endOf(
   call: Promise<unknown>,
   timeoutMs = ANSWER_TIMEOUT_MS,
@@ -126,12 +126,12 @@ export async function endOf(
   return Promise.race([ended, hung]).finally(() => clearTimeout(timer));
 }
 
-/** The ids of those that were answered. */
+/** The ids of the requests that were answered with 200. */
 export function answeredIds(outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap(({ status, id }) => (status === 200 && id !== null ? [id] : []));
 }
 
-/** Statuses, each once, in order. */
+/** The distinct statuses, sorted. */
 export function statusesOf(outcomes: readonly Outcome[]): Outcome["status"][] {
   return [...new Set(outcomes.map(({ status }) => status))].sort();
 }

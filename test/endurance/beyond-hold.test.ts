@@ -24,7 +24,7 @@ afterAll(async () => {
   await model?.[Symbol.asyncDispose]();
 });
 
-/** What is billed, and what of it the model can have done. */
+/** What the upstream bills, and the part of it that the model can have done. */
 function costsOf({ prompt, completion }: Bill): { readonly billed: bigint; readonly possible: bigint } {
   const costOf = (promptTokens: number, completionTokens: number) =>
     BigInt(promptTokens) * 10_000n + BigInt(completionTokens) * 40_000n;
@@ -55,7 +55,7 @@ const CASES: Readonly<Record<string, Case>> = {
     more: { max_tokens: 50 },
     bill: { prompt: 20, completion: 500 },
   },
-  "such an answer as a stream": {
+  "a stream that is longer than was asked for": {
     more: { max_tokens: 50, stream: true },
     bill: { prompt: 20, completion: 500 },
   },
@@ -70,7 +70,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-describe("a request that took more than was held for it", () => {
+describe("a request that costs more than was held for it", () => {
   it.each(Object.entries(CASES))(
     "is charged in full where there is credit: %s",
     async (_, { content, more, bill }) => {
@@ -83,7 +83,7 @@ describe("a request that took more than was held for it", () => {
       expect(outcome.status).toBe(200);
       const { cost, uncollected, implausible } = await expectPaid(operator, account, [outcome]);
       const { billed, possible } = costsOf(bill);
-      // What no such model can have done is not the account's to pay.
+      // The account does not pay for what the model can't have done.
       expect({ cost, uncollected, implausible }).toEqual({
         cost: possible,
         uncollected: 0n,
@@ -92,8 +92,8 @@ describe("a request that took more than was held for it", () => {
     },
   );
 
-  it("is charged as far as credit reaches, and the rest is recorded and counted", async () => {
-    // For one such request as it is held, and not for what is billed.
+  it("is charged as far as the credit reaches, and the rest is recorded and counted", async () => {
+    // Enough for what one request holds, and too little for what is billed.
     const account = await openAccount(operator, 5_000_000n);
     model.bill = { prompt: 20, completion: 500 };
     const asked = { body: { model: LARGE_MODEL.id, max_tokens: 50 } };
@@ -111,7 +111,7 @@ describe("a request that took more than was held for it", () => {
     expect((await ask(service.baseUrl, account.key, asked)).status).toBe(402);
   });
 
-  it("never overdraws, however many there are at once", async () => {
+  it("never overdraws the account, even with 100 at once", async () => {
     const account = await openAccount(operator, 80_000_000n);
     model.bill = { prompt: 20, completion: 4_000 };
     const asked = { body: { model: LARGE_MODEL.id, max_tokens: 50 } };

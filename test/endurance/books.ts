@@ -53,7 +53,7 @@ function answerStream({ response }: ReceivedRequest): void {
   response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
 }
 
-/** Longer than every wait in the service: what is not answered by then never will be. */
+/** Every wait in the service has a deadline of a few seconds, so a request without an answer after this time hangs. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export type RichOwner = EnterpriseOwner & Owner & { readonly key: string };
@@ -78,7 +78,7 @@ export class Load {
   readonly seen = new Set<string>();
   /** How often each other status was answered. */
   readonly refused = new Map<number, number>();
-  /** How many requests had no end in time. */
+  /** How many requests had no answer within the timeout. */
   hung = 0;
   readonly #key: string;
   readonly #clients: Promise<void>[] = [];

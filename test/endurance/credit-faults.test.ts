@@ -16,26 +16,24 @@ import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
 import { type Account, accountAt, ageReservations, expectPaid, openAccount } from "./money.ts";
 
-/** The credit of most accounts here: for so many answers. */
+/** The number of answers that the credit of most accounts here pays for. */
 const ANSWERS = 10;
 const CREDIT = BigInt(ANSWERS) * ANSWER_COST;
-/** Of the shortest answer that is given where there is less credit than a request may take: 16 tokens. */
+/** An account with less credit than a request may cost gets a shorter answer, but no less than 16 tokens. */
 const SHORTEST_COST = 16n * 10_000n;
-/** A fault that lasts longer than any wait of a node for its database. */
-const LATE_MS = 9_000;
 
-/** After so long an account counts as idle. */
+/** Longer than a node keeps the surplus of an account without requests. */
 const IDLE_MS = 6_000;
 
 let nodes: FaultyNodes;
-/** An account with much credit that had one answer of a process of the node, and when. */
+/** An account with much credit, the process that answered its only request, and when. */
 let idle: { readonly account: Account; readonly pid: number; readonly sinceMs: number } | null = null;
 
 beforeAll(async () => {
   if (isDistributed) nodes = await startFaultyNodes();
 });
 
-/** The idle account; a new one where the process that had answered it is no more. */
+/** Returns the idle account, or makes a new one if the node's process is another one by now. */
 async function idleAccount() {
   const { service, baseUrl } = nodes.node;
   if (idle?.pid === service.pid) return idle;
@@ -51,7 +49,7 @@ afterAll(async () => {
   await nodes?.[Symbol.asyncDispose]();
 });
 
-/** Requests at the node that hold credit, and whose answers wait for `gate`. */
+/** Sends requests to the node, and resolves when all hold credit and wait for their answers behind `gate`. */
 async function hold(
   account: Account,
   count: number,
@@ -61,24 +59,24 @@ async function hold(
   const before = nodes.model.waiting(gate);
   const answers = askTimes(count, nodes.node.baseUrl, account.key, { content: waitsFor(gate), ...asked });
   await expect.poll(() => nodes.model.waiting(gate), { interval: 5 }).toBe(before + count);
-  // Not the promise itself: it would be waited for.
+  // In an array, because an async function would wait for the promise itself.
   return [answers];
 }
 
-/** Asks until credit is used up. */
+/** Sends requests until the account's credit is used up. */
 function spendAll(baseUrl: string, { key }: Account): Promise<Outcome[]> {
   return askUntil(({ code }) => code === "credit_balance_exhausted", baseUrl, key);
 }
 
-/** Resolves when as many requests, each sent again while the service can't answer it, have been answered. */
+/** Sends requests at the same time and repeats each one until it is answered. Returns all outcomes. */
 async function answered(count: number, baseUrl: string, key: string): Promise<Outcome[]> {
   const one = () => askUntil(({ status }) => status === 200, baseUrl, key);
   return (await Promise.all(Array.from({ length: count }, one))).flat();
 }
 
-/** Matches what makes an ask for credit take effect: its transaction's commit, or the statement where there is no transaction. */
+/** Matches the statement that makes an ask for credit take effect: its transaction's commit, or the ask itself outside of a transaction. */
 function commitOfAsk(): Matches {
-  /** Connections with a transaction, and whether it is about credit that is set aside. */
+  /** Connections in a transaction, and whether the transaction concerns reserves of credit. */
   const transactions = new Map<number, boolean>();
   return (statement, connection) => {
     if (/^begin\b/i.test(statement)) transactions.set(connection, false);
@@ -94,12 +92,12 @@ function commitOfAsk(): Matches {
   };
 }
 
-/** Matches the statement that locks the account for an ask: nothing of it is done when it comes. */
+/** Matches the first statement of an ask, which locks the account. */
 const lockForAsk: Matches = (statement) =>
   /\baccounts\b/.test(statement) && /for no key update/.test(statement);
 
 describe.skipIf(!isDistributed)("a node that is cut off from the database", () => {
-  it("has what it spent kept for it, however long that looks, and nobody else gets it", async () => {
+  it("keeps what it has set aside, however long it is away, and other nodes do not get it", async () => {
     const { node, other, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const [answers] = await hold(account, ANSWERS - 1, "cut off");
@@ -117,7 +115,7 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
     expect(uncollected).toBe(0n);
   });
 
-  it("and is killed with charges in its journal has them paid for when it is back", async () => {
+  it("and is then killed has the charges in its journal paid from its reserve when it is back", async () => {
     const { node, other, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const [answers] = await hold(account, ANSWERS - 1, "killed");
@@ -132,14 +130,14 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
     expect(there.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
     await node.start();
     await nodes.settled();
-    // What it had set aside and did not spend is free for all again.
+    // What it had set aside and did not spend is free again.
     const rest = await spendAll(other.baseUrl, account);
     const { balance, uncollected } = await expectPaid(operator, account, [...here, ...there, ...rest]);
     expect(uncollected).toBe(0n);
     expect(balance).toBeLessThan(SHORTEST_COST);
   });
 
-  it("with streams in flight charges each, and refuses nobody who has credit when the database is back", async () => {
+  it("while streams are in flight charges each of them, and then refuses no request of an account that has credit", async () => {
     const { node, model, operator } = nodes;
     const accounts = await Promise.all([1, 2, 3].map(() => openAccount(operator, CREDIT)));
     const streams = await Promise.all(
@@ -163,8 +161,8 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
   });
 });
 
-describe.skipIf(!isDistributed)("answers of the database that are lost as credit is set aside", () => {
-  it("leave the account's credit where its requests find it", async () => {
+describe.skipIf(!isDistributed)("a node that does not hear that credit was set aside", () => {
+  it("finds that credit with its next requests", async () => {
     const { node, operator } = nodes;
     const account = await openAccount(operator, 3n * ANSWER_COST);
     const lost = node.database.loseAnswers(3, commitOfAsk());
@@ -178,18 +176,20 @@ describe.skipIf(!isDistributed)("answers of the database that are lost as credit
   });
 });
 
-describe.skipIf(!isDistributed)("credit that a node gives back too late", () => {
-  const moments: Readonly<Record<string, () => Matches>> = {
-    "before it has begun": () => lockForAsk,
-    "as it is committed": commitOfAsk,
+describe.skipIf(!isDistributed)("an order to give back credit that reaches the database late", () => {
+  const moments = {
+    // The account is not locked yet: the node goes on with another connection once it has given this one up.
+    "before it has begun": { matching: () => lockForAsk, untilMs: 25_000 },
+    // The account is locked, so that the node can't go on: the time is longer than any of its timeouts.
+    "as it is committed": { matching: commitOfAsk, untilMs: 9_000 },
   };
-  for (const [moment, matching] of Object.entries(moments)) {
-    it(`is not taken from what was set aside since: held ${moment}`, { timeout: 120_000 }, async () => {
+  for (const [moment, { matching, untilMs }] of Object.entries(moments)) {
+    it(`takes nothing from what was set aside since (held ${moment})`, { timeout: 120_000 }, async () => {
       const { node, other, model, operator } = nodes;
-      // Idle while this test takes its time.
+      // This account becomes idle while the test runs; another test needs that.
       await idleAccount();
       const account = await openAccount(operator, CREDIT);
-      // Answers that take nothing leave the node with credit that it does not need.
+      // Free answers leave the node with credit that it does not need.
       model.bill = { prompt: 0, completion: 0 };
       const [free] = await hold(account, ANSWERS - 1, `idle: ${moment}`);
       model.open(`idle: ${moment}`);
@@ -198,42 +198,42 @@ describe.skipIf(!isDistributed)("credit that a node gives back too late", () => 
       await nodes.settled();
 
       const late = node.database.hold(matching());
-      // Wanted elsewhere, it is given back.
+      // The other node is short, so this one gives credit back.
       const wanted = await ask(other.baseUrl, account.key);
       await late.caught;
       const gate = `held: ${moment}`;
       let ended = 0;
-      // Until the other node has had its turn there is credit for all of them.
+      // There is credit for all these requests until the other node has been asked, so 402 is no final answer before.
       let isLast = false;
       const askHere = (count: number): Promise<Outcome[][]> => {
         const asked = {
           content: waitsFor(gate),
           timeoutMs: 60_000,
           everyMs: 500,
-          withinMs: LATE_MS + 2 * RECOVERY.timeout,
+          withinMs: untilMs + 2 * RECOVERY.timeout,
         };
         const isEnd = ({ status }: Outcome) => status === 200 || (isLast && status === 402);
         const one = () => askUntil(isEnd, node.baseUrl, account.key, asked).finally(() => ended++);
         const all = Promise.all(Array.from({ length: count }, one));
-        // Awaited below, if nothing else fails before.
+        // Awaited below, unless the test fails before.
         all.catch(() => {});
         return all;
       };
-      // One first, that waits till the node has set credit aside again: if it can with that statement under way.
-      const untilMs = performance.now() + LATE_MS;
-      const here: Promise<Outcome[][]>[] = [];
-      for (const count of [1, ANSWERS - 2]) {
-        const isWaiting = model.waiting(gate) + count;
-        here.push(askHere(count));
-        const isLate = () => model.waiting(gate) === isWaiting || performance.now() > untilMs;
-        await expect.poll(isLate, { timeout: 2 * LATE_MS, interval: 5 }).toBe(true);
-      }
+      const releaseMs = performance.now() + untilMs;
+      const orTooLate = async (isDone: () => boolean | Promise<boolean>) => {
+        const isEnd = async () => (await isDone()) || performance.now() > releaseMs;
+        await expect.poll(isEnd, { timeout: 2 * untilMs, interval: 20 }).toBe(true);
+      };
+      // When the node has given the credit back with another statement, it sets it aside again for these requests, if it can.
+      await orTooLate(async () => (await account.trpc.credits.balance.query()).reservedNanoUsd < CREDIT / 2n);
+      const here = askHere(ANSWERS - 1);
+      await orTooLate(() => model.waiting(gate) === ANSWERS - 1);
       late.release();
       const there = await askTimes(ANSWERS - 1, other.baseUrl, account.key);
       isLast = true;
       await expect.poll(() => model.waiting(gate) + ended, RECOVERY).toBe(ANSWERS - 1);
       model.open(gate);
-      const outcomes = [wanted, ...(await Promise.all(here)).flat(2), ...there];
+      const outcomes = [wanted, ...(await here).flat(), ...there];
       await nodes.settled();
       outcomes.push(...(await spendAll(other.baseUrl, account)));
       await nodes.settled();
@@ -244,8 +244,8 @@ describe.skipIf(!isDistributed)("credit that a node gives back too late", () => 
   }
 });
 
-describe.skipIf(!isDistributed)("while a node is cut off from the database", () => {
-  it("accounts with credit at hand go on, and who has none is told so within seconds, however many wait", async () => {
+describe.skipIf(!isDistributed)("a node without a database", () => {
+  it("serves accounts from credit at hand, and answers all requests of others within seconds", async () => {
     const { node, operator } = nodes;
     const without = await openAccount(operator, CREDIT);
     expect(await statusOfGet(`${node.baseUrl}/v1/models`, without.key)).toBe(200);
@@ -267,9 +267,9 @@ describe.skipIf(!isDistributed)("while a node is cut off from the database", () 
   });
 });
 
-// Last, as it ends the other nodes.
-describe.skipIf(!isDistributed)("a node that takes the place of all others", () => {
-  it("has their credit, and what one of them still brings is recorded as not collected", async () => {
+// The last test of this file, because it ends the other nodes.
+describe.skipIf(!isDistributed)("a node that takes over from all others", () => {
+  it("can use their credit; charges that one of them still brings are recorded as uncollected", async () => {
     const { node, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const [answers] = await hold(account, ANSWERS - 1, "replaced");

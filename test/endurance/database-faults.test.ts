@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Matches } from "../fixtures/fault-proxy.ts";
 import { PASSWORD, visit } from "../fixtures/user.ts";
 import {
   answeredIds,
@@ -17,15 +18,16 @@ import { ANSWER_COST } from "./gated-model.ts";
 import { type Account, accountAt, expectPaid, openAccount } from "./money.ts";
 
 const CREDIT = 100_000n * ANSWER_COST;
-/** SIGTERM ends the process within the drain time, a second here, and 5 seconds; the rest is for a busy machine. */
+/** SIGTERM ends the process within the drain time (1 second here) and 5 seconds; the rest is for a busy machine. */
 const STOP_TIMEOUT_MS = 12_000;
-/** How long PostgreSQL may keep a transaction whose client is silent, and the time to start it anew after that. */
+/** A transaction whose client is silent may keep its locks for some seconds, and the batch has to be repeated after that. */
+const TRANSACTION_TIMEOUT_MS = 30_000;
 
 const DAY_AGO = new Date(Date.now() - 24 * 60 * 60_000);
 
 let nodes: FaultyNodes;
 let account: Account;
-/** All that was asked of the model, for the account. */
+/** The outcomes of all chat requests of the account. */
 const outcomes: Outcome[] = [];
 
 beforeAll(async () => {
@@ -40,7 +42,7 @@ afterAll(async () => {
   await nodes?.[Symbol.asyncDispose]();
 });
 
-/** Asks now and then until the returned function is called; notes in {@link outcomes} what came of it. */
+/** Sends a request every 50 ms until the returned function is called, which adds the outcomes to {@link outcomes}. */
 function keepAsking(): () => Promise<Outcome[]> {
   const asked: Promise<Outcome>[] = [];
   const timer = setInterval(() => asked.push(ask(nodes.node.baseUrl, account.key)), 50);
@@ -58,14 +60,30 @@ async function expectAllPaid(): Promise<void> {
   expect(uncollected).toBe(0n);
 }
 
+/** How many entries wait for the database. */
+function backlog(): Promise<number | null> {
+  return nodes.node.metric(/^ostiary_recorder_waiting_entries$/);
+}
+
+/** Matches the statement that inserts entries, on a connection that has executed it before (or has not). */
+function insertOfEntries(isPrepared: boolean): Matches {
+  const known = new Set<number>();
+  return (statement, connection) => {
+    if (!statement.includes("insert into audit_entries")) return false;
+    const isKnown = known.has(connection);
+    known.add(connection);
+    return isKnown === isPrepared;
+  };
+}
+
 describe.skipIf(!isDistributed)("a node whose connections to the database have gone silent", () => {
-  it("opens others, and answers all the while", async () => {
+  it("opens new ones, and answers requests all the while", async () => {
     const { node } = nodes;
     outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
     const stopAsking = keepAsking();
     node.database.blackHole({ connections: "existing" });
     const readiness = await node.readiness();
-    // Entries that came after it, and no others, tell that the way is open again.
+    // That the entry of a later request is there shows that the node writes to the database again.
     const after = await askUntil(({ status }) => status === 200, node.baseUrl, account.key);
     outcomes.push(...after);
     const [requestId = ""] = answeredIds(after);
@@ -78,10 +96,34 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
     await nodes.settled();
     await expectAllPaid();
   });
+
+  // The transaction of a batch has its locks when its entries are inserted, and does not end by itself.
+  const moments = {
+    "between two statements": true,
+    // The driver has the server describe a statement before it sends the parameters for the first time.
+    "between a statement and its parameters": false,
+  };
+  for (const [moment, isPrepared] of Object.entries(moments)) {
+    it(`writes on although one went silent in the middle of a batch, ${moment}`, {
+      timeout: 120_000,
+    }, async () => {
+      const { node } = nodes;
+      node.database.cut({ connections: "existing" });
+      const hold = node.database.hold(insertOfEntries(isPrepared));
+      const stopAsking = keepAsking();
+      await hold.caught;
+      await stopAsking();
+      outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
+      await expect.poll(backlog, { timeout: TRANSACTION_TIMEOUT_MS, interval: 100 }).toBe(0);
+      node.database.heal();
+      await nodes.settled();
+      await expectAllPaid();
+    });
+  }
 });
 
-describe.skipIf(!isDistributed)("a node of which nothing reaches the database", () => {
-  it("answers everything within seconds, and requests with credit at hand as ever", async () => {
+describe.skipIf(!isDistributed)("a node whose packets to the database are all dropped", () => {
+  it("answers every call within seconds, and goes on with requests that have credit at hand", async () => {
     const { node } = nodes;
     const { baseUrl } = node;
     const owner = accountAt(baseUrl, account);
@@ -117,7 +159,7 @@ describe.skipIf(!isDistributed)("a node of which nothing reaches the database", 
     await expectAllPaid();
   });
 
-  it("ends when it is told to, and keeps in its journal what it could not write", async () => {
+  it("ends on SIGTERM, and keeps in its journal what it could not write", async () => {
     const { node } = nodes;
     outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
     node.database.blackHole();

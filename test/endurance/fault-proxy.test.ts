@@ -7,10 +7,10 @@ import { postgresStatements } from "../fixtures/postgres-statements.ts";
 
 const DATABASE_SERVER = process.env.OSTIARY_TEST_DATABASE_URL;
 
-/** A server that says of each line that it has done it. */
+/** A server that answers each line with `done` and the line. */
 interface EchoServer extends AsyncDisposable {
   readonly port: number;
-  /** What it has got, of all connections. */
+  /** The lines that it got, of all connections. */
   readonly done: string[];
   readonly sockets: Set<Socket>;
 }
@@ -48,7 +48,7 @@ async function startEcho(): Promise<EchoServer> {
 interface Client {
   readonly socket: Socket;
   say(line: string): void;
-  /** What has come back so far. */
+  /** The answers so far. */
   heard(): string;
 }
 
@@ -63,7 +63,7 @@ async function talkTo(port: number): Promise<Client> {
   return { socket, say: (line) => void socket.write(`${line}\n`), heard: () => heard };
 }
 
-/** Unlike `once`, also of a socket that ends with an error. */
+/** Unlike `once`, resolves also when the socket ends with an error. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve();
@@ -93,7 +93,7 @@ afterAll(async () => {
 
 const soon = { interval: 5 };
 
-/** An exchange with the server itself: what goes through the proxy at once has arrived after it. */
+/** An exchange without the proxy. What the proxy delivers at once has arrived after it. */
 async function pastTheProxy(): Promise<void> {
   const direct = await talkTo(echo.port);
   direct.say("direct");
@@ -101,7 +101,7 @@ async function pastTheProxy(): Promise<void> {
   direct.socket.destroy();
 }
 
-/** A client that was answered once. */
+/** A client that has had one answer. */
 async function connected(): Promise<Client> {
   const client = await talkTo(proxy.port);
   client.say("hello");
@@ -109,8 +109,8 @@ async function connected(): Promise<Client> {
   return client;
 }
 
-describe("the proxy of faults", () => {
-  it("passes everything on, in both directions, and connections' ends", async () => {
+describe("a fault proxy", () => {
+  it("passes on bytes in both directions, and the ends of connections", async () => {
     const client = await connected();
     client.socket.end();
     await closed(client.socket);
@@ -118,7 +118,7 @@ describe("the proxy of faults", () => {
     await expect.poll(() => echo.sockets.size, soon).toBe(0);
   });
 
-  it("cuts connections that are there, or those to come, or both", async () => {
+  it("cuts open connections, new ones, or both", async () => {
     const first = await connected();
     proxy.cut({ connections: "existing" });
     await closed(first.socket);
@@ -134,7 +134,7 @@ describe("the proxy of faults", () => {
     await connected();
   });
 
-  it("delivers a stalled direction's bytes, and a connection's end, when it is healed", async () => {
+  it("delivers stalled bytes and ends of connections when it is healed", async () => {
     const client = await connected();
     proxy.stall({ direction: "to client" });
     client.say("answered later");
@@ -153,7 +153,7 @@ describe("the proxy of faults", () => {
     await expect.poll(other.heard, soon).toBe("done from another\n");
   });
 
-  it("stalls existing connections while new ones work", async () => {
+  it("stalls open connections while new ones work", async () => {
     const before = await connected();
     proxy.stall({ connections: "existing" });
     before.say("stalled");
@@ -176,7 +176,7 @@ describe("the proxy of faults", () => {
     other.socket.destroy();
   });
 
-  it("drops what comes in a black hole, tells nobody, and resets the connection when it is healed", async () => {
+  it("drops everything in a black hole without closing the connection, and resets it when it is healed", async () => {
     const before = await connected();
     proxy.blackHole({ connections: "existing" });
     before.say("lost");
@@ -195,7 +195,7 @@ describe("the proxy of faults", () => {
     expect(echo.done.filter((line) => line.startsWith("lost"))).toEqual([]);
   });
 
-  it("drops what the server answers and no more", async () => {
+  it("drops only what the server answers", async () => {
     const client = await connected();
     proxy.blackHole({ direction: "to client", connections: "existing" });
     client.say("done and not told");
@@ -205,7 +205,7 @@ describe("the proxy of faults", () => {
     expect(client.heard()).toBe("done hello\n");
   });
 
-  it("loses as many answers as it is told to, each with its connection", async () => {
+  it("loses as many answers as it was told to, each with its connection", async () => {
     const lost = proxy.loseAnswers(2, (line) => line.includes("commit"));
     for (const count of [1, 2]) {
       const client = await connected();
@@ -220,7 +220,7 @@ describe("the proxy of faults", () => {
     await expect.poll(client.heard, soon).toContain("done commit");
   });
 
-  it("holds one statement, with what its connection sends after it, until it is released", async () => {
+  it("holds one statement, and what its connection sends after it, until it is released", async () => {
     const [held, other] = [await connected(), await connected()];
     const hold = proxy.hold((line, connection) => line.includes("update") && connection === 1);
     other.say("update");
@@ -237,17 +237,17 @@ describe("the proxy of faults", () => {
     expect(held.heard()).toContain("done update");
   });
 
-  it("says so when nothing came that was to be held", async () => {
+  it("rejects when no statement came that matched", async () => {
     const hold = proxy.hold(() => false);
     hold.release();
-    await expect(hold.caught).rejects.toThrow("nothing that matches");
+    await expect(hold.caught).rejects.toThrow("no statement matched");
     const other = proxy.hold(() => false);
     proxy.heal();
-    await expect(other.caught).rejects.toThrow("nothing that matches");
+    await expect(other.caught).rejects.toThrow("no statement matched");
   });
 
-  it("has senders wait when the receiver does not read, and loses nothing", async () => {
-    // More than the kernel keeps for the sockets on the way.
+  it("makes senders wait when the receiver does not read, and loses nothing", async () => {
+    // More than the kernel buffers for all sockets on the way.
     const size = 32 * 1024 * 1024;
     let arrived = 0;
     const sink = createServer((socket) => {
@@ -268,7 +268,7 @@ describe("the proxy of faults", () => {
       });
     }
     client.socket.end();
-    // There is no event for a sender that waits: it is one that gets nothing off any more.
+    // There is no event for a sender that has to wait: it is one whose writes no longer complete.
     const isStuck = async () => {
       const before = taken;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -284,7 +284,7 @@ describe("the proxy of faults", () => {
     await once(sink, "close");
   });
 
-  it("sends connections to come elsewhere", async () => {
+  it("sends new connections elsewhere", async () => {
     await using elsewhere = await startEcho();
     const before = await connected();
     proxy.retarget(elsewhere.port);
@@ -295,14 +295,14 @@ describe("the proxy of faults", () => {
   });
 });
 
-describe("what is read of PostgreSQL's protocol", () => {
+describe("the reader of PostgreSQL's protocol", () => {
   const message = (letter: string, body: string) => {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(body.length + 4);
     return Buffer.concat([Buffer.from(letter), length, Buffer.from(body, "latin1")]);
   };
 
-  it("is each statement as it is run, by its name too, however its bytes are cut", () => {
+  it("finds each statement when it is executed, also by name, however its bytes are divided", () => {
     const bytes = Buffer.concat([
       message("", "\0\x03\0\0user\0ostiary\0\0"),
       message("P", "s1\0select $1\0\0\0"),
@@ -322,25 +322,28 @@ describe("what is read of PostgreSQL's protocol", () => {
     }
   });
 
-  it.skipIf(DATABASE_SERVER === undefined)("holds a real client's statement until it is late", async () => {
-    const url = new URL(DATABASE_SERVER ?? "");
-    await using way = await openFaultProxy(Number(url.port), { readStatements: postgresStatements });
-    const direct = postgres(url.href, { max: 1, onnotice: () => {} });
-    const table = `late_${crypto.randomUUID().replaceAll("-", "")}`;
-    await direct.unsafe(`create table ${table} (amount bigint)`);
-    url.port = String(way.port);
-    const sql = postgres(url.href, { max: 1, onnotice: () => {} });
-    await sql`insert into ${sql(table)} values (${1})`;
-    const hold = way.hold((statement) => statement.includes(table));
-    const insert = sql`insert into ${sql(table)} values (${2})`.catch((error: unknown) => error);
-    await hold.caught;
-    await sql.end({ timeout: 0 });
-    await insert;
-    const count = async () => (await direct`select count(*)::int as rows from ${direct(table)}`)[0]?.rows;
-    expect(await count()).toBe(1);
-    hold.release();
-    await expect.poll(count, soon).toBe(2);
-    await direct.unsafe(`drop table ${table}`);
-    await direct.end();
-  });
+  it.skipIf(DATABASE_SERVER === undefined)(
+    "lets a real client's statement take effect after the client has gone",
+    async () => {
+      const url = new URL(DATABASE_SERVER ?? "");
+      await using way = await openFaultProxy(Number(url.port), { readStatements: postgresStatements });
+      const direct = postgres(url.href, { max: 1, onnotice: () => {} });
+      const table = `late_${crypto.randomUUID().replaceAll("-", "")}`;
+      await direct.unsafe(`create table ${table} (amount bigint)`);
+      url.port = String(way.port);
+      const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+      await sql`insert into ${sql(table)} values (${1})`;
+      const hold = way.hold((statement) => statement.includes(table));
+      const insert = sql`insert into ${sql(table)} values (${2})`.catch((error: unknown) => error);
+      await hold.caught;
+      await sql.end({ timeout: 0 });
+      await insert;
+      const count = async () => (await direct`select count(*)::int as rows from ${direct(table)}`)[0]?.rows;
+      expect(await count()).toBe(1);
+      hold.release();
+      await expect.poll(count, soon).toBe(2);
+      await direct.unsafe(`drop table ${table}`);
+      await direct.end();
+    },
+  );
 });

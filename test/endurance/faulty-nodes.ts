@@ -10,23 +10,23 @@ import { RECOVERY, statusOfGet } from "./asking.ts";
 import { type GatedModel, startGatedModel } from "./gated-model.ts";
 import { WITHOUT_CREDIT } from "./money.ts";
 
-/** A node of which each way to a store can be hurt. */
+/** A node whose connections to both stores run through fault proxies. */
 export interface FaultyNode {
-  /** The process that there is now. */
+  /** The current process. */
   readonly service: Service;
   readonly baseUrl: string;
   readonly dataDir: string;
   readonly database: FaultProxy;
   readonly redis: FaultProxy;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** SIGTERM. Resolves when the process has ended. */
+  /** Sends SIGTERM. Resolves when the process has ended. */
   stop(): Promise<number | null>;
   /** Starts a new process on the same data folder. */
   start(env?: Readonly<Record<string, string>>): Promise<void>;
-  /** Undoes what a test may have left: heals both ways, and starts what was killed. `isBroken`: by a new process in any case. */
+  /** Heals both proxies and starts the node if it was ended. `isBroken`: replaces its process in any case. */
   mend(isBroken: boolean): Promise<void>;
-  /** What `/readyz` says: as soon as it says anything, it is within 2 seconds. */
+  /** The status of `/readyz`, which promises to answer within 2 seconds. */
   readiness(): Promise<number | "broken" | "hung">;
   /** See {@link metricOf}. */
   metric(name: RegExp): Promise<number | null>;
@@ -35,19 +35,19 @@ export interface FaultyNode {
 export interface FaultyNodes extends AsyncDisposable {
   readonly redis: RedisServer;
   readonly model: GatedModel;
-  /** Hurt by the tests. */
+  /** The node whose connections the tests disturb. */
   readonly node: FaultyNode;
-  /** Shares the stores, and has a way of its own to Redis; to the database it goes straight. */
+  /** A second node on the same stores. It has a Redis proxy of its own and reaches the database directly. */
   readonly other: FaultyNode;
-  /** Signed in at {@link other}. */
+  /** An operator who is signed in at {@link other}. */
   readonly operator: Visitor;
-  /** Starts one more, on ways of which none can be hurt. */
+  /** Starts one more node, which reaches both stores directly. */
   startThird(env: Readonly<Record<string, string>>): Promise<Service>;
-  /** Resolves when all that nodes have in their journals is in the database. */
+  /** Resolves when the nodes have sent all their entries to the database. */
   settled(nodes?: readonly FaultyNode[]): Promise<void>;
 }
 
-/** Two nodes on a database and a Redis of their own. */
+/** Starts two nodes that share a new database and a Redis server of their own. */
 export async function startFaultyNodes(env: Readonly<Record<string, string>> = {}): Promise<FaultyNodes> {
   const redis = await startRedis();
   const model = await startGatedModel();
@@ -71,7 +71,7 @@ export async function startFaultyNodes(env: Readonly<Record<string, string>> = {
       const wayToDatabase = await openFaultProxy(port, { readStatements: postgresStatements });
       ways.push(wayToDatabase);
       return nodeOf(service, wayToDatabase, wayToRedis, async () => {
-        throw new Error("the one that made the database stays");
+        throw new Error("the node that created the database is not started again");
       });
     }
     const url = new URL(databaseUrl);
@@ -104,7 +104,7 @@ export async function startFaultyNodes(env: Readonly<Record<string, string>> = {
         await expect.poll(() => metric(/^ostiary_recorder_waiting_entries$/), RECOVERY).toBe(0);
     },
     [Symbol.asyncDispose]: async () => {
-      // Killed: a node that a test has found to hang would not stop.
+      // Killed, because a node that hangs would not stop.
       await node.kill();
       await other.kill();
       await other.service[Symbol.asyncDispose]();
@@ -144,7 +144,7 @@ function nodeOf(
     redis,
     kill,
     stop: () => {
-      // Whether it stops is what a test wants to know: if not, it is killed with what the test left.
+      // A test may find that the process does not stop; `mend` kills it then.
       isKilled = true;
       return service.stop();
     },
@@ -152,7 +152,7 @@ function nodeOf(
     mend: async (isBroken) => {
       database.heal();
       redis.heal();
-      // Also one that was told to stop, and did not.
+      // Also a process that did not stop when it was told to.
       if (isBroken || isKilled) await kill();
       if (isKilled) await start();
     },
@@ -161,7 +161,7 @@ function nodeOf(
   };
 }
 
-/** The sum of a metric of a node, over all its labels; `null` where there is none. */
+/** The sum of a node's metric over all its labels; `null` when there is no such metric. */
 export async function metricOf(baseUrl: string, name: RegExp): Promise<number | null> {
   const response = await fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5_000) });
   const values = (await response.text()).split("\n").flatMap((line) => {

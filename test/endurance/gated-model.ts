@@ -1,26 +1,26 @@
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { chunkOf, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
 
-/** What an upstream says that an answer took. */
+/** The token counts that an upstream reports for an answer. */
 export interface Bill {
   readonly prompt: number;
   readonly completion: number;
 }
 
-/** A model whose answers wait for the test. */
+/** A model whose answers can be held back, and whose bills a test decides. */
 export interface GatedModel extends AsyncDisposable {
-  /** For the services that are to know of it. */
+  /** The environment of services that serve this model. */
   readonly env: Readonly<Record<string, string>>;
-  /** What answers from now on are said to have taken; `null`: what {@link ANSWER_TOKENS} says, or as much as was asked for. */
+  /** What the upstream reports from now on. `null`: {@link ANSWER_TOKENS}, or `max_tokens` of the request if that is less. */
   bill: Bill | null;
-  /** How many requests wait for a gate: those whose message is {@link waitsFor} it. */
+  /** How many requests wait behind a gate. A request does when {@link waitsFor} made its message. */
   waiting(gate: string): number;
-  /** Lets them all be answered, and those that come later at once. */
+  /** Answers all requests behind a gate, and later ones at once. */
   open(gate: string): void;
 }
 
 export const MODEL = "acme/chat";
-/** One that has a price for everything. */
+/** A model that charges for prompts, too. */
 export const LARGE_MODEL = {
   id: "acme/large",
   contextTokens: 128_000,
@@ -29,16 +29,16 @@ export const LARGE_MODEL = {
   prices: { inputUsdPerMTok: 10, outputUsdPerMTok: 40 },
   routes: [{ upstream: "main", model: "inner" }],
 };
-/** Of each answer. The prompt costs nothing, so that a request holds what it is charged. */
+/** The length of each answer. Prompts are free, so that a request holds exactly what it is charged. */
 export const ANSWER_TOKENS = 200;
 export const ANSWER_COST = BigInt(ANSWER_TOKENS) * 10_000n;
 
-/** The message of a request whose answer waits. */
+/** The message of a request whose answer waits behind a gate. */
 export function waitsFor(gate: string): string {
   return `wait for ${gate}`;
 }
 
-/** Starts the model, and writes the catalog that has it. */
+/** Starts the model's server and writes a catalog file with both models. */
 export async function startGatedModel(): Promise<GatedModel> {
   const waiting = new Map<string, (() => void)[]>();
   const opened = new Set<string>();
@@ -98,7 +98,7 @@ interface ChatBody {
   readonly stream?: boolean;
 }
 
-/** Begins an answer, a stream with its first event. @returns what ends it. */
+/** Begins an answer; a stream sends its first event. @returns a function that completes it. */
 function begin({ body, response }: ReceivedRequest, { prompt, completion }: Bill): () => void {
   const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   if (body.stream !== true) {

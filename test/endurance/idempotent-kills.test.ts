@@ -10,8 +10,8 @@ const CLIENTS = 40;
 const KILLS = 5;
 const CREDIT = BigInt(10 * KEYS) * ANSWER_COST;
 
-describe("requests with idempotency keys, sent again until they are answered", () => {
-  it(`are each answered alike and charged once over ${KILLS} kills`, { timeout: 180_000 }, async () => {
+describe("requests with idempotency keys that are repeated until they are answered", () => {
+  it(`are each charged exactly once over ${KILLS} kills`, { timeout: 180_000 }, async () => {
     await using model = await startGatedModel();
     const env = { ...model.env, ...WITHOUT_CREDIT, OSTIARY_LOG: "silent" };
     await using first = await startOperatedService({ env });
@@ -44,7 +44,7 @@ describe("requests with idempotency keys, sent again until they are answered", (
     }
     await clients;
 
-    // Each one more time: it is there, and is not charged for it.
+    // Repeated once more, each is answered from what is kept, and costs nothing.
     const again = await Promise.all(
       keys.map((idempotencyKey) => ask(last.baseUrl, account.key, { idempotencyKey })),
     );

@@ -11,9 +11,9 @@ import { ANSWER_COST, waitsFor } from "./gated-model.ts";
 import { type Account, expectPaid, openAccount } from "./money.ts";
 
 const CREDIT = 10_000n * ANSWER_COST;
-/** Part of `util-linux`: sets how large files may become, of a process that runs. */
+/** `prlimit` is part of util-linux and changes the file size limit of a running process. */
 const canLimitFiles = isDistributed && runs("prlimit", "--version");
-/** Whether a process can be started that has not root's right to write everywhere, but root's files. */
+/** Whether file permissions can be made to apply: in a user namespace root has no right to override them. */
 const canRunWithoutRights =
   isDistributed && RUNTIME === "node" && (process.getuid?.() !== 0 || runs("unshare", "-U", "true"));
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterEach(async ({ task }) => {
   const isBroken = task.result?.state === "fail";
-  // A journal that keeps one test's node from starting need not keep the others' from it.
+  // A journal with which the node does not start must not make the other tests fail.
   if (isBroken && nodes !== undefined) {
     await nodes.node.kill();
     await rm(journalOf(nodes.node), { recursive: true, force: true });
@@ -46,9 +46,9 @@ function runs(command: string, ...args: string[]): boolean {
   }
 }
 
-/** Has writes to the node's files fail where they would be longer, as on a full disk; `unlimited`: no more. */
+/** Makes writes of the node fail beyond this length of a file, in part as on a full disk. `unlimited` ends that. */
 function limitFiles({ service }: FaultyNode, bytes: number | "unlimited"): void {
-  // The soft limit alone: to raise the other one again takes rights.
+  // Only the soft limit: to raise the hard limit again would take privileges.
   execFileSync("prlimit", ["--pid", String(service.pid), `--fsize=${bytes}:`]);
 }
 
@@ -68,13 +68,13 @@ async function filesBelow(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).map((name) => join(folder, name));
 }
 
-/** As it stands in the journal: a request's id is its entry's without dashes. */
+/** Whether a line of the journal is about a request: its id is that of the entry without dashes. */
 function isLineOf(line: string, requestId: string): boolean {
   return line.replaceAll("-", "").includes(requestId.slice("req_".length));
 }
 
-describe.skipIf(!canLimitFiles)("a journal that can't be written", () => {
-  it("charges nothing that was refused for it", async () => {
+describe.skipIf(!canLimitFiles)("a journal on a full disk", () => {
+  it("keeps no line of a request that was refused because of it", async () => {
     const { node, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const outcomes = await askTimes(5, node.baseUrl, account.key);
@@ -84,7 +84,7 @@ describe.skipIf(!canLimitFiles)("a journal that can't be written", () => {
     const [segment = ""] = (await segmentsOf(node)).slice(-1);
     const written = await readFile(segment, "utf8");
     const lineBytes = written.length / written.split("\n").length;
-    // Room for some of the lines, and half of one, of those that are to be written together.
+    // There is room for two and a half of the lines that are written together.
     limitFiles(node, Math.round(written.length + 2.5 * lineBytes));
     model.open(gate);
     outcomes.push(...(await answers));
@@ -97,7 +97,7 @@ describe.skipIf(!canLimitFiles)("a journal that can't be written", () => {
     await expectPaid(operator, account, outcomes);
   });
 
-  it("leaves no files behind, and goes on by itself", async () => {
+  it("leaves no empty files, and is written again as soon as there is room", async () => {
     const { node, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const outcomes = [await ask(node.baseUrl, account.key)];
@@ -117,10 +117,10 @@ describe.skipIf(!isDistributed)("a journal with lines that can't be read", () =>
   let account: Account;
   let outcomes: Outcome[];
 
-  it("does not keep the node from starting: what is whole is charged, and the rest put aside and told of", async () => {
+  it("does not keep the node from starting: sound lines are charged, the others set aside and reported", async () => {
     const { node, operator } = nodes;
     account = await openAccount(operator, CREDIT);
-    // Credit is set aside while the database is there.
+    // Sets credit aside while the database can be reached.
     await ask(node.baseUrl, account.key);
     node.database.blackHole();
     outcomes = await askTimes(12, node.baseUrl, account.key);
@@ -140,7 +140,7 @@ describe.skipIf(!isDistributed)("a journal with lines that can't be read", () =>
     outcomes = [...readable, await ask(node.baseUrl, account.key)];
   });
 
-  it("charges nothing twice at the start after that", async () => {
+  it("is charged once, also after another start", async () => {
     const { node, operator } = nodes;
     await node.kill();
     await node.start();
@@ -150,8 +150,8 @@ describe.skipIf(!isDistributed)("a journal with lines that can't be read", () =>
 });
 
 /**
- * Damages the journal in each way that has been seen: a line of garbage, one of zeros, one with a value that the database
- * refuses, and a folder where a file should be. @returns the file that has the lines.
+ * Damages the journal: a line of garbage, a line of zeros, a line with a value that the database refuses, and a folder in
+ * the place of a file. @returns the file with these lines.
  */
 async function damage(node: FaultyNode, refusedId: string): Promise<string> {
   const segments = await segmentsOf(node);
@@ -169,7 +169,7 @@ async function damage(node: FaultyNode, refusedId: string): Promise<string> {
 }
 
 describe.skipIf(!canRunWithoutRights)("a data folder that can't be written", () => {
-  it("is told by the setting that names it", async () => {
+  it("is reported with the name of its setting", async () => {
     const { node } = nodes;
     await node.stop();
     const folders = [node.dataDir, ...(await filesBelow(node.dataDir))];
@@ -201,9 +201,9 @@ describe.skipIf(!canRunWithoutRights)("a data folder that can't be written", () 
   });
 });
 
-// Last, as there is nothing to start on after it.
+// The last test of this file, because the node has no folder to start on after it.
 describe.skipIf(!isDistributed)("a data folder that vanishes", () => {
-  it("is told by /readyz, and in the log", async () => {
+  it("makes /readyz fail, and is logged", async () => {
     const { node } = nodes;
     await rm(node.dataDir, { recursive: true, force: true });
     await expect.poll(node.readiness, RECOVERY).toBe(503);

@@ -5,23 +5,23 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { expectNothingLost, isDistributed, Load, signUpRich, startPricedModel } from "./books.ts";
 
 const CLIENTS_OF_NODE = 8;
-/** Answers before a kill: from hardly any to many. */
-const MOST_ANSWERS = 80;
+/** The number of answers before a kill is random, and this at most. */
+const MAX_ANSWERS = 80;
 
 /** For each durability of audit entries, how many kills, and whether a node's data folder is lost with it. */
 const DURABILITIES = {
   journal: { rounds: 20, losesFolder: false },
-  disk: { rounds: 6, losesFolder: false },
-  // Where there is a database beside the nodes, nothing that was answered is only in their folders.
-  database: { rounds: 6, losesFolder: isDistributed },
+  disk: { rounds: 5, losesFolder: false },
+  // An answer waits until its entry is in the database, so the loss of a node's folder loses nothing.
+  database: { rounds: 5, losesFolder: isDistributed },
 } as const;
 
 for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)) {
-  const nodes = isDistributed ? " of two nodes" : "";
+  const ofNodes = isDistributed ? " of two nodes" : "";
   const what = losesFolder
     ? "kills at random moments, each with the loss of the data folder,"
     : "kills at random moments";
-  it(`nothing is lost and nothing charged twice in ${rounds} ${what}${nodes} (AUDIT_DURABILITY=${durability})`, {
+  it(`nothing is lost and nothing charged twice in ${rounds} ${what}${ofNodes} (AUDIT_DURABILITY=${durability})`, {
     timeout: 300_000,
   }, async () => {
     await using model = await startPricedModel();
@@ -36,7 +36,7 @@ for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)
     const load = new Load(owner.key);
     for (const index of nodes.keys()) load.start(CLIENTS_OF_NODE, () => nodes[index]?.baseUrl ?? null);
     for (let round = 0; round < rounds; round++) {
-      const target = load.seen.size + Math.ceil(Math.random() * MOST_ANSWERS);
+      const target = load.seen.size + Math.ceil(Math.random() * MAX_ANSWERS);
       await expect
         .poll(() => load.seen.size, { interval: 2, timeout: 30_000 })
         .toBeGreaterThanOrEqual(target);
@@ -57,7 +57,7 @@ for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)
     await load.stop();
     const [current] = nodes;
     if (current == null) throw new Error("there is no node");
-    // What the other one still had to send is sent when it stops.
+    // The other node sends its remaining entries when it stops.
     for (const other of nodes.slice(1)) await other?.stop();
     await expectNothingLost(current, owner, load.seen);
     expect(load.seen.size).toBeGreaterThan(rounds);

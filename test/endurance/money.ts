@@ -7,7 +7,7 @@ import { answeredIds } from "./asking.ts";
 
 const UNLIMITED = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
 
-/** For services of {@link openAccount}: new accounts have no credit, and no limits. */
+/** The environment of services for {@link openAccount}: new accounts have neither credit nor limits. */
 export const WITHOUT_CREDIT = {
   OSTIARY_PLANS: JSON.stringify({
     free: { ...UNLIMITED, startingCreditsUsd: "0" },
@@ -16,14 +16,14 @@ export const WITHOUT_CREDIT = {
   }),
 };
 
-/** An account with a key, and so much credit. */
+/** An account with a key and a known amount of credit. */
 export interface Account extends Owner {
   readonly accountId: string;
   readonly key: string;
   readonly granted: bigint;
 }
 
-/** Signs an account up, and gives it credit. */
+/** Signs up an account, grants it credit and creates a key. */
 export async function openAccount(operator: Visitor, granted: bigint): Promise<Account> {
   const owner = await signUp(operator.baseUrl);
   const { id } = await owner.trpc.account.get.query();
@@ -32,7 +32,7 @@ export async function openAccount(operator: Visitor, granted: bigint): Promise<A
   return { ...owner, accountId: id, key, granted };
 }
 
-/** The same account, at another node. */
+/** The same account, used through another node. */
 export function accountAt(baseUrl: string, account: Account): Account {
   return { ...account, ...visit(baseUrl, { cookie: account.cookie() }) };
 }
@@ -43,28 +43,30 @@ interface Line {
   readonly cost_nano_usd: number;
 }
 
-/** What an account was charged for, and what is left of it. */
+/** The sums of an account's money. */
 export interface Statement {
   readonly balance: bigint;
-  /** The sum of what its entries cost. */
+  /** The sum of the costs of its entries. */
   readonly cost: bigint;
-  /** What of it could not be charged to its credit. */
+  /** The part of it that the account's credit did not cover. */
   readonly uncollected: bigint;
-  /** What upstreams have billed beyond what their models can do: in the ledger, and not in the entries. */
+  /** What upstreams billed beyond what their models can do. It is in the ledger and not in the entries. */
   readonly implausible: bigint;
 }
 
 /**
- * Checks what must be true of an account's money whatever has failed: each answer that was seen whole has one entry, what was
- * refused cost nothing, the ledger's charges are what the entries cost, the balance is the ledger's sum and not below zero, and the service's own
- * check agrees. Everything must have come to the database before.
+ * Checks what must be true of an account's money after any failure: each answer that arrived whole has exactly one entry,
+ * refused requests cost nothing, the ledger's charges equal the costs of the entries, the balance equals the sum of the
+ * ledger and is not negative, and the service's own check finds no mismatch. All entries must be in the database before.
+ *
+ * @param seen the outcomes that clients have seen.
  */
 export async function expectPaid(
   operator: Visitor,
   account: Account,
   seen: readonly Outcome[],
 ): Promise<Statement> {
-  // What its node still has to send is sent when it is asked for.
+  // Listing makes the account's node send the entries that are still waiting.
   await account.trpc.audit.list.query({ limit: 1 });
   const headers = { authorization: `Bearer ${account.key}` };
   const response = await fetch(`${account.baseUrl}/v1/audit/export`, { headers });
@@ -104,7 +106,7 @@ export async function expectPaid(
     balance: account.granted - cost + uncollected,
     isOverdrawn: false,
   });
-  // Of this account: another one's fault is another test's failure.
+  // Mismatches of other accounts are failures of other tests.
   const { mismatches, usageMismatches } = await operator.trpc.operator.checkBooks.query();
   const isOwn = (mismatch: { readonly accountId: string | null }) =>
     mismatch.accountId === null || mismatch.accountId === account.accountId;
@@ -113,8 +115,8 @@ export async function expectPaid(
 }
 
 /**
- * Makes everything that is noted of credit that nodes have set aside look days old to the database, as a clock that jumps
- * would. No credit may change hands for it.
+ * Makes all credit that nodes have set aside look days old to the database, as after a jump of its clock. This must not
+ * give any of it to another node.
  */
 export async function ageReservations(service: Service): Promise<void> {
   await using sql = await openDatabaseOf(service);

@@ -9,11 +9,11 @@ import { type Account, expectPaid, openAccount } from "./money.ts";
 
 const CREDIT = 10_000n * ANSWER_COST;
 const AT_ONCE = 10;
-/** Running requests renew their slots four times a minute; the rest is for a busy machine. */
+/** A node renews the slots of running requests every 15 seconds; the rest is for a busy machine. */
 const RENEWAL_TIMEOUT_MS = 25_000;
 
 let nodes: FaultyNodes;
-/** A Redis that took the place of the first. */
+/** The Redis server that replaced the first one. */
 let successor: RedisServer | null = null;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
   await successor?.[Symbol.asyncDispose]();
 });
 
-/** An account of which so many requests may be answered at once. */
+/** An account with a limit of {@link AT_ONCE} concurrent requests. */
 async function openLimited(): Promise<Account> {
   const account = await openAccount(nodes.operator, CREDIT);
   const limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: AT_ONCE };
@@ -38,19 +38,19 @@ async function openLimited(): Promise<Account> {
   return account;
 }
 
-/** Requests at the node, as many as may be, of which all wait for the model. The outcomes are for later. */
+/** Sends as many requests as the limit allows, and resolves when all wait for the model. */
 async function fill({ key }: Account, gate: string): Promise<{ readonly outcomes: Promise<Outcome[]> }> {
   const outcomes = askTimes(AT_ONCE, nodes.node.baseUrl, key, { content: waitsFor(gate), timeoutMs: 60_000 });
   await expect.poll(() => nodes.model.waiting(gate), { interval: 5 }).toBe(AT_ONCE);
   return { outcomes };
 }
 
-/** How many slots Redis knows to be taken. */
+/** How many slots are taken, by what Redis knows. */
 async function slotsTaken(account: Account): Promise<number> {
   return (await account.trpc.account.limits.query()).used.concurrent;
 }
 
-/** All slots are free again well before their lease is over, and as many requests are let through as may be. */
+/** Expects all slots to be free long before their leases end, and the full number of requests to be admitted. */
 async function expectAllFree(account: Account, gate: string): Promise<Outcome[]> {
   await expect.poll(() => slotsTaken(account), RECOVERY).toBe(0);
   const { outcomes } = await fill(account, gate);
@@ -61,7 +61,7 @@ async function expectAllFree(account: Account, gate: string): Promise<Outcome[]>
 }
 
 describe.skipIf(!isDistributed)("a node whose connections to Redis have gone silent", () => {
-  it("opens others, and refuses nobody for longer than that takes", async () => {
+  it("opens new ones, and serves requests again", async () => {
     const { node, other, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const outcomes = [await ask(node.baseUrl, account.key)];
@@ -83,8 +83,8 @@ describe.skipIf(!isDistributed)("a node whose connections to Redis have gone sil
   });
 });
 
-describe.skipIf(!isDistributed)("slots of requests that are answered at once", () => {
-  it("are free again when Redis had given them, and its answers were lost", async () => {
+describe.skipIf(!isDistributed)("concurrency slots", () => {
+  it("are free again when Redis granted them and its answers were lost", async () => {
     const { node } = nodes;
     const account = await openLimited();
     const before = await ask(node.baseUrl, account.key);
@@ -97,7 +97,7 @@ describe.skipIf(!isDistributed)("slots of requests that are answered at once", (
     await expectPaid(nodes.operator, account, [before, ...after]);
   });
 
-  it("are free again when Redis was away as the requests ended", async () => {
+  it("are free again when Redis was away as their requests ended", async () => {
     const { node, model } = nodes;
     const account = await openLimited();
     const { outcomes } = await fill(account, "cut off at the end");
@@ -113,15 +113,15 @@ describe.skipIf(!isDistributed)("slots of requests that are answered at once", (
 
   const losses: Readonly<Record<string, (node: FaultyNode) => Promise<unknown>>> = {
     "Redis comes back empty": () => nodes.redis.restart("empty"),
-    // As if it had been for as long as a slot's lease.
-    "their node was cut off for so long that Redis has forgotten them": async (node) => {
+    // Stands for a cut that is longer than a slot's lease.
+    "Redis has forgotten them while their node was cut off": async (node) => {
       node.redis.cut();
       await nodes.redis.command("flushall");
       node.redis.heal();
     },
   };
   for (const [what, lose] of Object.entries(losses)) {
-    it(`are theirs again when ${what}`, async () => {
+    it(`are taken again by running requests when ${what}`, async () => {
       const { node, other, model } = nodes;
       const account = await openLimited();
       const { outcomes } = await fill(account, what);
@@ -139,8 +139,8 @@ describe.skipIf(!isDistributed)("slots of requests that are answered at once", (
   }
 });
 
-describe.skipIf(!isDistributed)("a Redis that may evict what it was told", () => {
-  it("is not used without a word", async () => {
+describe.skipIf(!isDistributed)("a Redis server that may evict keys", () => {
+  it("is refused or warned of, with the setting to change", async () => {
     await using evicting = await startRedis("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-random");
     const said = await startService({ env: { REDIS_URL: evicting.url, OSTIARY_LOG: "warn" } }).then(
       async (service) => {
@@ -153,9 +153,9 @@ describe.skipIf(!isDistributed)("a Redis that may evict what it was told", () =>
   });
 });
 
-// Last, as it leaves the nodes with another Redis.
-describe.skipIf(!isDistributed)("nodes of which one stays with a Redis that is no longer the others'", () => {
-  it("do not go on admitting what another one has revoked", async () => {
+// The last test of this file, because it leaves the nodes with another Redis server.
+describe.skipIf(!isDistributed)("a node that stays on the old Redis server after a failover", () => {
+  it("stops admitting requests, so that a key that was revoked elsewhere does not stay valid there", async () => {
     const { node, other, redis, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const revoked = await account.trpc.keys.create.mutate({ name: "to be revoked" });

@@ -13,6 +13,8 @@ export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
   /** The stack at which it was written, after a line to be ignored. */
   readonly origin: string;
+  /** The connection that it was sent on; `pid` is the server's process for it. */
+  readonly state?: { readonly pid: number | null } | null;
   reject(error: unknown): void;
 }
 
@@ -40,6 +42,7 @@ export class Connection {
   #attempts = 0;
   #isLost = false;
   #isSilent = false;
+  #silentPid: number | null = null;
 
   /** `onLost` is called once, when the connection can't be used any more. */
   constructor(open: (hooks: ConnectionHooks) => Driver, onLost: (connection: Connection) => void) {
@@ -59,6 +62,16 @@ export class Connection {
   /** Whether it was lost because the server did not answer in time. */
   get isSilent(): boolean {
     return this.#isSilent;
+  }
+
+  /**
+   * The server's process for a connection that was lost because the server did not answer in time; `null` if there was none.
+   * That process may wait for the client for as long as it does not learn that the client is gone, and keep the locks of its
+   * transaction: between the description of a statement and its parameters neither `statement_timeout` nor
+   * `idle_in_transaction_session_timeout` applies (PostgreSQL 15 to 18).
+   */
+  get silentPid(): number | null {
+    return this.#silentPid;
   }
 
   /**
@@ -104,8 +117,9 @@ export class Connection {
     this.#onLost(this);
   }
 
-  #loseSilent({ origin }: Statement): void {
+  #loseSilent({ origin, state }: Statement): void {
     this.#isSilent = true;
+    this.#silentPid = state?.pid ?? null;
     const error = new Unavailable("PostgreSQL did not answer in time");
     error.stack = `${error.stack}${origin.replace(/.*\n/, "\n")}`;
     this.lose(error);

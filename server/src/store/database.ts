@@ -67,6 +67,7 @@ const KEEP_ALIVE_S = 10;
 const SERVER_KEEP_ALIVE_S = 3;
 const SERVER_KEEP_ALIVES = 3;
 const END_TIMEOUT_S = 5;
+const APPLICATION_NAME = "ostiary";
 /**
  * The part of a statement's time that it may wait for a connection. With the rest a server that works can answer; with less,
  * busy times would cost connections on which nothing is wrong.
@@ -87,7 +88,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
     types: { bigint: postgres.BigInt },
     onnotice: () => {},
     connection: {
-      application_name: "ostiary",
+      application_name: APPLICATION_NAME,
       statement_timeout: onServer(timeoutMs),
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       // The server's side of the same: a session whose client is gone in the middle of a statement keeps its locks until then.
@@ -246,14 +247,35 @@ function command(maker: Driver, connection: Connection, text: string, deadlineMs
 }
 
 async function withConnection<Result>(
-  { pool, timeoutMs }: Parts,
+  parts: Parts,
   use: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
+  const { pool, timeoutMs } = parts;
   const connection = await pool.acquire(performance.now() + timeoutMs * WAIT_SHARE);
   try {
     return await use(connection);
   } finally {
     pool.release(connection);
+    if (connection.silentPid !== null) void terminate(parts, connection.silentPid);
+  }
+}
+
+/** Ends the server's process for a connection that has gone silent, and so its transaction, if the server can be reached. */
+async function terminate({ pool, maker }: Parts, pid: number): Promise<void> {
+  const deadlineMs = performance.now() + STATEMENT_TIMEOUT_MS;
+  // Only a process of this service that is at work: behind a connection pooler the number may be another one's.
+  const text = `
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where pid = ${pid} and usename = current_user and application_name = '${APPLICATION_NAME}' and state <> 'idle'`;
+  try {
+    const connection = await pool.acquire(deadlineMs);
+    try {
+      await command(maker, connection, text, deadlineMs);
+    } finally {
+      pool.release(connection);
+    }
+  } catch {
+    // The server does not answer at all, or does not allow this: then its own time-outs and TCP keep-alive have to do.
   }
 }
 
