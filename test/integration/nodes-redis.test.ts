@@ -274,6 +274,9 @@ describe.skipIf(!isDistributed)("a connection to Redis that goes silent without 
     way.silence();
     // Redis still holds the silent ones; those that come beside them are new.
     await expect.poll(connected, { timeout: 10_000 }).toBeGreaterThan(before);
-    expect((await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
+    // It admits once it has noted where the new connection leads.
+    await expect
+      .poll(async () => (await fetch(`${node.baseUrl}/readyz`)).status, { timeout: 10_000 })
+      .toBe(200);
   });
 });
