@@ -135,3 +135,13 @@ export function answeredIds(outcomes: readonly Outcome[]): string[] {
 export function statusesOf(outcomes: readonly Outcome[]): Outcome["status"][] {
   return [...new Set(outcomes.map(({ status }) => status))].sort();
 }
+
+/** The sum of a node's metric over all its labels; `null` when there is no such metric. */
+export async function metricOf(baseUrl: string, name: RegExp): Promise<number | null> {
+  const response = await fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5_000) });
+  const values = (await response.text()).split("\n").flatMap((line) => {
+    const [, found = "", value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? [];
+    return name.test(found) ? [Number(value)] : [];
+  });
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+}

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import type { Visitor } from "../fixtures/user.ts";
-import { ask, statusesOf } from "./asking.ts";
-import { metricOf } from "./faulty-nodes.ts";
+import { ask, metricOf, statusesOf } from "./asking.ts";
 import { type Bill, type GatedModel, LARGE_MODEL, startGatedModel } from "./gated-model.ts";
 import { expectPaid, openAccount, WITHOUT_CREDIT } from "./money.ts";
 

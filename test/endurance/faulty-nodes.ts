@@ -6,7 +6,7 @@ import { postgresStatements } from "../fixtures/postgres-statements.ts";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import type { Visitor } from "../fixtures/user.ts";
-import { RECOVERY, statusOfGet } from "./asking.ts";
+import { metricOf, RECOVERY, statusOfGet } from "./asking.ts";
 import { type GatedModel, startGatedModel } from "./gated-model.ts";
 import { WITHOUT_CREDIT } from "./money.ts";
 
@@ -159,14 +159,4 @@ function nodeOf(
     readiness: () => statusOfGet(`${service.baseUrl}/readyz`, undefined, 5_000),
     metric: (name) => metricOf(service.baseUrl, name),
   };
-}
-
-/** The sum of a node's metric over all its labels; `null` when there is no such metric. */
-export async function metricOf(baseUrl: string, name: RegExp): Promise<number | null> {
-  const response = await fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5_000) });
-  const values = (await response.text()).split("\n").flatMap((line) => {
-    const [, found = "", value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? [];
-    return name.test(found) ? [Number(value)] : [];
-  });
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
 }
