@@ -274,6 +274,6 @@ describe.skipIf(!isDistributed)("a connection to Redis that goes silent without 
     way.silence();
     // Redis still holds the silent ones; those that come beside them are new.
     await expect.poll(connected, { timeout: 10_000 }).toBeGreaterThan(before);
-    expect((await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
+    await expect.poll(async () => (await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
   });
 });
