@@ -45,7 +45,7 @@ export interface AdmissionStore {
   vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
   /** Calls back when what was learnt from this store can't be relied on any more. */
   onDoubt(listener: () => void): void;
-  /** Calls back when the store may have forgotten the slots of running requests, and can be told of them again. */
+  /** Calls back when the store answers again and may have forgotten the slots of running requests. */
   onRestored(listener: () => void): void;
   /** Resolves when the store answers. */
   ping(): Promise<void>;

@@ -14,7 +14,7 @@ export interface AdmittedRequest {
    * @param tokens what it took in the end; `null`: what was estimated.
    */
   end(tokens: number | null): Promise<void>;
-  /** Gives back all that it took, as it will not be served. */
+  /** Releases all that it took, including the request of its minute, because it will not be served. */
   cancel(): Promise<void>;
 }
 
@@ -36,8 +36,8 @@ export class Admissions {
   constructor(store: AdmissionStore, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
     this.#unreleased = new UnreleasedSlots(store, monotonicMs);
-    // A store that has come back may be empty, or have given the slots to others while this node was cut off. Until it
-    // is told of them it would let others through in their stead.
+    // A store that answers again may be empty, or may have freed the slots while this node was cut off. Until the slots
+    // are renewed it would admit more requests than the limit.
     store.onRestored(() => void this.renew().catch(() => {}));
   }
 
@@ -53,7 +53,7 @@ export class Admissions {
     try {
       admission = await this.#store.admit(accountId, version, { limits, tokens, place });
     } catch (error) {
-      // It may have been admitted all the same, and nobody will serve it.
+      // The store may have admitted it all the same, and it will not be served.
       if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
         const release = { place, atS: null, tokensMore: -wanted, isCancelled: true, isContested: true };
         this.#unreleased.add(accountId, release);
@@ -94,7 +94,7 @@ export class Admissions {
     }
   }
 
-  /** Gives back what could not be given back when its request ended. To be called every second or so. */
+  /** Repeats the releases that the store has not confirmed. To be called every second or so. */
   async retryReleases(): Promise<void> {
     await this.#unreleased.retry();
   }

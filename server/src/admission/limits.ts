@@ -56,7 +56,7 @@ export type Admission =
   | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
   | { readonly kind: "stale" };
 
-/** What an ended request gives back. A slot that the store does not hold gives back nothing. */
+/** What is released when a request has ended. If the store does not hold the slot, the release changes nothing. */
 export interface Release {
   readonly place: Place;
   /** The second in which it was admitted; `null` when the store's answer was lost, and the store has to know it. */
@@ -66,9 +66,9 @@ export interface Release {
   /** Whether the request was never served, and so does not count among the requests of its minute. */
   readonly isCancelled: boolean;
   /**
-   * Whether the store may still receive what it was told of the slot before, its answer having been lost: on a
-   * connection that is given up, an admission or a renewal can arrive after the release. The store then remembers for
-   * a while that the slot has ended, and does not let it be taken.
+   * Whether an earlier admission or renewal of the slot may still arrive after this release: its answer was lost, and it
+   * may wait on a connection that was closed. The store then remembers for a while that the slot has ended, and refuses
+   * to take it.
    */
   readonly isContested: boolean;
 }

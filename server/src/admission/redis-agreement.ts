@@ -62,7 +62,7 @@ export interface AgreementParts {
   readonly notes: RedisNotes;
   readonly redis: RedisConnection;
   readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
-  /** Told when the node begins to keep itself from admitting, and why; `null`: when that is over. */
+  /** Called with the reason when the node stops admitting requests, and with `null` when it admits them again. */
   readonly onFenced: (reason: string | null) => void;
 }
 
@@ -90,8 +90,8 @@ const IS_OLDER = "other nodes use a newer Redis than this node";
  *   a newer one. A node that heeds a newer one has stopped to admit by its own, and reads the database again before it
  *   goes on; one that comes later reads it, too.
  *
- * A node that can't reach the database goes on (it can't be told from all nodes being cut off), and others wait for it
- * only as long as it counts as alive.
+ * A node that can't reach the database goes on, as it can't know whether the database is away for all nodes. The others
+ * wait for it only as long as it counts as alive.
  */
 export class RedisAgreement {
   readonly #parts: AgreementParts;
@@ -125,7 +125,7 @@ export class RedisAgreement {
     fence.confirmPublications((publish) => this.#confirmed(publish));
   }
 
-  /** Whether somebody has said that this node is gone. */
+  /** Whether the node was removed from the database, because another one has taken over. */
   get isRemoved(): boolean {
     return this.#isRemoved;
   }
@@ -142,7 +142,7 @@ export class RedisAgreement {
   }
 
   #lookOnce(): Promise<void> {
-    // One that has begun may have asked before what is to be seen; one that has not serves all who wait.
+    // A look that is under way may have read the notes too early; one that waits to begin serves all callers.
     this.#next ??= this.#looking
       .catch(() => {})
       .then(() => {
@@ -173,7 +173,7 @@ export class RedisAgreement {
       redis.reconnect();
       return "elsewhere";
     }
-    // A node that is just connecting again may be about to come here, or not.
+    // A node that is connecting may come to this Redis or not.
     return company.includes(null) && !isLastTry ? "waiting" : "may join";
   }
 
@@ -230,7 +230,7 @@ export class RedisAgreement {
       const newest = newestOf(others);
       if (own !== null && newest !== null && isNewer(newest, own)) this.#fence(IS_OLDER);
       const heeds = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
-      // Who has no connection admits nothing, whatever it says that it heeds.
+      // A node without a connection admits nothing, whatever it notes.
       if (heeds === this.#heeds || (own === null && heeds < this.#heeds))
         return { server, others, connection };
       if (heeds > this.#heeds) this.#mayReconnect = true;
@@ -277,7 +277,7 @@ export class RedisAgreement {
       this.#noted = { ...before, connection };
       return "primary";
     }
-    // What leads elsewhere without having been lost is a proxy's doing: what was learnt on it counts for nothing.
+    // A connection that leads elsewhere without having been lost goes through a proxy. What was learnt by it is void.
     if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_LOOKED);
     this.#noted = null;
     const noted = await within(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
@@ -291,7 +291,7 @@ export class RedisAgreement {
    */
   #tryApart(own: NotedRedis, others: readonly OtherNode[]): void {
     const isApart = others.some(({ redis }) => redis !== null && redis.runId !== own.runId);
-    // Who is just connecting again says nothing.
+    // A node that is connecting says nothing about where it will be.
     const isTogether = others.every(({ redis }) => redis?.runId === own.runId);
     if (isTogether) this.#looksApart = 0;
     if (!isApart) return;

@@ -4,7 +4,7 @@ export interface RedisServer {
   readonly runId: string;
   /** Changes when a replica is promoted, though its process goes on: tells the times apart in which it was a primary. */
   readonly replicationId: string;
-  /** A replica refuses the scripts: it knows what its primary has told it. */
+  /** A replica refuses the scripts. */
   readonly isReplica: boolean;
 }
 

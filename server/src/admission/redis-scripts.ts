@@ -66,8 +66,7 @@ local function take(key, amount, now)
 end
 `;
 
-// A slot that was released before its admission arrives is not taken: nobody waits for the answer any more, and it may
-// be any.
+// A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
 const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, place, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
@@ -118,7 +117,8 @@ end
 
 return { used(KEYS[1]), used(KEYS[2]), redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf') }`;
 
-// Only what holds a slot gives something back, and so once. A slot that was never renewed tells when it was taken.
+// A release counts only if the slot is there, and so only once. The lease of a slot that was never renewed tells when it
+// was taken.
 const RELEASE = `${SCRIPT}${NOW}
 local place, second, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local cancelled, contested = ARGV[4] == '1', ARGV[5] == '1'
@@ -143,8 +143,8 @@ correct(KEYS[2], tokens)
 if cancelled then correct(KEYS[3], -1) end
 return 1`;
 
-// Takes the slots again where they were lost, whether or not the limit is reached: their requests are running. One
-// that was given back is not taken by a renewal that comes late.
+// Takes the slots again where they were lost, whether or not the limit is reached: their requests are running. A slot
+// that was released is not taken by a renewal that arrives late.
 const RENEW = `${SCRIPT}${NOW}
 local now = clock(ARGV[1])
 for index = 2, #ARGV do

@@ -202,7 +202,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     this.#restored.push(listener);
   }
 
-  /** Has what must be known to the store told to it again. */
+  /** Calls those that have registered with {@link onRestored}. */
   restored(): void {
     for (const listener of this.#restored) listener();
   }

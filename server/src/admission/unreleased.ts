@@ -2,7 +2,7 @@ import type { AccountId } from "../accounts/account.ts";
 import type { AdmissionStore } from "./admission-store.ts";
 import type { Release } from "./limits.ts";
 
-/** What is beyond this lapses with its lease, as that of a dead node does. */
+/** Beyond this number the oldest are dropped: their slots lapse with their leases, as those of a dead node do. */
 const MAX_UNRELEASED = 20_000;
 /**
  * What was on its way when a connection was given up may arrive for as long as TCP keeps trying: about a quarter of an hour. An
@@ -40,7 +40,7 @@ export class UnreleasedSlots {
     this.#waiting.add({ accountId, release, lapsesMs: this.#monotonicMs() + ARRIVES_WITHIN_MS });
   }
 
-  /** Tells the store what it has not been told, as far as it answers. Never to be called twice at once. */
+  /** Repeats the releases until one fails. Must not be called again before it has resolved. */
   async retry(): Promise<void> {
     const nowMs = this.#monotonicMs();
     for (const waiting of this.#waiting) {

@@ -19,10 +19,10 @@ const LEASE_MS = 10 * 60_000;
 /** Cut off from the database for so long, it stops to admit: before the lease is over, by any clock. */
 const FENCED_AFTER_MS = 9 * 60_000;
 /** Time for a node that is being replaced to stop, and for others to leave their mark in a Redis that lost it. */
-const PATIENCE_MS = 10_000;
+const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
-const RENEWAL_PATIENCE_MS = 5_000;
+const RENEWAL_TIMEOUT_MS = 5_000;
 const REPLACED = "another node has taken the database over";
 
 export interface MembershipParts {
@@ -73,7 +73,7 @@ function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membe
         fence.fence("the node was cut off from the database for too long to stand alone");
       }
       const askedMs = performance.now();
-      const isThere = await within(RENEWAL_PATIENCE_MS, () => registry.renew(id));
+      const isThere = await within(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
       if (isThere) {
         seenMs = askedMs;
         fence.lift();
@@ -153,7 +153,7 @@ async function enter(
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const [other] = await registry.enter({ id, life, coordination, label }, isInTheWay);
     if (other === undefined) return;
-    if (waitedMs >= PATIENCE_MS) throw new StartupFailure(inTheWay(other, isAlone));
+    if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(inTheWay(other, isAlone));
     await pause();
   }
 }
@@ -177,9 +177,9 @@ function durationOf(ms: number): string {
 }
 
 /**
- * Makes sure that the nodes of a database share a Redis, and that nobody else uses their part of it.
+ * Requires that the nodes of a database share a Redis, and that no other installation uses their part of it.
  *
- * @throws {StartupFailure} when they do not, and do not come to within {@link PATIENCE_MS}.
+ * @throws {StartupFailure} when that is not so within {@link JOIN_TIMEOUT_MS}.
  */
 async function requireSharedRedis({
   registry,
@@ -195,7 +195,7 @@ async function requireSharedRedis({
   readonly mark: string;
 }): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const isLastTry = waitedMs >= PATIENCE_MS;
+    const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const joining = await agreement.mayJoin(isLastTry);
     // Not read while the connection is made again.
     const there = await redis.markThere().catch(() => undefined);

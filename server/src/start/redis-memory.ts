@@ -10,10 +10,9 @@ export interface RedisMemoryWatch {
 }
 
 /**
- * Says loudly when Redis may evict. An evicted key lifts a limit without a word: an account whose counts are gone begins
- * again at nothing. Nothing else depends on them, as the store may forget everything else at any time; so the service
- * starts all the same, for the setting often belongs to whoever provides the Redis, and a refusal would turn a limit
- * that is not exact into a service that is down.
+ * Logs an error when Redis may evict. An evicted key lifts a limit: an account whose counts are gone begins again at zero.
+ * Nothing else is harmed, as the store may forget everything at any time. So the service starts all the same: the setting
+ * often belongs to the provider of the Redis, and a refusal would turn an inexact limit into an outage.
  */
 export function watchRedisMemory(redis: Pick<RedisAdmissionStore, "memory">, log: Logger): RedisMemoryWatch {
   let mayEvict: boolean | null = null;

@@ -143,7 +143,7 @@ export class PostgresNodes implements RedisNotes {
 }
 
 function otherNodeOf(row: LiveRow): OtherNode[] {
-  // A node that has no others is told of by a row of nothing.
+  // Where there are no other nodes, the outer join gives one row of nulls.
   if (row.label === null) return [];
   const redis =
     row.redis_generation === null || row.run_id === null
