@@ -41,6 +41,7 @@ import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
+import { CallLimits } from "./rpc/call-limits.ts";
 import { accountOfToken } from "./rpc/caller.ts";
 import { DashboardSessions } from "./rpc/dashboard-sessions.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
@@ -271,6 +272,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     newId,
     monotonicMs: () => performance.now(),
   });
+  const callLimits = new CallLimits(() => performance.now());
   const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
   measure(metrics, {
     recorder,
@@ -283,6 +285,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     clocks,
     admission,
     redisMemory,
+    callLimits,
   });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
@@ -352,6 +355,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       router,
       ...callerParts,
       recorder,
+      callLimits,
       newId,
       now,
       clientAddress: addressOf,
@@ -361,6 +365,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
     dashboard,
     newId,
+    log,
     notReady: async () => {
       if (shutdown.hasBegun) return "stopping";
       return isStarted ? await missingPart() : "starting";

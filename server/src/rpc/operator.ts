@@ -29,6 +29,8 @@ const searchText = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
   .default("");
 const MAX_NETWORKS = 1_000;
+/** Of that many networks, each with up to 64 characters. */
+const MAX_RULES_BYTES = 128 * 1024;
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
@@ -141,6 +143,7 @@ export function operatorRouter({
         ),
 
       setIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, rules: ipRules, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
           accountAdmin.change(
@@ -153,6 +156,7 @@ export function operatorRouter({
 
       /** Would this address pass? By the account's rules, or by `rules` before they are set. */
       tryIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
         .query(async ({ input }) => ({
           verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),

@@ -12,6 +12,7 @@ import type { SignedIn, User, Visit } from "../accounts/user.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { RpcCaller } from "./caller.ts";
+import type { ProcedureMeta } from "./calls.ts";
 
 /** Who calls a procedure, and how to answer beside its result. */
 export interface RpcContext {
@@ -91,31 +92,34 @@ function failureOfInput({ issues: [issue] }: ZodError): Failure {
   return new Failure("invalid_request", message, param === "" ? {} : { param });
 }
 
-const t = initTRPC.context<RpcContext>().create({
-  transformer: {
-    serialize: writeProcedureData,
-    deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
-  },
-  // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
-  sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
-  // Outside development: stack traces never go to a client.
-  isDev: false,
-  errorFormatter: ({ shape, error, ctx }) => {
-    const failure = failureOf(error);
-    const { status, type } = ERROR_CODES[failure.code];
-    return {
-      ...shape,
-      message: failure.message,
-      data: {
-        ...shape.data,
-        // The procedure that was asked for, as it was asked for.
-        ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
-        httpStatus: status,
-        ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
-      },
-    };
-  },
-});
+const t = initTRPC
+  .context<RpcContext>()
+  .meta<ProcedureMeta>()
+  .create({
+    transformer: {
+      serialize: writeProcedureData,
+      deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
+    },
+    // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
+    // Outside development: stack traces never go to a client.
+    isDev: false,
+    errorFormatter: ({ shape, error, ctx }) => {
+      const failure = failureOf(error);
+      const { status, type } = ERROR_CODES[failure.code];
+      return {
+        ...shape,
+        message: failure.message,
+        data: {
+          ...shape.data,
+          // The procedure that was asked for, as it was asked for.
+          ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
+          httpStatus: status,
+          ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
+        },
+      };
+    },
+  });
 
 export const router = t.router;
 
