@@ -118,7 +118,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   const plans = await openPlans(config.plans);
   const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
 
-  const { database, ping, label, close } = await openConfiguredDatabase(config, log);
+  const { database, longReads, recording, ping, label, close } = await openConfiguredDatabase(config, log);
   teardown.add("database", close);
   await migrate(database, new URL("./store/migrations/", import.meta.url));
   const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
@@ -162,10 +162,11 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   const metrics = openMetrics(catalog);
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore);
-  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage } = await openAudit(
+  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage, reads } = await openAudit(
     config,
     {
-      database,
+      recording,
+      longReads,
       nodeId: id,
       log,
       onRecorded: (entry) => metrics.ended(entry),
@@ -272,8 +273,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     newId,
     monotonicMs: () => performance.now(),
   });
+  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
   const callLimits = new CallLimits(() => performance.now());
-  const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
+  const books = new Books(new PostgresBooks(background), credits, now);
   measure(metrics, {
     recorder,
     journal,
@@ -286,6 +288,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     admission,
     redisMemory,
     callLimits,
+    reads,
   });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
@@ -331,6 +334,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     gateway,
     charged: flushed,
     usage,
+    reads,
     securityLog,
     journalRepair,
     catalog,
@@ -401,31 +405,31 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       {
         name: "drop old answers",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed(() => dropOldAnswers(database.withTimeout(BACKGROUND_TIMEOUT_MS))),
+        run: () => clocks.whileAgreed(() => dropOldAnswers(background)),
       },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
       {
         name: "drop old security events",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(database, at)),
+        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(longReads, at)),
       },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       {
         name: "drop old usage",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldUsage(database, at)),
+        run: () => clocks.whileAgreed((at) => dropOldUsage(longReads, at)),
       },
       { name: "check the books", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
       {
         name: "drop old audit entries",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldEntries(database, plans, at)),
+        run: () => clocks.whileAgreed((at) => dropOldEntries(longReads, plans, at)),
       },
       {
         name: "make audit partitions",
         everyMs: DAY_MS,
-        run: async () => makeAuditPartitions(database, await clocks.compare()),
+        run: async () => makeAuditPartitions(longReads, await clocks.compare()),
       },
     ],
     log,

@@ -2,6 +2,7 @@ import type { AccountId } from "../accounts/account.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
+import type { Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
@@ -86,23 +87,32 @@ export class Usage {
   readonly #reader: UsageReader;
   readonly #recorder: Recorder;
 
-  constructor(reader: UsageReader, recorder: Recorder) {
+  readonly #reads: Reads;
+
+  constructor(reader: UsageReader, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
+    this.#reads = reads;
   }
 
-  /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after. */
+  /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after; as {@link Reads.whole}. */
   async summary(accountId: AccountId, question: UsageQuestion): Promise<UsageSummary<UsageRow>> {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return summed(await this.#reader.readUsage(accountId, question));
+    const rows = await this.#reads.whole(accountId, (parts) =>
+      parts.run(() => this.#reader.readUsage(accountId, question)),
+    );
+    return summed(rows);
   }
 
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return summed(await this.#reader.readServiceUsage(question, MOST_GROUPS[question.groupBy]));
+    const rows = await this.#reads.whole("operators", (parts) =>
+      parts.run(() => this.#reader.readServiceUsage(question, MOST_GROUPS[question.groupBy])),
+    );
+    return summed(rows);
   }
 }
 
