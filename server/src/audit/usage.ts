@@ -24,17 +24,19 @@ export interface UsageTotals {
 export interface UsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** `null` unless grouped by it; the empty model for requests that named none. */
+  /** `null` unless grouped by it; the empty model for requests that named none, `unknown model` for all that the catalog lacks. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly name: string } | null;
+  /** What the models or keys that have no rows of their own have used together; neither is named. */
+  readonly isRest: boolean;
 }
 
 /** The same of all accounts. */
 export interface ServiceUsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** `null` unless grouped by it; the empty model for requests that named none. */
+  /** As that of a {@link UsageRow}. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
@@ -57,11 +59,13 @@ export interface ServiceUsageQuestion extends UsageSpan {
   readonly groupBy: ServiceUsageGrouping;
 }
 
-/** What was used, in order of time. Intervals in which nothing was used are left out. */
+/**
+ * What was used, in order of time. Intervals in which nothing was used are left out. Of the groups that there are, the `maxGroups`
+ * that cost most over the whole time have rows of their own.
+ */
 export interface UsageReader {
-  readUsage(accountId: AccountId, question: UsageQuestion): Promise<readonly UsageRow[]>;
-  /** Of the groups that there are, the `mostGroups` that cost most over the whole time have rows of their own. */
-  readServiceUsage(question: ServiceUsageQuestion, mostGroups: number): Promise<readonly ServiceUsageRow[]>;
+  readUsage(accountId: AccountId, question: UsageQuestion, maxGroups: number): Promise<readonly UsageRow[]>;
+  readServiceUsage(question: ServiceUsageQuestion, maxGroups: number): Promise<readonly ServiceUsageRow[]>;
 }
 
 export interface UsageSummary<Row> {
@@ -70,6 +74,11 @@ export interface UsageSummary<Row> {
 }
 
 const HOUR_MS = 60 * 60_000;
+const MIN_LENGTH_MS: Readonly<Record<UsageInterval, number>> = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  month: 28 * 24 * HOUR_MS,
+};
 /** How far a question may reach: a chart has no use for more points. */
 const LONGEST_MS: Readonly<Record<UsageInterval, number>> = {
   hour: 31 * 24 * HOUR_MS,
@@ -77,10 +86,15 @@ const LONGEST_MS: Readonly<Record<UsageInterval, number>> = {
   month: 20 * 366 * 24 * HOUR_MS,
 };
 
-/**
- * How many of them have rows of their own: of accounts there may be any number, and clients make up names of models.
- */
-const MOST_GROUPS: Readonly<Record<ServiceUsageGrouping, number>> = { none: 1, model: 200, account: 50 };
+/** How many of them have rows of their own: of accounts and keys there may be any number. */
+const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>> = {
+  none: 1,
+  model: 200,
+  key: 200,
+  account: 50,
+};
+/** Of an answer, but for those of the rest: what a node makes of more would keep its other requests waiting. */
+const MAX_ROWS = 10_000;
 
 /** What is used, by an account or by all: always the sum of the entries. */
 export class Usage {
@@ -100,7 +114,7 @@ export class Usage {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole(accountId, (parts) =>
-      parts.run(() => this.#reader.readUsage(accountId, question)),
+      parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
     );
     return summed(rows);
   }
@@ -110,10 +124,16 @@ export class Usage {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole("operators", (parts) =>
-      parts.run(() => this.#reader.readServiceUsage(question, MOST_GROUPS[question.groupBy])),
+      parts.run(() => this.#reader.readServiceUsage(question, maxGroups(question))),
     );
     return summed(rows);
   }
+}
+
+function maxGroups({ from, to, interval, groupBy }: UsageQuestion | ServiceUsageQuestion): number {
+  // Both ends are in an interval, which may not be a whole one.
+  const intervals = Math.ceil((to.getTime() - from.getTime()) / MIN_LENGTH_MS[interval]) + 1;
+  return Math.min(MAX_GROUPS[groupBy], Math.floor(MAX_ROWS / intervals));
 }
 
 function requireChartable({ from, to, interval }: UsageSpan): void {
