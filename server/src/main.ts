@@ -157,7 +157,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   });
   // This life's spender comes first: it is newer than whatever the journal of former lives names.
   const spender = await credits.open();
-  const keysStore = new PostgresKeys(database);
+  const keysStore = new PostgresKeys(database, longReads);
   const accounts = new PostgresAccounts(database);
   const metrics = openMetrics(catalog);
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
@@ -201,7 +201,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     ipRules,
   });
   const flushed = () => recorder.flushed();
-  const keys = new Keys({ store: keysStore, publisher, mint, flushed, now });
+  const keys = new Keys({ store: keysStore, publisher, mint, flushed, reads, now });
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),

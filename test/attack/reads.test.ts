@@ -90,6 +90,12 @@ describe("an account that verifies its log without end", () => {
     });
     await expect.poll(async () => (await busy()).filter(isVerification).length).toBeGreaterThan(0);
 
+    // The account itself finds the key and revokes it, too.
+    const { keys } = await reader.trpc.keys.list.query();
+    const own = await reader.trpc.keys.create.mutate({ name: "another" });
+    await reader.trpc.keys.revoke.mutate({ id: own.id });
+    expect(keys).not.toHaveLength(0);
+    expect((await reader.trpc.audit.list.query({ limit: 1 })).entries).toHaveLength(1);
     await victim.trpc.keys.revoke.mutate({ id: revoked.id });
     const ready = await fetch(`${service.baseUrl}/readyz`);
     const chat = await fetch(`${service.baseUrl}/v1/chat/completions`, {
@@ -130,6 +136,26 @@ describe("an account that verifies its log without end", () => {
     }
     expect(whole.entries).toBeGreaterThanOrEqual(ENTRIES);
     expect(whole.calls).toBeLessThanOrEqual(20);
+  });
+});
+
+describe("an account that asks for its keys without end", () => {
+  it("takes few connections", async () => {
+    let mostReading = 0;
+    const flood = Promise.all(Array.from({ length: 6 }, () => batchOf("keys.list")));
+    let isOver = false;
+    void flood.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      mostReading = Math.max(
+        mostReading,
+        (await busy()).filter((query) => query.includes("key_usage")).length,
+      );
+    }
+    expect(mostReading).toBeLessThanOrEqual(MAX_READING);
+    const codes = (await flood).flatMap((answer) => answer.codes);
+    expect(new Set(codes)).toEqual(new Set(["ok", "rate_limit_exceeded"]));
   });
 });
 

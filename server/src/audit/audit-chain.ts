@@ -1,6 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
-import type { Reads } from "./reads.ts";
+import type { Reader, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
@@ -93,9 +93,10 @@ export class AuditChain {
     accountId: AccountId,
     after: number | null,
     expected: ChainPoint | null,
+    reader: Reader = accountId,
   ): Promise<ChainReport> {
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return this.#reads.whole(accountId, async (parts) => {
+    return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
         parts.run(() => this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, from, point)));
       let report = await verify(after, expected);

@@ -4,7 +4,7 @@ import { Failure } from "../errors/failure.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryId, ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
-import type { ReadParts, Reads } from "./reads.ts";
+import type { Reader, ReadParts, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type ExportFormat = "ndjson" | "csv";
@@ -85,9 +85,10 @@ export class AuditLog {
     filter: EntryFilter,
     cursor: string | null,
     limit: number,
+    reader: Reader = accountId,
   ): Promise<AuditPage> {
     const { asOf, entry } = await this.#start(accountId, cursor);
-    const { entries, searchedTo } = await this.#reads.whole(accountId, (parts) =>
+    const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>
       this.#search(parts, accountId, filter, entry, asOf, limit + 1),
     );
     const page = entries.slice(0, limit);

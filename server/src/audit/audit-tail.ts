@@ -3,7 +3,7 @@ import { Failure } from "../errors/failure.ts";
 import type { AsOf } from "./cursor.ts";
 import type { ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
-import type { Reads } from "./reads.ts";
+import type { Reader, Reads } from "./reads.ts";
 
 /** What following the audit log needs of the store. */
 export interface TailReader {
@@ -91,6 +91,7 @@ export class AuditTail {
     filter: EntryFilter,
     after: AsOf | null,
     signal: AbortSignal,
+    reader: Reader = accountId,
   ): AsyncGenerator<TailNews | Quiet> {
     this.#requireRoom(accountId);
     const follower: Follower = { accountId, head: after ?? (0n as AsOf), wake: () => {} };
@@ -110,7 +111,7 @@ export class AuditTail {
         const upTo = follower.head;
         if (upTo > seen) {
           const from = seen;
-          const news = await this.#reads.paced(accountId, () =>
+          const news = await this.#reads.paced(reader, () =>
             this.#reader.listRecorded(accountId, filter, from, upTo, ENTRIES_AT_ONCE),
           );
           seen = upTo;

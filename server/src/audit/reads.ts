@@ -3,8 +3,11 @@ import type { AccountId } from "../accounts/account.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
 import { FairTurns, type NoTurn } from "./fair-turns.ts";
 
-/** For whom the database is read: an account, or the service's operators together. */
-export type Reader = AccountId | "operators";
+/**
+ * For whom the database is read: an account's keys and management tokens together; its people at the dashboard, who must be able to
+ * find and revoke a leaked key whatever somebody does with it; or the service's operators together.
+ */
+export type Reader = AccountId | `people of ${AccountId}` | "operators";
 
 /** Parts of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */
 const MAX_PARTS = 3;

@@ -2,7 +2,7 @@ import type { AccountId } from "../accounts/account.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
-import type { Reads } from "./reads.ts";
+import type { Reader, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
@@ -110,10 +110,14 @@ export class Usage {
   }
 
   /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after; as {@link Reads.whole}. */
-  async summary(accountId: AccountId, question: UsageQuestion): Promise<UsageSummary<UsageRow>> {
+  async summary(
+    accountId: AccountId,
+    question: UsageQuestion,
+    reader: Reader = accountId,
+  ): Promise<UsageSummary<UsageRow>> {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    const rows = await this.#reads.whole(accountId, (parts) =>
+    const rows = await this.#reads.whole(reader, (parts) =>
       parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
     );
     return summed(rows);
