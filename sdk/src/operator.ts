@@ -185,6 +185,7 @@ export class OperatedAccounts {
     return this.#rpc.mutate("operator.accounts.setPlan", { id, ...given(params) }, options);
   }
 
+  /** Sets the networks that keys may be used from. Without `mode` the present one stays. */
   setIpRules(
     id: string,
     params: Reasoned & {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
 import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
+import type { IpRuleChange } from "../accounts/account-change.ts";
 import type { ActionId } from "../accounts/action.ts";
 import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
@@ -33,12 +34,14 @@ const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
 
+const networks = z.array(z.string().trim().max(64)).max(MAX_NETWORKS);
+const ipRuleMode = z.enum(["enforce", "report"]);
+const ipRuleChange = z
+  .strictObject({ mode: ipRuleMode.nullable().default(null), networks })
+  .transform((rules): IpRuleChange => ({ ...rules, networks: requireNetworks(rules.networks) }));
 const ipRules = z
-  .strictObject({
-    mode: z.enum(["enforce", "report"]).default("enforce"),
-    networks: z.array(z.string().trim().max(64)).max(MAX_NETWORKS),
-  })
-  .transform(({ mode, networks }): IpRules => ({ mode, networks: requireNetworks(networks) }));
+  .strictObject({ mode: ipRuleMode.default("enforce"), networks })
+  .transform((rules): IpRules => ({ ...rules, networks: requireNetworks(rules.networks) }));
 
 const spenderId = z
   .bigint()
@@ -140,8 +143,9 @@ export function operatorRouter({
           ),
         ),
 
+      /** Without a mode the present one stays. */
       setIpRules: operatorProcedure
-        .input(z.strictObject({ id: accountId, rules: ipRules, reason: reason.optional() }))
+        .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
           accountAdmin.change(
             ctx.actor,
