@@ -115,7 +115,9 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   const transport = await openTransport();
   teardown.add("transport", () => transport.close());
   const { catalog, watch } = await openCatalog(config, settings.catalogFile, { transport, now, log });
-  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
+  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url), {
+    isHttps: config.publicUrl?.startsWith("https:") ?? false,
+  });
 
   const { database, ping, label, close } = await openConfiguredDatabase(config, log);
   teardown.add("database", close);
@@ -332,6 +334,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     journalRepair,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
+    warnings: config.warnings,
   });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
@@ -442,6 +445,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   isStarted = true;
   process.stdout.write(
     greeting({
+      warnings: config.warnings,
       serviceName: config.serviceName,
       url: publicUrl,
       listensOn,
@@ -483,7 +487,7 @@ async function main(): Promise<void> {
     const settings = await readSettings(process.env);
     const { config } = settings;
     log = openLog(config.logLevel);
-    for (const line of config.unknownSettings) log.warn(line);
+    for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
     shutdown = shutdownOf(config, log, teardown);
     await start(settings, log, teardown, shutdown);
   } catch (error) {

@@ -38,6 +38,8 @@ export interface Config {
   readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
+  /** What is dangerous about the settings together, for the operator; empty: nothing. */
+  readonly warnings: readonly string[];
   /** What to tell the operator of variables that look like settings and are none. */
   readonly unknownSettings: readonly string[];
 }
@@ -166,8 +168,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
+    warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
     unknownSettings: unknownSettings(present),
   };
+}
+
+const NO_TLS =
+  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Put a proxy that terminates TLS before it and name the proxy in TRUSTED_PROXIES and the address in OSTIARY_PUBLIC_URL, or set HOST=127.0.0.1.";
+
+function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
+  const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);
+  const isBehindTls =
+    values.TRUSTED_PROXIES.length > 0 || values.OSTIARY_PUBLIC_URL?.startsWith("https:") === true;
+  return !isLoopback && !isBehindTls;
 }
 
 /** A line for each variable that looks like a setting and is none, with the one that was most likely meant. */

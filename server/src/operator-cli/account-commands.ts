@@ -197,11 +197,18 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   program
     .command("reset-password")
-    .description("give a user who lost theirs a new password, shown this once, and end their sessions")
+    .description(
+      "give a user who lost theirs a new password, shown this once, and end their sessions and management tokens",
+    )
     .argument("<email>")
-    .action(async (email: string) => {
-      const reset = await connection().client().operator.users.resetPassword.mutate({ email });
-      output().print(reset, [`password   ${reset.password}   (shown only now)`]);
+    .option("--keep-tokens", "leave their management tokens as they are")
+    .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
+      const { resetPassword } = connection().client().operator.users;
+      const reset = await resetPassword.mutate({ email, keepTokens });
+      output().print(reset, [
+        `password         ${reset.password}   (shown only now)`,
+        `tokens revoked   ${reset.revokedTokens}`,
+      ]);
     });
 }
 

@@ -70,6 +70,8 @@ export interface OperatorServices {
   readonly usage: Usage;
   readonly securityLog: SecurityLog;
   readonly journalRepair: JournalRepair;
+  /** What is dangerous about the service's settings. */
+  readonly warnings: readonly string[];
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
@@ -84,8 +86,11 @@ export function operatorRouter({
   usage,
   securityLog,
   journalRepair,
+  warnings,
 }: OperatorServices) {
   return router({
+    /** What is dangerous about the settings that this node was started with: a sentence or two each. */
+    warnings: operatorProcedure.query(() => ({ warnings })),
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
       list: operatorProcedure
@@ -205,10 +210,13 @@ export function operatorRouter({
     }),
 
     users: router({
-      /** For a user who lost their password. The answer holds the new one, this once. */
+      /**
+       * For a user who lost their password. The answer holds the new one, this once. The user's sessions end, and their
+       * management tokens too unless `keepTokens` is given.
+       */
       resetPassword: operatorProcedure
-        .input(z.strictObject({ email: emailInput }))
-        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
+        .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
+        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email, input.keepTokens)),
     }),
 
     /**
