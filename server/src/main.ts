@@ -178,6 +178,8 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
         credits.committed(entries);
         idempotency.committed(entries);
       },
+      // What they cost stays reserved while their lines are set aside (`owesEntries`), and no longer.
+      onSetAside: (entries) => credits.committed(entries),
     },
   );
   owesEntries = () => journal.rejectedLines() > 0;

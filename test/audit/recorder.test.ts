@@ -201,13 +201,18 @@ describe("a recorded entry", () => {
     const told: EntryId[] = [];
     const { journal } = await Journal.open({ folder, sync: false });
     const onCommitted = (entries: readonly AuditEntry[]) => told.push(...entries.map(({ id }) => id));
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted });
+    const aside: unknown[] = [];
+    // Told only once they count as owed: until then credit is kept for what they cost.
+    const onSetAside = (entries: readonly AuditEntry[]) =>
+      aside.push(...entries.map(({ id }) => [id, journal.rejectedLines()]));
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted, onSetAside });
     const others = Array.from({ length: 20 }, entry);
     for (const one of [...others.slice(0, 10), refused, ...others.slice(10)]) await recorder.record(one);
     await recorder.flushed();
     expect(committed).toEqual(new Set(others.map(({ id }) => id)));
     expect(new Set(told)).toEqual(committed);
     await recorder.stop();
+    expect(aside).toEqual([[refused.id, 1]]);
     expect(journal.rejectedLines()).toBe(1);
     expect(await onDisk()).toBe(`${encodeEntry(refused)}\n`);
   });

@@ -27,7 +27,7 @@ export interface OpenAudit {
   readonly usage: Usage;
 }
 
-export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted">> & {
+export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
   /** Told of what accounts did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
   readonly database: Database;
@@ -39,7 +39,7 @@ export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onComm
 /** The audit of this node. What its journal holds from before, it has written when this resolves. */
 export async function openAudit(
   { dataDir, auditDurability }: Config,
-  { database, nodeId, log, onRecorded, onUncollected, onCommitted }: OpenAuditParts,
+  { database, nodeId, log, onRecorded, onUncollected, onCommitted, onSetAside }: OpenAuditParts,
 ): Promise<OpenAudit> {
   const reader = new PostgresAuditReader(database);
   const auditTail = new AuditTail(reader);
@@ -58,6 +58,7 @@ export async function openAudit(
     durability: auditDurability,
     log,
     onRecorded,
+    onSetAside,
     onCommitted: (entries) => {
       onCommitted(entries);
       auditTail.recorded();
