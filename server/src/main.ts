@@ -41,6 +41,7 @@ import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
+import { CallLimits } from "./rpc/call-limits.ts";
 import { accountOfToken } from "./rpc/caller.ts";
 import { DashboardSessions } from "./rpc/dashboard-sessions.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
@@ -275,6 +276,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     newId,
     monotonicMs: () => performance.now(),
   });
+  const callLimits = new CallLimits(() => performance.now());
   const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
   measure(metrics, {
     recorder,
@@ -287,6 +289,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     clocks,
     admission,
     redisMemory,
+    callLimits,
   });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
@@ -357,6 +360,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
       router,
       ...callerParts,
       recorder,
+      callLimits,
       newId,
       now,
       clientAddress: addressOf,
@@ -366,6 +370,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
     dashboard,
     newId,
+    log,
     notReady: async () => {
       if (shutdown.hasBegun) return "stopping";
       return isStarted ? await missingPart() : "starting";

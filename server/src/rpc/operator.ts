@@ -30,6 +30,8 @@ const searchText = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
   .default("");
 const MAX_NETWORKS = 1_000;
+/** Of that many networks, each with up to 64 characters. */
+const MAX_RULES_BYTES = 128 * 1024;
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
@@ -150,6 +152,7 @@ export function operatorRouter({
 
       /** Without a mode the present one stays. */
       setIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
           accountAdmin.change(
@@ -162,6 +165,7 @@ export function operatorRouter({
 
       /** Would this address pass? By the account's rules, or by `rules` before they are set. */
       tryIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
         .query(async ({ input }) => ({
           verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),

@@ -26,6 +26,7 @@ export interface MeasuredParts {
   /** `null` where there is no Redis. */
   readonly redisMemory: RedisMemoryWatch | null;
   readonly clocks: Clocks;
+  readonly callLimits: { readonly refused: ReadonlyMap<string, number> };
 }
 
 /** What is measured of requests; the rest is added by {@link measure} once it is there. */
@@ -47,8 +48,15 @@ export function measure(
     clocks,
     admission,
     redisMemory,
+    callLimits,
   }: MeasuredParts,
 ): void {
+  metrics.counters(
+    "procedure_calls_refused",
+    "Calls of procedures beyond what there may be a minute: of their caller, or to auth.* of their address.",
+    "reason",
+    () => callLimits.refused,
+  );
   metrics.gauge(
     "requests_in_flight",
     "Requests under /v1 that are being answered.",
