@@ -143,6 +143,20 @@ export class Metrics {
     });
   }
 
+  /** The same of several things at once, by a label. */
+  counters(name: string, help: string, label: string, read: () => ReadonlyMap<string, number>): void {
+    const counter = new Counter({
+      name: `ostiary_${name}_total`,
+      help,
+      labelNames: [label],
+      registers: [this.#registry],
+      collect: () => {
+        counter.reset();
+        for (const [of, total] of read()) counter.inc({ [label]: of }, total);
+      },
+    });
+  }
+
   /** To be told of each request that has ended. */
   ended(entry: AuditEntry): void {
     const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";

@@ -2,6 +2,7 @@ import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
 import { RefusedCaller } from "../access/access.ts";
 import type { Visit } from "../accounts/user.ts";
+import type { BodyBudget } from "../admission/body-budget.ts";
 import { type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
@@ -21,6 +22,8 @@ const MAX_USER_AGENT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
+  /** What request bodies may take of the process's memory while they come. */
+  readonly bodies: BodyBudget;
   readonly recorder: Recorder;
   readonly newId: () => EntryId;
   readonly now: () => Date;
@@ -42,7 +45,8 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
     try {
       requireRpcForm(request, parts.publicOrigin);
       // Before the caller is looked at: whoever sends slowly would act by a right that was taken in the meantime.
-      const complete = await withWholeBody(request, MAX_BODY_BYTES, BODY_PATIENCE_MS);
+      const sender = parts.bodies.address(visit.sourceIp);
+      const complete = await withWholeBody(request, MAX_BODY_BYTES, BODY_PATIENCE_MS, sender);
       const setCookies: string[] = [];
       const sessionToken = cookie.read(request.headers);
       const caller = await callerOf(parts, request, sessionToken, visit);
