@@ -11,6 +11,7 @@ import { Passwords } from "./accounts/passwords.ts";
 import { limitsOf } from "./accounts/plans.ts";
 import { SignIn } from "./accounts/sign-in.ts";
 import { Admissions } from "./admission/admissions.ts";
+import { BodyBudget, shareOut } from "./admission/body-budget.ts";
 import { FencedAdmissionStore } from "./admission/fenced-store.ts";
 import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
@@ -247,6 +248,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   let publicUrl: string | null = config.publicUrl;
   const ids = new EntryIds(Date.now);
   const newId = () => ids.next();
+  const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const chat = new ChatEndpoint(modelParts);
   const auditExport = new AuditExportEndpoint(auditLog, CSV_FIELDS);
@@ -265,6 +267,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
       atDashboard(auditExport, "/dashboard/audit/export", "session"),
     ],
     access,
+    bodies,
     overload,
     security: securityLog,
     traced: (entry, traceparent) => tracing.ended(entry, traceparent),
@@ -284,6 +287,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     credits,
     books,
     requestPlane,
+    bodies,
     overload,
     gateway,
     clocks,
@@ -359,6 +363,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     rpc: createRpcHandler({
       router,
       ...callerParts,
+      bodies,
       recorder,
       callLimits,
       newId,

@@ -1,6 +1,11 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import {
+  readProcedureData,
+  UnreadableData,
+  writeProcedureData,
+} from "../../sdk/src/contract/procedure-data.ts";
 import { readBearer, requireKeyForm } from "../../server/src/access/bearer.ts";
 import { parseAddress, parseNetworks } from "../../server/src/access/networks.ts";
 import { cursorText, readCursor } from "../../server/src/audit/cursor.ts";
@@ -11,6 +16,7 @@ import { chooseCoding } from "../../server/src/edge/content-coding.ts";
 import { readIdempotencyKey } from "../../server/src/edge/idempotent-reply.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { JsonBody } from "../../server/src/gateway/json-body.ts";
+import { type ScanLimits, scanObject } from "../../server/src/gateway/json-text.ts";
 import { isKeyString } from "../../server/src/keys/key-string.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
 import { EventReader } from "../../server/src/upstream/openai/sse.ts";
@@ -165,7 +171,11 @@ describe("cursors and filters", () => {
 });
 
 describe("JSON bodies", () => {
-  const limits = { depth: 20, values: 1_000 };
+  const limits = { depth: 20, values: 1_000, containers: 500, names: 500, members: 100 };
+  const read = (text: string, within: ScanLimits) => {
+    const scanned = scanObject(text, within);
+    return scanned.kind === "object" ? JsonBody.of(text, scanned) : null;
+  };
   const json = textLike(
     '{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}',
     "[".repeat(30),
@@ -180,10 +190,10 @@ describe("JSON bodies", () => {
     );
     fc.assert(
       fc.property(texts, (text) => {
-        const read = JsonBody.read(text, limits);
-        if (!(read instanceof JsonBody)) return;
-        expect(read.value).toEqual(JSON.parse(text));
-        expect(JSON.parse(read.textWith({ model: "other" }))).toEqual({
+        const body = read(text, limits);
+        if (body === null) return;
+        expect(body.value).toEqual(JSON.parse(text));
+        expect(JSON.parse(body.textWith({ model: "other" }))).toEqual({
           ...JSON.parse(text),
           model: "other",
         });
@@ -200,8 +210,10 @@ describe("JSON bodies", () => {
       (length) => `{"a":${"[".repeat(length)}`,
       (length) => `{"a":"${'\\"'.repeat(length)}`,
     ];
-    const unbounded = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
-    for (const shape of shapes) expectLinear((length) => JsonBody.read(shape(length), unbounded), 5_000);
+    const unbounded = Object.fromEntries(Object.keys(limits).map((of) => [of, Number.POSITIVE_INFINITY]));
+    for (const shape of shapes) {
+      expectLinear((length) => read(shape(length), { ...limits, ...unbounded }), 5_000);
+    }
   });
 });
 
@@ -241,6 +253,68 @@ describe("server-sent events", () => {
     }
   });
 });
+
+describe("the data of procedures", () => {
+  const limits = { maxTypedValues: 100 };
+  const valid =
+    '{"json":{"a":"2026-11-22T00:00:00Z","b":["7"]},"meta":{"values":{"a":["Date"],"b.0":["bigint"]}}}';
+  const array = '{"json":{"email":{"length":9}},"meta":{"values":{"email":[["typed-array","Uint8Array"]]}}}';
+  const shared = '{"json":{"s":[0]},"meta":{"values":{"s":["set"]},"referentialEqualities":{"e":["s.0"]}}}';
+  const proto = '{"json":{"a":{}},"meta":{"values":{"a.__proto__.x":["undefined"],"constructor":["Date"]}}}';
+
+  it("is read or refused, and makes nothing but dates, bigints and undefined", () => {
+    fc.assert(
+      fc.property(fc.oneof(textLike(valid, array, shared, proto), fc.json()), (text) => {
+        let data: unknown;
+        try {
+          data = JSON.parse(text);
+        } catch {
+          return;
+        }
+        try {
+          expectPlain(readProcedureData(data, limits));
+        } catch (thrown) {
+          expect(thrown).toBeInstanceOf(UnreadableData);
+        }
+        expect(({} as { x?: unknown }).x).toBeUndefined();
+      }),
+      RUNS,
+    );
+  });
+
+  it("is read as it was written", () => {
+    const leaf = fc.oneof(
+      fc.date({ noInvalidDate: true }),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }),
+      fc.string(),
+    );
+    const name = fc.string().filter((text) => !["__proto__", "constructor", "prototype"].includes(text));
+    const value = fc.dictionary(name, fc.oneof(leaf, fc.array(leaf), fc.constant(undefined)));
+    fc.assert(
+      fc.property(value, (data) => {
+        const written = JSON.parse(JSON.stringify(writeProcedureData(data)));
+        expect(readProcedureData(written, { maxTypedValues: 10_000 })).toEqual({ ...data });
+      }),
+      RUNS,
+    );
+  });
+
+  it("takes time in proportion to its length", () => {
+    const many = Number.POSITIVE_INFINITY;
+    expectLinear((length) => {
+      const json = Array.from({ length }, () => "1");
+      const values = Object.fromEntries(json.map((_, index) => [index, ["bigint"]]));
+      readProcedureData({ json, meta: { values } }, { maxTypedValues: many });
+    }, 1_000);
+  });
+});
+
+/** Throws for anything that is not plain JSON, a date, a bigint or `undefined`. */
+function expectPlain(value: unknown): void {
+  if (value instanceof Date || typeof value !== "object" || value === null) return;
+  expect([Object.prototype, Array.prototype]).toContain(Object.getPrototypeOf(value));
+  for (const inner of Object.values(value)) expectPlain(inner);
+}
 
 describe("a catalog file", () => {
   it("is taken, or refused with what is wrong with it and without its credentials", async () => {

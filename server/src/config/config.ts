@@ -31,6 +31,10 @@ export interface Config {
   readonly traces: boolean;
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
+  /** Of all request bodies that are being received, or wait to be admitted. */
+  readonly maxUnfinishedBodyBytes: number;
+  /** Clients' connections at once. */
+  readonly maxConnections: number;
   readonly drainS: number;
   /** After so long without a sign of a node its reserved credit is released; 0: never. */
   readonly creditReleaseAfterS: number;
@@ -79,6 +83,7 @@ const networks = z
       context.addIssue({ code: "custom", message: problem });
   });
 
+const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
@@ -105,6 +110,8 @@ const variables = z.object({
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
+  OSTIARY_MAX_UNFINISHED_BODY_BYTES: wholeNumber(1_048_576, 68_719_476_736).optional(),
+  OSTIARY_MAX_CONNECTIONS: wholeNumber(10, 1_000_000).default(10_000),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
   OSTIARY_CREDIT_RELEASE_AFTER_S: wholeNumber(0, 31_536_000)
     .refine((value) => value === 0 || value >= 600, "must be 0, or at least 600")
@@ -162,6 +169,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     metricsFrom: values.OSTIARY_METRICS_FROM,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
+    maxUnfinishedBodyBytes: unfinishedBytesOf(
+      values.OSTIARY_MAX_UNFINISHED_BODY_BYTES,
+      values.OSTIARY_MAX_BODY_BYTES,
+    ),
+    maxConnections: values.OSTIARY_MAX_CONNECTIONS,
     drainS: values.OSTIARY_DRAIN_S,
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
     // A proxy needs a moment to notice that the node is not ready.
@@ -197,6 +209,13 @@ export function unknownSettings(
         : `${name}: is not a setting of this service. Did you mean ${meant}?`,
     ];
   });
+}
+
+/** Several of the largest bodies fit, and more of those that are usual. */
+function unfinishedBytesOf(given: number | undefined, maxBodyBytes: number): number {
+  if (given === undefined) return Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * maxBodyBytes);
+  if (given >= 2 * maxBodyBytes) return given;
+  throw new ConfigError(["OSTIARY_MAX_UNFINISHED_BODY_BYTES: must be at least twice OSTIARY_MAX_BODY_BYTES"]);
 }
 
 function operatorOf(email: string | undefined, password: string | undefined): Config["firstOperator"] {
