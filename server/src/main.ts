@@ -11,12 +11,13 @@ import { Passwords } from "./accounts/passwords.ts";
 import { limitsOf } from "./accounts/plans.ts";
 import { SignIn } from "./accounts/sign-in.ts";
 import { Admissions } from "./admission/admissions.ts";
+import { BodyBudget, shareOut } from "./admission/body-budget.ts";
 import { FencedAdmissionStore } from "./admission/fenced-store.ts";
 import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
 import { createApp } from "./app.ts";
 import { EntryIds } from "./audit/entry-ids.ts";
-import { type Config, readConfig } from "./config/config.ts";
+import type { Config } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
 import { Credits } from "./credits/credits.ts";
 import type { Uncollected } from "./credits/ledger.ts";
@@ -59,8 +60,8 @@ import { joinNodes, nodeId, nodeLabel } from "./start/node-membership.ts";
 import { openAudit } from "./start/open-audit.ts";
 import { openCatalog } from "./start/open-catalog.ts";
 import { measure, openMetrics } from "./start/open-metrics.ts";
-import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
+import { readSettings, type Settings } from "./start/read-settings.ts";
 import { whatDoesNotAnswer } from "./start/readiness.ts";
 import { listen, openTracing, openTransport } from "./start/runtime.ts";
 import { Shutdown, STOP_MS } from "./start/shutdown.ts";
@@ -89,7 +90,7 @@ import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
 import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
-import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
+import { SandboxDialect } from "./upstream/sandbox/dialect.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -104,7 +105,8 @@ const LAST_WORDS_MS = 2_000;
 /** Background jobs are asked to end, and not waited for: what they do is done again by the next start. */
 const JOBS_TIMEOUT_MS = 500;
 
-async function start(config: Config, log: Logger, teardown: Teardown, shutdown: Shutdown): Promise<void> {
+async function start(settings: Settings, log: Logger, teardown: Teardown, shutdown: Shutdown): Promise<void> {
+  const { config, plans } = settings;
   const now = () => new Date();
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -114,9 +116,10 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   const { version }: { version: string } = JSON.parse(manifest);
   const transport = await openTransport();
   teardown.add("transport", () => transport.close());
-  const { catalog, watch } = await openCatalog(config, { environment: process.env, transport, now, log });
-  const plans = await openPlans(config.plans);
-  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
+  const { catalog, watch } = await openCatalog(config, settings.catalogFile, { transport, now, log });
+  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url), {
+    isHttps: config.publicUrl?.startsWith("https:") ?? false,
+  });
 
   const { database, longReads, recording, ping, label, close } = await openConfiguredDatabase(config, log);
   teardown.add("database", close);
@@ -178,6 +181,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
         credits.committed(entries);
         idempotency.committed(entries);
       },
+      // What they cost stays reserved while their lines are set aside (`owesEntries`), and no longer.
+      onSetAside: (entries) => credits.committed(entries),
     },
   );
   owesEntries = () => journal.rejectedLines() > 0;
@@ -222,7 +227,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       anthropic: aiSdk,
       google: aiSdk,
       "ai-sdk": aiSdk,
-      sandbox: new OpenAiDialect(createSandboxTransport({ now })),
+      sandbox: new SandboxDialect({ now }),
     },
     random: Math.random,
     now,
@@ -244,6 +249,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   let publicUrl: string | null = config.publicUrl;
   const ids = new EntryIds(Date.now);
   const newId = () => ids.next();
+  const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const chat = new ChatEndpoint(modelParts);
   const auditExport = new AuditExportEndpoint(auditLog, CSV_FIELDS);
@@ -262,6 +268,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       atDashboard(auditExport, "/dashboard/audit/export", "session"),
     ],
     access,
+    bodies,
     overload,
     security: securityLog,
     traced: (entry, traceparent) => tracing.ended(entry, traceparent),
@@ -282,6 +289,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     credits,
     books,
     requestPlane,
+    bodies,
     overload,
     gateway,
     clocks,
@@ -339,6 +347,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     journalRepair,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
+    warnings: config.warnings,
   });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
@@ -358,6 +367,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     rpc: createRpcHandler({
       router,
       ...callerParts,
+      bodies,
       recorder,
       callLimits,
       newId,
@@ -451,6 +461,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   isStarted = true;
   process.stdout.write(
     greeting({
+      warnings: config.warnings,
       serviceName: config.serviceName,
       url: publicUrl,
       listensOn,
@@ -489,12 +500,12 @@ async function main(): Promise<void> {
   let shutdown: Shutdown | null = null;
   try {
     readEnvironmentFile();
-    const config = readConfig(process.env);
+    const settings = await readSettings(process.env);
+    const { config } = settings;
     log = openLog(config.logLevel);
-    for (const name of config.unknownVariables)
-      log.warn(`${name} is not a setting of this service; is it misspelt?`);
+    for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
     shutdown = shutdownOf(config, log, teardown);
-    await start(config, log, teardown, shutdown);
+    await start(settings, log, teardown, shutdown);
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.
     if (shutdown?.hasBegun) return;

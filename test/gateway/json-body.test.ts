@@ -59,10 +59,17 @@ describe("a JSON object that is passed on", () => {
   });
 
   it("is not looked at deeper than it may be deep", () => {
-    const limits = { depth: 4, values: 10 };
+    const limits = { depth: 4, values: 10, containers: 6, names: 5, members: 4 };
     expect(scanObject('{"a":[[["]]]]"]]]}', limits).kind).toBe("object");
     expect(scanObject('{"a":[[[[1]]]]}', limits).kind).toBe("too-deep");
     expect(scanObject(`{"a":[${"1,".repeat(10)}1]}`, limits).kind).toBe("object");
-    expect(scanObject(`{"a":[${"1,".repeat(11)}1]}`, limits).kind).toBe("too-many");
+    expect(scanObject(`{"a":[${"1,".repeat(11)}1]}`, limits)).toEqual({ kind: "too-many", of: "values" });
+    expect(scanObject('{"a":[[],[],[],[]]}', limits).kind).toBe("object");
+    expect(scanObject('{"a":[[],[],[],[],{}]}', limits)).toEqual({ kind: "too-many", of: "containers" });
+    expect(scanObject('{"a":{"b":1,"c":2,"d":3,"e:":4}}', limits).kind).toBe("object");
+    const names = '{"a":{"b":1,"c":2,"d":3,"e":4},"f":5}';
+    expect(scanObject(names, limits)).toEqual({ kind: "too-many", of: "names" });
+    const members = '{"a":1,"b":2,"c":3,"d":4,"e":5}';
+    expect(scanObject(members, limits)).toEqual({ kind: "too-many", of: "members" });
   });
 });

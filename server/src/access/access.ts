@@ -164,6 +164,11 @@ export class Access {
     throw overloaded();
   }
 
+  /** What the account may use, as far as the caller's snapshot tells. */
+  limitsOf(account: KeySnapshot["account"]): Limits {
+    return this.#limitsOf(account);
+  }
+
   /** Drops what was not used for a while. To be called now and then. */
   dropIdle(): void {
     this.#known.dropIdle();

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../access/networks.ts";
 
@@ -12,12 +13,8 @@ export interface Config {
   readonly redisUrl: string | null;
   /** What the names of its keys in Redis begin with. */
   readonly redisPrefix: string;
-  /** Absolute path of the catalog file. */
-  readonly catalogFile: string | null;
   /** Whether to look for model servers on this machine when there is no catalog file. */
   readonly localModels: boolean;
-  /** JSON, or the name of a file with it. */
-  readonly plans: string | null;
   /** Whether other nodes that are noted as using the database are known to be gone. */
   readonly takeOver: boolean;
   readonly demo: boolean;
@@ -34,6 +31,10 @@ export interface Config {
   readonly traces: boolean;
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
+  /** Of all request bodies that are being received, or wait to be admitted. */
+  readonly maxUnfinishedBodyBytes: number;
+  /** Clients' connections at once. */
+  readonly maxConnections: number;
   readonly drainS: number;
   /** After so long without a sign of a node its reserved credit is released; 0: never. */
   readonly creditReleaseAfterS: number;
@@ -41,8 +42,10 @@ export interface Config {
   readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
-  /** Variables that look like ours and are not: most likely misspelt. */
-  readonly unknownVariables: readonly string[];
+  /** What is dangerous about the settings together, for the operator; empty: nothing. */
+  readonly warnings: readonly string[];
+  /** What to tell the operator of variables that look like settings and are none. */
+  readonly unknownSettings: readonly string[];
 }
 
 /** Everything that is wrong with the environment, a line for each variable. */
@@ -80,6 +83,7 @@ const networks = z
       context.addIssue({ code: "custom", message: problem });
   });
 
+const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
@@ -106,6 +110,8 @@ const variables = z.object({
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
+  OSTIARY_MAX_UNFINISHED_BODY_BYTES: wholeNumber(1_048_576, 68_719_476_736).optional(),
+  OSTIARY_MAX_CONNECTIONS: wholeNumber(10, 1_000_000).default(10_000),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
   OSTIARY_CREDIT_RELEASE_AFTER_S: wholeNumber(0, 31_536_000)
     .refine((value) => value === 0 || value >= 600, "must be 0, or at least 600")
@@ -120,6 +126,8 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
   NODE_ENV: z.string().optional(),
 });
+
+const MAX_TYPING_ERRORS = 3;
 
 /** Read by the SDK, and so likely to stand in the same environment. */
 const SDK_VARIABLES = new Set(["OSTIARY_API_KEY", "OSTIARY_BASE_URL", "OSTIARY_MANAGEMENT_TOKEN"]);
@@ -148,9 +156,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     redisUrl: values.REDIS_URL ?? null,
     redisPrefix: values.OSTIARY_REDIS_PREFIX,
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
-    catalogFile: values.OSTIARY_CATALOG === undefined ? null : resolve(values.OSTIARY_CATALOG),
     localModels: values.OSTIARY_LOCAL_MODELS === "1",
-    plans: values.OSTIARY_PLANS ?? null,
     takeOver: values.OSTIARY_TAKE_OVER === "1",
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO !== "0",
@@ -163,16 +169,53 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     metricsFrom: values.OSTIARY_METRICS_FROM,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
+    maxUnfinishedBodyBytes: unfinishedBytesOf(
+      values.OSTIARY_MAX_UNFINISHED_BODY_BYTES,
+      values.OSTIARY_MAX_BODY_BYTES,
+    ),
+    maxConnections: values.OSTIARY_MAX_CONNECTIONS,
     drainS: values.OSTIARY_DRAIN_S,
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
     // A proxy needs a moment to notice that the node is not ready.
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
-    unknownVariables: Object.keys(present).filter(
-      (name) => name.startsWith("OSTIARY_") && !(name in variables.shape) && !SDK_VARIABLES.has(name),
-    ),
+    warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
+    unknownSettings: unknownSettings(present),
   };
+}
+
+const NO_TLS =
+  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Put a proxy that terminates TLS before it and name the proxy in TRUSTED_PROXIES and the address in OSTIARY_PUBLIC_URL, or set HOST=127.0.0.1.";
+
+function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
+  const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);
+  const isBehindTls =
+    values.TRUSTED_PROXIES.length > 0 || values.OSTIARY_PUBLIC_URL?.startsWith("https:") === true;
+  return !isLoopback && !isBehindTls;
+}
+
+/** A line for each variable that looks like a setting and is none, with the one that was most likely meant. */
+export function unknownSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const known = Object.keys(variables.shape);
+  return Object.keys(environment).flatMap((name) => {
+    if (!name.startsWith("OSTIARY_") || known.includes(name) || SDK_VARIABLES.has(name)) return [];
+    const meant = closestMatch(name, known, { maxDistance: MAX_TYPING_ERRORS });
+    return [
+      meant === undefined
+        ? `${name}: is not a setting of this service`
+        : `${name}: is not a setting of this service. Did you mean ${meant}?`,
+    ];
+  });
+}
+
+/** Several of the largest bodies fit, and more of those that are usual. */
+function unfinishedBytesOf(given: number | undefined, maxBodyBytes: number): number {
+  if (given === undefined) return Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * maxBodyBytes);
+  if (given >= 2 * maxBodyBytes) return given;
+  throw new ConfigError(["OSTIARY_MAX_UNFINISHED_BODY_BYTES: must be at least twice OSTIARY_MAX_BODY_BYTES"]);
 }
 
 function operatorOf(email: string | undefined, password: string | undefined): Config["firstOperator"] {

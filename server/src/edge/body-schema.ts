@@ -11,8 +11,14 @@ export class BodySchema<Shape extends z.ZodRawShape> {
   readonly schema: z.ZodObject<Shape, z.core.$loose>;
   readonly #fields: ReadonlyMap<string, z.core.$ZodType>;
   readonly #required: readonly string[];
+  readonly #maxItems: readonly (readonly [string, number])[];
 
-  constructor(shape: Shape) {
+  /**
+   * `maxItems`: how many elements arrays may have. Looked at first, since the schema looks at every element and notes what is wrong
+   * with each.
+   */
+  constructor(shape: Shape, maxItems: { readonly [Name in keyof Shape & string]?: number } = {}) {
+    this.#maxItems = Object.entries<number>(maxItems as Record<string, number>);
     this.schema = z.looseObject(shape);
     this.#fields = new Map(Object.entries(shape));
     this.#required = [...this.#fields].flatMap(([name, field]) =>
@@ -26,11 +32,20 @@ export class BodySchema<Shape extends z.ZodRawShape> {
 
   /** @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonObject): z.output<z.ZodObject<Shape, z.core.$loose>> {
+    this.#requireFewItems(body);
     // Parsed just now: nothing in the schema changes a value.
     if (this.#isValid(body)) return body as z.output<z.ZodObject<Shape, z.core.$loose>>;
     const parsed = this.schema.safeParse(body);
     if (parsed.success) return parsed.data;
     throw invalid(parsed.error);
+  }
+
+  #requireFewItems(body: JsonObject): void {
+    for (const [name, max] of this.#maxItems) {
+      const value = body[name];
+      if (!Array.isArray(value) || value.length <= max) continue;
+      throw new Failure("invalid_request", `${name}: must hold at most ${max} elements`, { param: name });
+    }
   }
 
   #isValid(body: JsonObject): boolean {

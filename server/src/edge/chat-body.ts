@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
 import { isJsonObject, type JsonObject } from "../gateway/json.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { BodySchema } from "./body-schema.ts";
 
 /** What the gateway needs to know of a chat request. */
@@ -19,9 +20,11 @@ export interface AskedChat {
   readonly files: number;
 }
 
-const MOST_MESSAGES = 10_000;
-const MOST_TOOLS = 1_024;
-const MOST_STOPS = 64;
+const MAX_MESSAGES = 10_000;
+const MAX_TOOLS = 1_024;
+const MAX_STOPS = 64;
+/** The fields that say how long an answer may be. */
+export const MAX_TOKENS_FIELDS = ["max_completion_tokens", "max_tokens"];
 
 // 0 is no limit at all for some servers.
 const maxTokens = z.number().int().min(1).max(1_000_000_000).nullish();
@@ -42,30 +45,33 @@ const tool = z.looseObject({
  * What the gateway itself relies on, within the bounds that OpenAI documents (API reference, "Create chat completion");
  * everything else is the upstream's to judge.
  */
-export const chatBody = new BodySchema({
-  model: modelName,
-  messages: z
-    .array(z.looseObject({ role: z.string() }), { error: "must be an array of messages" })
-    .min(1, "must hold at least one message")
-    .max(MOST_MESSAGES),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  n: z.number().int().min(1).max(128).nullish(),
-  max_tokens: maxTokens,
-  max_completion_tokens: maxTokens,
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  presence_penalty: penalty,
-  frequency_penalty: penalty,
-  logprobs: z.boolean().nullish(),
-  top_logprobs: z.number().int().min(0).max(20).nullish(),
-  seed: z.number().int().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(MOST_STOPS)]).nullish(),
-  tools: z.array(tool, { error: "must be an array of tools" }).max(MOST_TOOLS).nullish(),
-  tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]).nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
-});
+export const chatBody = new BodySchema(
+  {
+    model: modelName,
+    messages: z
+      .array(z.looseObject({ role: z.string() }), { error: "must be an array of messages" })
+      .min(1, "must hold at least one message")
+      .max(MAX_MESSAGES),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    n: z.number().int().min(1).max(128).nullish(),
+    max_tokens: maxTokens,
+    max_completion_tokens: maxTokens,
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    presence_penalty: penalty,
+    frequency_penalty: penalty,
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.number().int().min(0).max(20).nullish(),
+    seed: z.number().int().nullish(),
+    stop: z.union([z.string(), z.array(z.string()).max(MAX_STOPS)]).nullish(),
+    tools: z.array(tool, { error: "must be an array of tools" }).max(MAX_TOOLS).nullish(),
+    tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]).nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: z.looseObject({ type: z.string() }).nullish(),
+  },
+  { messages: MAX_MESSAGES, tools: MAX_TOOLS, stop: MAX_STOPS },
+);
 
 /** Fields by which other gateways let a client say where a request goes. Here the operator alone says that. */
 const ROUTING_FIELDS = new Set([
@@ -107,7 +113,7 @@ export function requirePlainFields(body: JsonBody): void {
   const doubled = body.doubledName;
   if (doubled !== null) {
     throw new Failure("invalid_request", "The field stands twice in the body. Send it once.", {
-      param: doubled.slice(0, 64),
+      param: withoutSecrets(doubled).slice(0, 64),
     });
   }
   for (const name of Object.keys(body.value)) {

@@ -5,7 +5,7 @@ import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
 import type { TextTally } from "../gateway/text-tally.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
-import { type AskedChat, readChat } from "./chat-body.ts";
+import { type AskedChat, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
 import {
   type Endpoint,
   type EndpointRequest,
@@ -45,9 +45,10 @@ export class ChatEndpoint implements Endpoint {
   }
 
   async answer(request: EndpointRequest): Promise<Reply> {
-    const { body, bytes } = await readJsonBody(request.exchange, this.#parts.maxBodyBytes);
+    const read = await readJsonBody(request, this.#parts.maxBodyBytes, MAX_TOKENS_FIELDS);
+    const { body } = read;
     const asked = readChat(body);
-    return await this.#parts.modelCalls.answer(request, { endpoint: this.name, bytes, asked }, (call) =>
+    return await this.#parts.modelCalls.answer(request, { endpoint: this.name, read, asked }, (call) =>
       this.#forward(request, withinBudget(body, call), asked, call),
     );
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { chargeFor } from "../credits/price-request.ts";
+import { Failure } from "../errors/failure.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
 import { BodySchema } from "./body-schema.ts";
@@ -10,17 +11,17 @@ import type { ModelCalls } from "./model-calls.ts";
 import { exactPath } from "./routing.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */
-const MOST_INPUTS = 2_048;
+const MAX_INPUTS = 2_048;
+const NO_FIELDS: readonly string[] = [];
+const INPUT_ERROR = `must be a text, an array of up to ${MAX_INPUTS} texts, or the same as arrays of tokens`;
 const text = z.string().min(1, "must not be empty");
 const tokens = z.array(z.number().int().min(0)).min(1, "must not be empty");
 
 export const embeddingsBody = new BodySchema({
   model: modelName,
   input: z.union(
-    [text, tokens, z.array(text).min(1).max(MOST_INPUTS), z.array(tokens).min(1).max(MOST_INPUTS)],
-    {
-      error: `must be a text, an array of up to ${MOST_INPUTS} texts, or the same as arrays of tokens`,
-    },
+    [text, tokens, z.array(text).min(1).max(MAX_INPUTS), z.array(tokens).min(1).max(MAX_INPUTS)],
+    { error: INPUT_ERROR },
   ),
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).max(1_000_000).nullish(),
@@ -48,13 +49,15 @@ export class EmbeddingsEndpoint implements Endpoint {
 
   async answer(request: EndpointRequest): Promise<Reply> {
     const { modelCalls, gateway, estimator, maxBodyBytes } = this.#parts;
-    const { body, bytes } = await readJsonBody(request.exchange, maxBodyBytes);
+    const read = await readJsonBody(request, maxBodyBytes, NO_FIELDS);
+    const { body } = read;
     requirePlainFields(body);
+    requireInput(body.value.input);
     const { model, input } = embeddingsBody.read(body.value);
     // What is embedded is prompt; there is no answer that would cost.
     const prompts = promptsIn(input);
     const asked = { model, maxTokens: 0, choices: 1, prompts, images: 0, files: 0 };
-    return await modelCalls.answer(request, { endpoint: this.name, bytes, asked }, async (call) => {
+    return await modelCalls.answer(request, { endpoint: this.name, read, asked }, async (call) => {
       const { signal } = request;
       const { answer, upstream } = await gateway.embed({ model: call.model, body, signal });
       const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
@@ -73,6 +76,29 @@ export class EmbeddingsEndpoint implements Endpoint {
       };
     });
   }
+}
+
+/**
+ * The schema tries one form after the other, and notes what is wrong with each element of each: what is none of them is refused
+ * before it gets there.
+ *
+ * @throws {Failure} `invalid_request`.
+ */
+function requireInput(input: unknown): void {
+  if (!Array.isArray(input)) return;
+  const isOfNumbers = typeof input[0] === "number";
+  const isInput = isOfNumbers
+    ? isArrayOfTokens(input)
+    : input.length <= MAX_INPUTS && input.every(Array.isArray(input[0]) ? isArrayOfTokens : isText);
+  if (!isInput) throw new Failure("invalid_request", `input: ${INPUT_ERROR}`, { param: "input" });
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isArrayOfTokens(value: unknown): boolean {
+  return Array.isArray(value) && value.every((token) => Number.isSafeInteger(token) && token >= 0);
 }
 
 /** A text or an array of tokens is one prompt; an array of texts, or of arrays of tokens, as many as it has elements. */

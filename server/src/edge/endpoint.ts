@@ -39,6 +39,14 @@ export interface EndpointRequest {
   readonly exchange: Exchange;
   readonly parameters: PathParameters;
   /**
+   * The whole body, whose bytes count among those that the account is sending until {@link releaseBody}.
+   *
+   * @throws {Failure} `request_too_large` beyond `maxBytes`, `request_timeout`, or when too much is being sent already.
+   */
+  readonly readBody: (maxBytes: number) => Promise<Uint8Array>;
+  /** To be called when the request was admitted: from there on its concurrency slot bounds what it takes. */
+  readonly releaseBody: () => void;
+  /**
    * Decides whether the caller may pass, by the account's present state. To be called exactly once, when the
    * request is read and before anything is done for it.
    *

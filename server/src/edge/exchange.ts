@@ -1,3 +1,7 @@
+import type { IncomingBody } from "../admission/incoming-body.ts";
+
+export type { IncomingBody };
+
 /**
  * One request and its answer, as the request plane sees them: implemented on `node:http` and on web-standard
  * `Request`/`Response`. Exactly one of `respond` and `stream` is called, once.
@@ -15,12 +19,8 @@ export interface Exchange {
   readonly isClientGone: boolean;
   /** Calls the listener, the only one there is, when that happens. Not an AbortSignal: one for each request is dear. */
   onClientGone(listener: () => void): void;
-  /**
-   * The whole body.
-   *
-   * @throws {Failure} `request_too_large` beyond `maxBytes`, `request_timeout` when it never ends.
-   */
-  readBody(maxBytes: number): Promise<Uint8Array>;
+  /** Feeds the body what comes of it, until it ends or breaks off. Called once at most; without it the body is not read. */
+  receive(body: IncomingBody): void;
   respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void>;
   /** Sends the head now; the body follows through the sink. */
   stream(status: number, headers: ResponseHeaders): BodySink;

@@ -12,6 +12,7 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { type EndpointRequest, type EntryFacts, NO_FACTS, type Reply } from "./endpoint.ts";
 import { answerOnce } from "./idempotent-reply.ts";
+import type { ReadBody } from "./json-body.ts";
 
 export interface ModelCallParts {
   readonly catalog: Catalog;
@@ -40,7 +41,7 @@ export interface PaidCall {
   readonly affordableTokens: number | null;
 }
 
-/** What all requests for models have in common: admission, doing it once, credit, and what their failures mean. */
+/** What all requests for models have in common once they are admitted: doing it once, credit, and what their failures mean. */
 export class ModelCalls {
   readonly #parts: ModelCallParts;
 
@@ -48,14 +49,14 @@ export class ModelCalls {
     this.#parts = parts;
   }
 
-  /** `endpoint`: as audit entries name it. `bytes`: the body as it was sent. */
+  /** `endpoint`: as audit entries name it. `read`: what was admitted. */
   async answer(
     request: EndpointRequest,
-    { endpoint, bytes, asked }: { endpoint: string; bytes: Uint8Array; asked: AskedOfModel },
+    { endpoint, read, asked }: { endpoint: string; read: ReadBody; asked: AskedOfModel },
     forward: (call: PaidCall) => Promise<Reply>,
   ): Promise<Reply> {
     const model = this.#parts.catalog.find(asked.model);
-    const accountId = await request.confirm(estimatedTokens(bytes.length, asked.maxTokens));
+    const { accountId, bytes } = read;
     if (model === null) return unknownModel(asked.model);
     const { maxTokens, choices, prompts, images, files } = asked;
     const priced: PricedRequest = { model, bytes: bytes.length, maxTokens, choices, prompts, images, files };
@@ -113,11 +114,6 @@ export function upstreamFailure(thrown: unknown): Failure {
 
 function failed(failure: Failure, endReason: EndReason, facts: EntryFacts): Reply {
   return { kind: "failed", failure, endReason, facts };
-}
-
-/** About 4 bytes of text are a token. What the request takes in the end takes the place of this. */
-function estimatedTokens(bytes: number, maxTokens: number | null): number {
-  return Math.ceil(bytes / 4) + (maxTokens ?? 0);
 }
 
 function unknownModel(asked: string): Reply {

@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
 import { type Permission, RefusedCaller } from "../access/access.ts";
 import type { Networks } from "../access/networks.ts";
+import type { BodyBudget } from "../admission/body-budget.ts";
 import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
+import { IncomingBody } from "../admission/incoming-body.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type AuditEntry, type EndReason, type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { BegunRequest, Recorder } from "../audit/recorder.ts";
@@ -14,6 +16,7 @@ import type { SecurityEvents } from "../security/security-event.ts";
 import { clientAddress } from "./client-address.ts";
 import { type Endpoint, type EntryFacts, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
+import { tokensOfBytes } from "./json-body.ts";
 import { identify, type Opening, type OpeningParts } from "./opening.ts";
 import type { Overload } from "./overload.ts";
 import { findEndpoint } from "./routing.ts";
@@ -22,6 +25,7 @@ import { begunWhen, Streaming } from "./streaming.ts";
 export interface PassageParts extends OpeningParts {
   readonly endpoints: readonly Endpoint[];
   readonly recorder: Recorder;
+  readonly bodies: BodyBudget;
   readonly overload: Overload;
   readonly security: SecurityEvents;
   /** To be told of each request with a known key that has ended, and of what its client sent of its own trace. */
@@ -36,6 +40,9 @@ export interface PassageParts extends OpeningParts {
 /** What an entry holds where nobody was left to be answered: nginx's code for it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
+/** To parse a body above this size is dear enough to be counted by its bytes even if the request is refused then. */
+const FREE_REFUSED_BYTES = 64 * 1024;
+
 /** One request on its way through the plane. */
 export class Passage implements InFlightItem {
   inFlightAt = NOWHERE;
@@ -46,6 +53,7 @@ export class Passage implements InFlightItem {
   readonly #startedMs: number;
   #endpoint: Endpoint | null = null;
   #opening: Opening | null = null;
+  #body: IncomingBody | null = null;
   #hold: Hold | null = null;
   #begun: BegunRequest | null = null;
   readonly #unwanted = new RequestAbort();
@@ -69,8 +77,9 @@ export class Passage implements InFlightItem {
     });
   }
 
-  /** Gives a sign of life on a stream that has been silent for long. */
+  /** Gives a sign of life on a stream that has been silent for long, and refuses a body that comes too slowly. */
   beat(): void {
+    this.#body?.checkPace(this.#elapsedMs());
     this.#streaming?.beat();
   }
 
@@ -92,6 +101,8 @@ export class Passage implements InFlightItem {
       reply = await endpoint.answer({
         exchange: this.#exchange,
         parameters,
+        readBody: (maxBytes) => this.#readBody(maxBytes),
+        releaseBody: () => this.#body?.release(),
         confirm: (tokens) => opening.confirm(this.#address(), tokens ?? null),
         begin: (model, hold) => this.#begin(model, hold),
         runToCompletion: (claim) => {
@@ -102,7 +113,7 @@ export class Passage implements InFlightItem {
       });
     } catch (thrown) {
       // A request that was wrong in itself is still refused first for a key that may not pass.
-      if (endpoint.openedBy !== "anyone") await opening.confirm(this.#address(), null);
+      if (endpoint.openedBy !== "anyone") await opening.confirm(this.#address(), this.#bodyTokens());
       throw thrown;
     }
     await this.#send(reply);
@@ -112,10 +123,32 @@ export class Passage implements InFlightItem {
   async leave(): Promise<void> {
     // Nothing goes on for it after this, whoever was left waiting.
     this.#unwanted.abort();
+    this.#body?.release();
     // What was not recorded is not charged.
     this.#hold?.settle(0n);
     await this.#releaseClaim();
     await this.#permission?.admitted?.end(null);
+  }
+
+  #readBody(maxBytes: number): Promise<Uint8Array> {
+    const caller = this.#opening?.caller ?? null;
+    if (caller === null) throw new Error("only a caller with a key sends a body");
+    const { account } = caller.snapshot;
+    const declared = this.#exchange.header("content-length")[0];
+    const body = new IncomingBody({
+      sender: this.#parts.bodies.account(account.id),
+      maxBodies: this.#parts.access.limitsOf(account).concurrentRequests,
+      declaredBytes: declared === undefined ? null : Number(declared),
+      maxBytes,
+    });
+    this.#body = body;
+    return body.receive((receiver) => this.#exchange.receive(receiver));
+  }
+
+  /** What a body that was read takes of the account's limits although its request is refused; `null`: there is none. */
+  #bodyTokens(): number | null {
+    const bytes = this.#body?.wholeBytes ?? null;
+    return bytes === null ? null : tokensOfBytes(bytes);
   }
 
   #begin(model: string, hold: Hold): void {
@@ -235,7 +268,11 @@ export class Passage implements InFlightItem {
     const isRefused = ending.endReason === "refused";
     // Who has seen this answer end may have the next one.
     const left = this.#permission?.admitted?.end(
-      usage === null ? (isRefused ? 0 : null) : usage.promptTokens + usage.completionTokens,
+      usage === null
+        ? isRefused && !this.#isLarge()
+          ? 0
+          : null
+        : usage.promptTokens + usage.completionTokens,
     );
     const entry = this.#recorded ? null : this.#entryOf(ending, facts);
     if (entry !== null) {
@@ -251,6 +288,10 @@ export class Passage implements InFlightItem {
     await this.#releaseClaim();
     // Which does not fail: it was asked for first, and ends while the entry is written.
     await left;
+  }
+
+  #isLarge(): boolean {
+    return (this.#body?.wholeBytes ?? 0) > FREE_REFUSED_BYTES;
   }
 
   async #releaseClaim(): Promise<void> {

@@ -1,10 +1,16 @@
 import { type Json, type JsonObject, parseJsonObject } from "./json.ts";
-import { type Member, type ScanLimits, scanObject } from "./json-text.ts";
+import { type Member, type ScanLimits, type ScannedObject, scanObject } from "./json-text.ts";
 
 /** What is to become of members of an object: another value, or none. */
 export type Changes = Readonly<Record<string, Json | undefined>>;
 
-const NO_LIMITS: ScanLimits = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
+const NO_LIMITS: ScanLimits = {
+  depth: Number.POSITIVE_INFINITY,
+  values: Number.POSITIVE_INFINITY,
+  containers: Number.POSITIVE_INFINITY,
+  names: Number.POSITIVE_INFINITY,
+  members: Number.POSITIVE_INFINITY,
+};
 
 /** A JSON object with the text that it came as: what is not changed goes on to the letter. */
 export class JsonBody {
@@ -23,15 +29,12 @@ export class JsonBody {
 
   /** @returns `null` when the text is no JSON object. */
   static parse(text: string): JsonBody | null {
-    const read = JsonBody.read(text, NO_LIMITS);
-    return read instanceof JsonBody ? read : null;
+    const scanned = scanObject(text, NO_LIMITS);
+    return scanned.kind === "object" ? JsonBody.of(text, scanned) : null;
   }
 
-  /** The same of a text from outside: looked at before it is parsed, as what is too deep overflows the stack of who walks it. */
-  static read(text: string, limits: ScanLimits): JsonBody | "too-deep" | "too-many" | null {
-    const scanned = scanObject(text, limits);
-    if (scanned.kind === "other") return null;
-    if (scanned.kind !== "object") return scanned.kind;
+  /** The same of a text that was looked at already. */
+  static of(text: string, scanned: ScannedObject): JsonBody | null {
     const value = parseJsonObject(text);
     return value === null ? null : new JsonBody(value, text, scanned.members, scanned.end);
   }

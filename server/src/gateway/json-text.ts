@@ -12,12 +12,26 @@ export interface ScanLimits {
   readonly depth: number;
   /** Elements and members, at any depth. */
   readonly values: number;
+  /** Objects and arrays, at any depth. */
+  readonly containers: number;
+  /** Names of members, at any depth. */
+  readonly names: number;
+  /** Of the outermost object. */
+  readonly members: number;
+}
+
+/** A JSON object, as far as it was looked at. */
+export interface ScannedObject {
+  readonly kind: "object";
+  readonly members: readonly Member[];
+  /** Of its closing brace. */
+  readonly end: number;
 }
 
 export type Scanned =
-  | { readonly kind: "object"; readonly members: readonly Member[]; readonly end: number }
+  | ScannedObject
   | { readonly kind: "too-deep" }
-  | { readonly kind: "too-many" }
+  | { readonly kind: "too-many"; readonly of: Exclude<keyof ScanLimits, "depth"> }
   /** Not an object, or not JSON at all: whoever parses it will say. */
   | { readonly kind: "other" };
 
@@ -38,6 +52,8 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
   const members: Member[] = [];
   let depth = 0;
   let values = 0;
+  let containers = 0;
+  let names = 0;
   let nameStart = -1;
   let name: string | null = null;
   let valueStart = -1;
@@ -59,14 +75,18 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
         nameStart = index;
         name = nameOf(text.slice(index, end));
         if (name === null) return { kind: "other" };
+        if (members.length >= limits.members) return { kind: "too-many", of: "members" };
       } else if (depth === 1 && valueStart === -1) valueStart = index;
       valueEnd = end;
       index = end - 1;
       continue;
     }
-    if (code === COLON && depth === 1) continue;
+    if (code === COLON) {
+      if (++names > limits.names) return { kind: "too-many", of: "names" };
+      continue;
+    }
     if (code === COMMA) {
-      if (++values > limits.values) return { kind: "too-many" };
+      if (++values > limits.values) return { kind: "too-many", of: "values" };
       if (depth === 1) endMember();
       continue;
     }
@@ -74,6 +94,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       if (depth === 0 && code === OPEN_BRACKET) return { kind: "other" };
       if (depth === 1 && valueStart === -1) valueStart = index;
       if (++depth > limits.depth) return { kind: "too-deep" };
+      if (++containers > limits.containers) return { kind: "too-many", of: "containers" };
       continue;
     }
     if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {

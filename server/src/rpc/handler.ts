@@ -2,6 +2,7 @@ import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
 import { RefusedCaller } from "../access/access.ts";
 import type { Visit } from "../accounts/user.ts";
+import type { BodyBudget } from "../admission/body-budget.ts";
 import { type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
@@ -22,6 +23,8 @@ const MAX_USER_AGENT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
+  /** What request bodies may take of the process's memory while they come. */
+  readonly bodies: BodyBudget;
   readonly recorder: Pick<Recorder, "record">;
   readonly callLimits: CallLimits;
   readonly newId: () => EntryId;
@@ -126,7 +129,12 @@ async function identified(
     const sender = await identify();
     if (sender.kind !== "nobody") maxBytes = maxBodyBytes(parts.router, names);
   }
-  const complete = await withWholeBody(request, maxBytes, BODY_TIMEOUT_MS);
+  const complete = await withWholeBody(
+    request,
+    maxBytes,
+    BODY_TIMEOUT_MS,
+    parts.bodies.address(visit.sourceIp),
+  );
   const caller = await identify();
   try {
     parts.callLimits.count(caller, visit.sourceIp, names.length);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
 import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
+import type { IpRuleChange } from "../accounts/account-change.ts";
 import type { ActionId } from "../accounts/action.ts";
 import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
@@ -36,12 +37,14 @@ const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
 
+const networks = z.array(z.string().trim().max(64)).max(MAX_NETWORKS);
+const ipRuleMode = z.enum(["enforce", "report"]);
+const ipRuleChange = z
+  .strictObject({ mode: ipRuleMode.nullable().default(null), networks })
+  .transform((rules): IpRuleChange => ({ ...rules, networks: requireNetworks(rules.networks) }));
 const ipRules = z
-  .strictObject({
-    mode: z.enum(["enforce", "report"]).default("enforce"),
-    networks: z.array(z.string().trim().max(64)).max(MAX_NETWORKS),
-  })
-  .transform(({ mode, networks }): IpRules => ({ mode, networks: requireNetworks(networks) }));
+  .strictObject({ mode: ipRuleMode.default("enforce"), networks })
+  .transform((rules): IpRules => ({ ...rules, networks: requireNetworks(rules.networks) }));
 
 const spenderId = z
   .bigint()
@@ -71,6 +74,8 @@ export interface OperatorServices {
   readonly reads: Reads;
   readonly securityLog: SecurityLog;
   readonly journalRepair: JournalRepair;
+  /** What is dangerous about the service's settings. */
+  readonly warnings: readonly string[];
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
@@ -86,8 +91,11 @@ export function operatorRouter({
   reads,
   securityLog,
   journalRepair,
+  warnings,
 }: OperatorServices) {
   return router({
+    /** What is dangerous about the settings that this node was started with: a sentence or two each. */
+    warnings: operatorProcedure.query(() => ({ warnings })),
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
       list: operatorProcedure
@@ -145,9 +153,10 @@ export function operatorRouter({
           ),
         ),
 
+      /** Without a mode the present one stays. */
       setIpRules: operatorProcedure
         .meta({ maxInputBytes: MAX_RULES_BYTES })
-        .input(z.strictObject({ id: accountId, rules: ipRules, reason: reason.optional() }))
+        .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
           accountAdmin.change(
             ctx.actor,
@@ -208,10 +217,13 @@ export function operatorRouter({
     }),
 
     users: router({
-      /** For a user who lost their password. The answer holds the new one, this once. */
+      /**
+       * For a user who lost their password. The answer holds the new one, this once. The user's sessions end, and their
+       * management tokens too unless `keepTokens` is given.
+       */
       resetPassword: operatorProcedure
-        .input(z.strictObject({ email: emailInput }))
-        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
+        .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
+        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email, input.keepTokens)),
     }),
 
     /**

@@ -1,44 +1,52 @@
+import type { BodySender } from "../admission/body-budget.ts";
+import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 
 /**
- * The request with its body read, so that nothing of it is still on its way.
+ * The request with its body read, so that nothing of it is still on its way. While it comes, its bytes count among those of its
+ * sender.
  *
  * @throws {Failure} `request_too_large` beyond `maxBytes`, whatever its headers say; `request_timeout` when it does not
- *   end in time.
+ *   end in time; or as {@link BodySender.reserve} when too much is being sent already.
  */
 export async function withWholeBody(
   request: Request,
   maxBytes: number,
-  patienceMs: number,
+  timeoutMs: number,
+  sender: BodySender,
 ): Promise<Request> {
   if (request.body === null) return request;
-  const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = request.body.getReader();
+  const reader = request.body.getReader();
+  const declared = request.headers.get("content-length");
+  const declaredBytes = declared === null ? null : Number(declared);
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooSlow = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Failure("request_timeout", "The body did not arrive in time. Send it again.")),
-      patienceMs,
-    );
-  });
+  let body: IncomingBody | null = null;
   try {
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    for (let bytes = 0; ; ) {
-      const { done, value } = await Promise.race([reader.read(), tooSlow]);
-      if (done) break;
-      bytes += value.byteLength;
-      if (bytes > maxBytes) {
-        throw new Failure("request_too_large", `The body exceeds ${maxBytes} bytes. Send less.`);
-      }
-      chunks.push(value);
-    }
+    const incoming = new IncomingBody({ sender, maxBodies: null, declaredBytes, maxBytes });
+    body = incoming;
+    const tooSlow = new Failure("request_timeout", "The body did not arrive in time. Send it again.");
+    timer = setTimeout(() => incoming.refuse(tooSlow), timeoutMs);
+    const whole = await incoming.receive(() => void feed(incoming, reader));
     const { url, method, headers } = request;
-    return new Request(url, { method, headers, body: new Blob(chunks) });
+    return new Request(url, { method, headers, body: new Blob([new Uint8Array(whole)]) });
   } catch (error) {
     // What else comes is not wanted.
     void reader.cancel().catch(() => {});
-    if (error instanceof Failure) throw error;
-    throw new Failure("request_timeout", "The body did not arrive whole. Send it again.", { cause: error });
+    throw error;
   } finally {
     clearTimeout(timer);
+    body?.release();
+  }
+}
+
+async function feed(body: IncomingBody, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  try {
+    while (!body.isOver) {
+      const { done, value } = await reader.read();
+      if (done) return body.end();
+      body.add(value);
+    }
+  } catch (cause) {
+    body.breakOff(cause);
   }
 }

@@ -1,6 +1,11 @@
-import { type BodySink, type Exchange, READER_PATIENCE_MS, type ResponseHeaders } from "../edge/exchange.ts";
+import {
+  type BodySink,
+  type Exchange,
+  type IncomingBody,
+  READER_PATIENCE_MS,
+  type ResponseHeaders,
+} from "../edge/exchange.ts";
 import { inTime } from "../errors/deadline.ts";
-import { Failure } from "../errors/failure.ts";
 
 /** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
 export class FetchExchange implements Exchange {
@@ -41,31 +46,8 @@ export class FetchExchange implements Exchange {
     return value === null ? [] : [value];
   }
 
-  async readBody(maxBytes: number): Promise<Uint8Array> {
-    const declared = Number(this.#request.headers.get("content-length") ?? 0);
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of this.#request.body ?? []) {
-        bytes += chunk.length;
-        if (bytes > maxBytes || declared > maxBytes) break;
-        chunks.push(chunk);
-      }
-    } catch (cause) {
-      throw new Failure("request_timeout", "The request's body did not arrive whole. Send it again.", {
-        cause,
-      });
-    }
-    if (bytes > maxBytes || declared > maxBytes) {
-      throw new Failure("request_too_large", `The body exceeds ${maxBytes} bytes. Send less.`);
-    }
-    const body = new Uint8Array(bytes);
-    let offset = 0;
-    for (const chunk of chunks) {
-      body.set(chunk, offset);
-      offset += chunk.length;
-    }
-    return body;
+  receive(body: IncomingBody): void {
+    void this.#feed(body);
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
@@ -92,6 +74,18 @@ export class FetchExchange implements Exchange {
         void writer.abort(new Error("the answer was broken off")).catch(() => {});
       },
     };
+  }
+
+  async #feed(body: IncomingBody): Promise<void> {
+    try {
+      for await (const piece of this.#request.body ?? []) {
+        body.add(piece);
+        if (body.isOver) return;
+      }
+      body.end();
+    } catch (cause) {
+      body.breakOff(cause);
+    }
   }
 
   #gone(): void {

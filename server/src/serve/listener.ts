@@ -12,6 +12,8 @@ export interface ListenerOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** How many connections clients may have open at once. On Deno, which can't tell, it is not heeded. */
+  readonly maxConnections: number;
 }
 
 /** A socket that is being served. */

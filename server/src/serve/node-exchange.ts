@@ -1,10 +1,14 @@
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type BodySink, type Exchange, READER_PATIENCE_MS, type ResponseHeaders } from "../edge/exchange.ts";
-import { Failure } from "../errors/failure.ts";
+import {
+  type BodySink,
+  type Exchange,
+  type IncomingBody,
+  READER_PATIENCE_MS,
+  type ResponseHeaders,
+} from "../edge/exchange.ts";
 
-/** How much of a body that is too large is still read, so that the client sees the answer and keeps its connection. */
-const DRAIN_BYTES = 64 * 1024 * 1024;
+/** How much of a body that was refused is still read and dropped, so that the client sees the answer and keeps its connection. */
+const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
 /** An exchange on `node:http`. */
 export class NodeExchange implements Exchange {
@@ -55,42 +59,23 @@ export class NodeExchange implements Exchange {
     return values;
   }
 
-  readBody(maxBytes: number): Promise<Uint8Array> {
-    const declared = Number(this.header("content-length")[0] ?? 0);
-    if (declared > maxBytes) return this.#tooLarge(maxBytes, declared <= DRAIN_BYTES);
+  receive(body: IncomingBody): void {
     const request = this.#request;
-    return new Promise((resolve, reject) => {
-      // The listeners stay: to take them off takes longer than all else here. What they hold on to does not, as a stream may be
-      // open for long after its request was read.
-      let reading: Reading | null = { chunks: [], resolve, reject };
-      let bytes = 0;
-      const done = () => {
-        if (bytes > maxBytes) reading?.resolve(this.#tooLarge(maxBytes, bytes <= DRAIN_BYTES));
-        else reading?.resolve(whole(reading.chunks));
-        reading = null;
-      };
-      const broken = (cause?: unknown) => {
-        const message = "The request's body did not arrive whole. Send it again.";
-        reading?.reject(new Failure("request_timeout", message, { cause }));
-        reading = null;
-      };
-      // By events: to iterate over a request costs several times as much as the rest of this.
-      request.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= maxBytes) reading?.chunks.push(chunk);
-        else if (bytes > DRAIN_BYTES) done();
-      });
-      request.on("end", done);
-      request.on("close", broken);
-      request.on("error", broken);
-      // What happened before somebody listened is not told again.
-      if (request.destroyed) broken();
-    });
+    const breakOff = (cause?: unknown) => body.breakOff(cause);
+    // By events: to iterate over a request costs several times as much as the rest of this. The listeners stay, as to take them
+    // off takes longer than all else here; of a body that is over they drop what comes.
+    request.on("data", (piece: Buffer) => body.add(piece));
+    request.on("end", () => body.end());
+    request.on("close", breakOff);
+    request.on("error", breakOff);
+    // What happened before somebody listened is not told again.
+    if (request.destroyed) breakOff();
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-    this.#response.writeHead(status, { ...headers, "content-length": bytes });
+    const head = { ...headers, "content-length": bytes };
+    this.#response.writeHead(status, this.#isWorthDraining() ? head : { ...head, connection: "close" });
     // Text goes out with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
   }
@@ -119,32 +104,14 @@ export class NodeExchange implements Exchange {
     };
   }
 
-  /** Reads on where that is affordable; otherwise the connection can't be used again. */
-  async #tooLarge(maxBytes: number, drain: boolean): Promise<never> {
-    if (drain) {
-      this.#request.resume();
-      if (!this.#request.readableEnded) {
-        await Promise.race([once(this.#request, "end"), once(this.#request, "close")]);
-      }
-    }
-    throw new Failure("request_too_large", `The body exceeds ${maxBytes} bytes. Send less.`, {
-      headers: drain ? {} : { connection: "close" },
-    });
+  /** Whether the connection can be used again after the answer: what is left of the body is not too much. */
+  #isWorthDraining(): boolean {
+    if (this.#request.complete) return true;
+    return Number(this.header("content-length")[0] ?? 0) <= MAX_DRAINED_BYTES;
   }
 }
 
 const NO_VALUES: readonly string[] = [];
-
-interface Reading {
-  readonly chunks: Buffer[];
-  readonly resolve: (body: Uint8Array | Promise<never>) => void;
-  readonly reject: (failure: Failure) => void;
-}
-
-function whole(chunks: readonly Buffer[]): Uint8Array {
-  const [first] = chunks;
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
-}
 
 /**
  * Text in one piece with its frame (RFC 9112, section 7.1), and with the head where that has not gone out: Node itself hands a

@@ -1,8 +1,14 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { isRequestPlane, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
+
+/** From a connection's opening, or the first byte of its next request, to the end of the request's head. */
+const HEADERS_TIMEOUT_MS = 30_000;
+const CHECK_CONNECTIONS_MS = 5_000;
+/** For so long the rest of a body that was refused is read and dropped, so that its client sees the answer. */
+const LINGER_MS = 10_000;
 
 /** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
 export async function serveOnNode(served: Served, options: ListenerOptions): Promise<Listener> {
@@ -17,18 +23,22 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   let closing = false;
   /** Connections on which nothing was asked yet. */
   const unused = new Set<Socket>();
-  const server = createServer({ noDelay: true, keepAliveTimeout: 65_000 }, (request, response) => {
+  const server = createServer(SERVER_OPTIONS, (request, response) => {
     unused.delete(request.socket);
     if (retiring) response.shouldKeepAlive = false;
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
     // `on`, here and below, of what happens once: `once` makes two functions more.
-    response.on("close", () => closing && setImmediate(() => server.closeIdleConnections()));
+    response.on("close", () => {
+      if (!request.complete) linger(request);
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
     const target = request.url ?? "/";
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
     if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
     else void web(request, response);
   });
+  server.maxConnections = options.maxConnections;
   server.on("connection", (socket) => {
     unused.add(socket);
     socket.once("close", () => unused.delete(socket));
@@ -49,6 +59,24 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       return closed;
     },
   };
+}
+
+const SERVER_OPTIONS = {
+  noDelay: true,
+  keepAliveTimeout: 65_000,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+  // A body may take long, as long as it keeps coming: whoever receives it sees to that.
+  requestTimeout: 0,
+};
+
+/** Ends the connection of a request that was answered before its body came, unless the rest comes soon. */
+function linger(request: IncomingMessage): void {
+  const { socket } = request;
+  if (socket.destroyed) return;
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  const cancel = () => clearTimeout(timer);
+  request.once("end", cancel).once("close", cancel);
 }
 
 function listening(server: Server, { host, port }: ListenerOptions): Promise<void> {

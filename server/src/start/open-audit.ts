@@ -30,7 +30,7 @@ export interface OpenAudit {
   readonly reads: Reads;
 }
 
-export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted">> & {
+export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
   /** Told of what accounts did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
   /** For what is recorded. */
@@ -45,7 +45,7 @@ export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onComm
 /** The audit of this node. What its journal holds from before, it has written when this resolves. */
 export async function openAudit(
   { dataDir, auditDurability }: Config,
-  { recording, longReads, nodeId, log, onRecorded, onUncollected, onCommitted }: OpenAuditParts,
+  { recording, longReads, nodeId, log, onRecorded, onUncollected, onCommitted, onSetAside }: OpenAuditParts,
 ): Promise<OpenAudit> {
   const reads = new Reads(() => performance.now());
   const reader = new PostgresAuditReader(longReads);
@@ -65,6 +65,7 @@ export async function openAudit(
     durability: auditDurability,
     log,
     onRecorded,
+    onSetAside,
     onCommitted: (entries) => {
       onCommitted(entries);
       auditTail.recorded();

@@ -1,3 +1,4 @@
+import type { BodyBudget } from "../admission/body-budget.ts";
 import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
 import type { Journal } from "../audit/journal.ts";
 import type { Reads } from "../audit/reads.ts";
@@ -21,6 +22,7 @@ export interface MeasuredParts {
   readonly credits: Credits;
   readonly books: Books;
   readonly requestPlane: RequestPlane;
+  readonly bodies: BodyBudget;
   readonly overload: Overload;
   readonly gateway: Gateway;
   readonly admission: FencedAdmissionStore;
@@ -45,6 +47,7 @@ export function measure(
     credits,
     books,
     requestPlane,
+    bodies,
     overload,
     gateway,
     clocks,
@@ -85,6 +88,17 @@ export function measure(
     "shed_requests",
     "Requests that were turned away because the process was late.",
     () => overload.shed,
+  );
+  metrics.gauge(
+    "request_body_bytes",
+    "Bytes of request bodies that are being received, or wait to be admitted.",
+    () => bodies.bytes,
+  );
+  metrics.counters(
+    "request_bodies_refused",
+    "Request bodies that were refused before they were whole, by the reason.",
+    "reason",
+    () => bodies.refused,
   );
   measureUpstreams(metrics, gateway);
   metrics.gauge(

@@ -23,11 +23,11 @@ export async function openTransport(): Promise<Transport> {
   return new (await import("../upstream/http/undici-transport.ts")).UndiciTransport();
 }
 
-export async function listen(served: Served, { host, port }: ListenerOptions): Promise<Listener> {
+export async function listen(served: Served, options: ListenerOptions): Promise<Listener> {
   try {
-    if (isDeno) return await (await import("../serve/deno.ts")).serveOnDeno(served, { host, port });
-    return await (await import("../serve/node.ts")).serveOnNode(served, { host, port });
+    if (isDeno) return await (await import("../serve/deno.ts")).serveOnDeno(served, options);
+    return await (await import("../serve/node.ts")).serveOnNode(served, options);
   } catch (error) {
-    throw listenFailure(error, host, port);
+    throw listenFailure(error, options.host, options.port);
   }
 }

@@ -36,7 +36,10 @@ export function openExchange(wish: Wish, ended: OnEnded): Exchange {
     peer: wish.address,
     isClientGone: false,
     onClientGone: () => {},
-    readBody: async () => bodyOf(wish),
+    receive: (body) => {
+      body.add(bodyOf(wish));
+      body.end();
+    },
     respond: async (status, sent, body) => {
       const text = typeof body === "string" ? body : new TextDecoder().decode(body);
       ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), sent["x-request-id"] ?? null);

@@ -4,6 +4,7 @@ import { IpRuleBook } from "../../../server/src/access/ip-rules.ts";
 import { parseNetworks } from "../../../server/src/access/networks.ts";
 import { BUILT_IN_PLANS, limitsOf } from "../../../server/src/accounts/plans.ts";
 import { Admissions } from "../../../server/src/admission/admissions.ts";
+import { BodyBudget, shareOut } from "../../../server/src/admission/body-budget.ts";
 import { PLACE_LEASE_MS } from "../../../server/src/admission/limits.ts";
 import { Publisher } from "../../../server/src/admission/publisher.ts";
 import { EntryIds } from "../../../server/src/audit/entry-ids.ts";
@@ -31,6 +32,7 @@ import { CATALOG } from "./upstream.ts";
 
 const SECOND_MS = 1_000;
 const MAX_BODY_BYTES = 100_000;
+const UNFINISHED_BODY_BYTES = 100_000_000;
 const MAX_LAG_MS = 1_000;
 const DRAIN_MS = 3_000;
 
@@ -126,6 +128,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       }),
     ],
     access,
+    bodies: new BodyBudget(shareOut(UNFINISHED_BODY_BYTES, MAX_BODY_BYTES)),
     overload: new Overload(MAX_LAG_MS, monotonicMs),
     security: { note: () => {} },
     traced: () => {},

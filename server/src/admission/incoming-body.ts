@@ -1,0 +1,179 @@
+import { Failure } from "../errors/failure.ts";
+import type { BodySender } from "./body-budget.ts";
+
+/** A body of undeclared length has room for so much at first, and twice as much whenever that is full. */
+const FIRST_STEP_BYTES = 16 * 1024;
+/** Each piece costs some microseconds, however small it is: what is sent byte by byte would cost a hundred times its size. */
+const MAX_PIECES = 4_096;
+const MIN_BYTES_PER_PIECE = 64;
+/** A body must bring so many bytes a second, on average over windows of this length. The first is free. */
+const MIN_BYTES_PER_SECOND = 4_096;
+const PACE_WINDOW_MS = 10_000;
+
+export interface IncomingBodyParts {
+  readonly sender: BodySender;
+  /** How many bodies the sender may send at once; `null`: any number. */
+  readonly maxBodies: number | null;
+  /** The `Content-Length`; `null` where there is none. */
+  readonly declaredBytes: number | null;
+  readonly maxBytes: number;
+}
+
+/**
+ * A request's body as it comes in, on any runtime: bounded in its size, in what it takes of the budget, in how slowly and in how
+ * many pieces it may come. What was declared is reserved before the first byte is read. The bytes stay reserved until
+ * {@link release}, which is to be called once the request was admitted or refused.
+ */
+export class IncomingBody {
+  readonly #sender: BodySender;
+  readonly #declaredBytes: number | null;
+  readonly #maxBytes: number;
+  #reserved = 0;
+  #wholeBytes: number | null = null;
+  #isReleased = false;
+  #content: Uint8Array | null = null;
+  #bytes = 0;
+  #pieces = 0;
+  #resolve: ((body: Uint8Array) => void) | null = null;
+  #reject: ((failure: Failure) => void) | null = null;
+  #paceSinceMs = 0;
+  #paceBytes = 0;
+
+  /** @throws {Failure} `request_too_large`, or as {@link BodySender}. */
+  constructor({ sender, maxBodies, declaredBytes, maxBytes }: IncomingBodyParts) {
+    this.#sender = sender;
+    this.#declaredBytes = declaredBytes;
+    this.#maxBytes = maxBytes;
+    if (declaredBytes !== null && declaredBytes > maxBytes) throw this.#tooLarge();
+    sender.begin(maxBodies);
+    try {
+      this.#reserve(declaredBytes ?? 0);
+    } catch (thrown) {
+      this.release();
+      throw thrown;
+    }
+  }
+
+  /** How many bytes the body has; `null` while it is not whole, or if it was refused. */
+  get wholeBytes(): number | null {
+    return this.#wholeBytes;
+  }
+
+  /** True when nothing more is taken: the body is whole, or was refused. */
+  get isOver(): boolean {
+    return this.#resolve === null;
+  }
+
+  /**
+   * The whole body. `start` begins to feed it by {@link add}, {@link end} and {@link breakOff}; what it feeds after the body is over
+   * is dropped.
+   *
+   * @throws {Failure} `request_too_large`, `request_timeout`, `invalid_request`, or as {@link BodySender}.
+   */
+  receive(start: (body: IncomingBody) => void): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      start(this);
+    });
+  }
+
+  add(piece: Uint8Array): void {
+    if (this.isOver) return;
+    try {
+      this.#take(piece);
+    } catch (thrown) {
+      this.refuse(thrown as Failure);
+    }
+  }
+
+  end(): void {
+    const resolve = this.#resolve;
+    if (resolve === null) return;
+    const content = this.#content ?? NOTHING;
+    this.#finish();
+    this.#wholeBytes = this.#bytes;
+    resolve(content.length === this.#bytes ? content : content.subarray(0, this.#bytes));
+  }
+
+  /** The body will not come to its end: its client has gone. */
+  breakOff(cause?: unknown): void {
+    if (this.isOver) return;
+    this.refuse(
+      new Failure("request_timeout", "The request's body did not arrive whole. Send it again.", { cause }),
+    );
+  }
+
+  /** Refuses a body that comes too slowly. To be called every few seconds with the time since its request came. */
+  checkPace(elapsedMs: number): void {
+    const windowMs = elapsedMs - this.#paceSinceMs;
+    if (this.isOver || windowMs < PACE_WINDOW_MS) return;
+    const isFirst = this.#paceSinceMs === 0;
+    const bytes = this.#bytes - this.#paceBytes;
+    this.#paceSinceMs = elapsedMs;
+    this.#paceBytes = this.#bytes;
+    if (isFirst || bytes >= (MIN_BYTES_PER_SECOND * windowMs) / 1_000) return;
+    this.refuse(this.#sender.budget.refuse("too_slow"));
+  }
+
+  /** Takes no more of it: {@link receive} rejects. */
+  refuse(failure: Failure): void {
+    const reject = this.#reject;
+    this.#finish();
+    this.release();
+    reject?.(failure);
+  }
+
+  /** Gives back what is reserved. Harmless when called again. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#sender.end(this.#reserved);
+  }
+
+  #take(piece: Uint8Array): void {
+    const bytes = this.#bytes + piece.length;
+    if (bytes > this.#maxBytes) throw this.#tooLarge();
+    if (++this.#pieces > MAX_PIECES && bytes < this.#pieces * MIN_BYTES_PER_PIECE) {
+      throw this.#sender.budget.refuse("too_many_pieces");
+    }
+    // Nearly every body: it came in one piece, and stays as it is.
+    if (this.#bytes === 0 && bytes === this.#declaredBytes) this.#content = piece;
+    else this.#copy(piece, bytes);
+    this.#bytes = bytes;
+  }
+
+  #reserve(total: number): void {
+    this.#sender.reserve(total - this.#reserved, total);
+    this.#reserved = total;
+  }
+
+  /** Into memory of our own: small pieces kept as they are would take many times their size. */
+  #copy(piece: Uint8Array, bytes: number): void {
+    let content = this.#content;
+    if (content === null || bytes > content.length) {
+      const grown = Math.min(this.#maxBytes, Math.max(FIRST_STEP_BYTES, bytes, 2 * (content?.length ?? 0)));
+      const room = Math.max(this.#declaredBytes ?? grown, bytes);
+      this.#reserve(room);
+      // Where nothing was written yet the system has given no memory yet.
+      const larger = new Uint8Array(room);
+      if (content !== null) larger.set(content);
+      content = larger;
+      this.#content = content;
+    }
+    content.set(piece, this.#bytes);
+  }
+
+  /** What listeners of the request still hold on to must not hold the body. */
+  #finish(): void {
+    this.#resolve = null;
+    this.#reject = null;
+    this.#content = null;
+  }
+
+  #tooLarge(): Failure {
+    return new Failure("request_too_large", `The body exceeds ${this.#maxBytes} bytes. Send less.`);
+  }
+}
+
+const NOTHING = new Uint8Array(0);

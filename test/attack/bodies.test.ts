@@ -1,0 +1,240 @@
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
+import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { signUp, signUpWithKey } from "../fixtures/user.ts";
+
+// What a stranger, or one account, may take of a node with bodies that they do not finish.
+
+const MIB = 1024 * 1024;
+const MAX_BODY_BYTES = MIB;
+const UNFINISHED_BYTES = 8 * MIB;
+const CONCURRENT = 12;
+const limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: CONCURRENT };
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({
+    env: {
+      OSTIARY_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
+      OSTIARY_MAX_UNFINISHED_BODY_BYTES: String(UNFINISHED_BYTES),
+      OSTIARY_MAX_CONNECTIONS: "300",
+      OSTIARY_PLANS: JSON.stringify({ free: limits, pro: limits, enterprise: limits }),
+      OSTIARY_LOG: "silent",
+    },
+  });
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+const chatHead = (key: string, more: string) =>
+  `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n${more}\r\n\r\n`;
+const signInHead = (bytes: number) =>
+  `POST /trpc/auth.signIn HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
+const declared = (bytes: number) => `content-length: ${bytes}`;
+const bytesInUse = () => metricOf(service.baseUrl, "ostiary_request_body_bytes");
+const refused = (reason: string) =>
+  metricOf(service.baseUrl, `ostiary_request_bodies_refused_total{reason="${reason}"}`);
+
+async function chat(key: string): Promise<number> {
+  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** Opens connections that each send a head and most of a body, and then nothing. */
+async function unfinished(count: number, head: string, bytes: number): Promise<RawConnection[]> {
+  const connections = await Promise.all(Array.from({ length: count }, () => openRaw(service.baseUrl)));
+  const most = Buffer.alloc(bytes, " ");
+  for (const connection of connections) {
+    connection.send(head);
+    connection.send(most);
+  }
+  return connections;
+}
+
+const close = (connections: readonly RawConnection[]) => {
+  for (const connection of connections) connection[Symbol.dispose]();
+};
+
+describe("bodies that are not finished", () => {
+  it("of one account take a share of the budget, and others' requests go on", async () => {
+    const [{ key }, other] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
+    const connections = await unfinished(10, chatHead(key, declared(MAX_BODY_BYTES)), 900_000);
+    const answers = await Promise.race([
+      Promise.all(connections.slice(4).map((connection) => connection.answer())),
+      Promise.any(connections.slice(0, 4).map((connection) => connection.closed)),
+    ]);
+    expect(Array.isArray(answers) && answers.map(({ status }) => status)).toEqual(Array(6).fill(429));
+    const [first] = Array.isArray(answers) ? answers : [];
+    expect(first?.headers.get("retry-after")).toBe("1");
+    expect(JSON.parse(first?.body ?? "").error.code).toBe("rate_limit_exceeded");
+    expect(await bytesInUse()).toBeLessThanOrEqual(4 * MAX_BODY_BYTES);
+    expect(await refused("account_bytes")).toBeGreaterThanOrEqual(6);
+    expect(await chat(other.key)).toBe(200);
+    // Its own small requests find room beside its large ones.
+    expect(await chat(key)).toBe(200);
+    close(connections);
+    await expect.poll(bytesInUse).toBe(0);
+  });
+
+  it("are no more at once than the account may have requests answered, and leave entries when they are refused", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    const connections = await unfinished(CONCURRENT, chatHead(key, declared(1_000)), 10);
+    await expect.poll(bytesInUse).toBe(CONCURRENT * 1_000);
+    using another = await openRaw(service.baseUrl);
+    another.send(chatHead(key, declared(1_000)));
+    const { status, body } = await another.answer();
+    expect(status).toBe(429);
+    expect(JSON.parse(body).error.code).toBe("too_many_concurrent_requests");
+    const listed = await fetch(`${service.baseUrl}/v1/audit?limit=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect((await listed.json()).data[0]).toMatchObject({
+      endpoint: "POST /v1/chat/completions",
+      status: 429,
+      error_code: "too_many_concurrent_requests",
+    });
+    close(connections);
+    await expect.poll(bytesInUse).toBe(0);
+  });
+
+  it("of strangers take a share of each address, and requests with keys go on", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    const connections = await unfinished(50, signInHead(MAX_BODY_BYTES), 100);
+    const statuses = await Promise.all(
+      connections.slice(5).map((connection) => connection.answer().then((answer) => answer.status)),
+    );
+    expect(new Set(statuses).size).toBe(1);
+    expect([413, 429]).toContain(statuses[0]);
+    expect(await bytesInUse()).toBeLessThanOrEqual(UNFINISHED_BYTES / 2);
+    expect(await chat(key)).toBe(200);
+    close(connections);
+    await expect.poll(bytesInUse).toBe(0);
+  });
+
+  it("of many accounts are bounded for the process, which answers 503 and leaves room for small requests", async () => {
+    const owners = await Promise.all([1, 2, 3].map(() => signUpWithKey(service.baseUrl)));
+    const held: RawConnection[] = [];
+    for (const { key } of owners) {
+      held.push(...(await unfinished(3, chatHead(key, declared(MAX_BODY_BYTES)), 500_000)));
+    }
+    await expect.poll(() => refused("process_bytes")).toBeGreaterThanOrEqual(2);
+    expect(await bytesInUse()).toBeLessThanOrEqual((7 / 8) * UNFINISHED_BYTES);
+    const { key } = await signUpWithKey(service.baseUrl);
+    using another = await openRaw(service.baseUrl);
+    another.send(chatHead(key, declared(MAX_BODY_BYTES)));
+    const { status, headers, body } = await another.answer();
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("1");
+    expect(JSON.parse(body).error.code).toBe("server_is_overloaded");
+    expect(await chat(key)).toBe(200);
+    close(held);
+    await expect.poll(bytesInUse).toBe(0);
+  });
+
+  it("of undeclared length take of the budget what has come of them", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    using connection = await openRaw(service.baseUrl);
+    connection.send(chatHead(key, "transfer-encoding: chunked"));
+    const piece = Buffer.alloc(100_000, " ");
+    connection.send(Buffer.concat([Buffer.from("186a0\r\n"), piece, Buffer.from("\r\n")]));
+    await expect.poll(bytesInUse).toBeGreaterThanOrEqual(100_000);
+    expect(await bytesInUse()).toBeLessThanOrEqual(300_000);
+    for (let sent = 1; sent < 12; sent++) {
+      connection.send(Buffer.concat([Buffer.from("186a0\r\n"), piece, Buffer.from("\r\n")]));
+    }
+    expect((await connection.answer()).status).toBe(413);
+    await expect.poll(bytesInUse).toBe(0);
+  });
+});
+
+describe("a body that is refused", () => {
+  const refusals: readonly (readonly [string, number, (key: string) => string])[] = [
+    ["too large", 413, (key) => chatHead(key, declared(MAX_BODY_BYTES + 1))],
+    [
+      "of another type",
+      415,
+      (key) => chatHead(key, declared(1_000)).replace("application/json", "text/plain"),
+    ],
+    ["compressed", 415, (key) => chatHead(key, `${declared(1_000)}\r\ncontent-encoding: gzip`)],
+    ["without a key", 401, () => chatHead("sk-none", declared(MAX_BODY_BYTES))],
+  ];
+
+  it.each(refusals)("%s is answered %i before any of it has come", async (_, status, headFor) => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    using connection = await openRaw(service.baseUrl);
+    connection.send(headFor(key));
+    expect((await connection.answer()).status).toBe(status);
+  });
+
+  it("in single bytes is refused before they cost more than they weigh", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    using connection = await openRaw(service.baseUrl);
+    connection.send(chatHead(key, "transfer-encoding: chunked"));
+    connection.send("1\r\n \r\n".repeat(20_000));
+    const { status, body } = await connection.answer();
+    // Deno's server puts what has come together before it is seen here.
+    if (RUNTIME === "deno" && status !== 400) return;
+    expect(status).toBe(400);
+    expect(JSON.parse(body).error.message).toContain("pieces");
+  });
+});
+
+describe.concurrent("a client that is slow", () => {
+  it("with a body is answered 408", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    using connection = await openRaw(service.baseUrl);
+    connection.send(chatHead(key, declared(50_000)));
+    const drip = setInterval(() => connection.send(" ".repeat(500)), 500);
+    const { status, headers, body } = await connection.answer().finally(() => clearInterval(drip));
+    expect(status).toBe(408);
+    expect(headers.get("x-request-id")).toMatch(/^req_/);
+    expect(JSON.parse(body).error.code).toBe("request_timeout");
+    expect(await refused("too_slow")).toBeGreaterThanOrEqual(1);
+  });
+
+  it("with a body for a procedure is answered 408", async () => {
+    await signUp(service.baseUrl);
+    using connection = await openRaw(service.baseUrl);
+    connection.send(signInHead(5_000));
+    expect((await connection.answer()).status).toBe(408);
+  });
+
+  it.skipIf(RUNTIME === "deno")("with a head, or silent from the beginning, is disconnected", async () => {
+    using silent = await openRaw(service.baseUrl);
+    using slow = await openRaw(service.baseUrl);
+    slow.send("GET /v1/models HTTP/1.1\r\n");
+    await Promise.all([silent.closed, slow.closed]);
+  });
+
+  it.skipIf(RUNTIME === "deno")("to end a body that was refused is disconnected", async () => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(chatHead("sk-none", declared(1_000)));
+    expect(await connection.closed).toContain("HTTP/1.1 401");
+  });
+});
+
+describe.skipIf(RUNTIME === "deno")("connections", () => {
+  it("are no more than the operator has set", async () => {
+    const connections = await Promise.all(Array.from({ length: 400 }, () => openRaw(service.baseUrl)));
+    await expect.poll(() => connections.filter(({ isOpen }) => isOpen).length).toBeLessThanOrEqual(300);
+    close(connections);
+    await expect.poll(async () => (await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
+  });
+});
+
+it("memory stays within the budget whatever was sent", async () => {
+  const status = await readFile(`/proc/${service.pid}/status`, "utf8").catch(() => "VmHWM: 0 kB");
+  const peakBytes = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1_024;
+  // A runtime with nothing to do takes some 130 MB, Deno more.
+  expect(peakBytes).toBeLessThan(600 * MIB);
+});

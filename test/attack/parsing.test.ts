@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+// What a body may cost to be parsed and checked, and who pays for it.
+
+const unlimited = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+const TOKENS_PER_MINUTE = 300_000;
+const REQUESTS_PER_MINUTE = 5;
+
+let open: Service;
+let limited: Service;
+
+beforeAll(async () => {
+  const start = (limits: object) =>
+    startService({
+      env: {
+        OSTIARY_PLANS: JSON.stringify({ free: limits, pro: limits, enterprise: limits }),
+        OSTIARY_LOG: "silent",
+      },
+    });
+  [open, limited] = await Promise.all([
+    start(unlimited),
+    start({
+      ...unlimited,
+      requestsPerMinute: REQUESTS_PER_MINUTE,
+      tokensPerMinute: TOKENS_PER_MINUTE,
+    }),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all([open?.[Symbol.asyncDispose](), limited?.[Symbol.asyncDispose]()]);
+});
+
+interface Answer {
+  readonly status: number;
+  readonly code: string | null;
+}
+
+async function post(
+  { baseUrl }: Service,
+  key: string,
+  body: string,
+  path = "chat/completions",
+): Promise<Answer> {
+  const response = await fetch(`${baseUrl}/v1/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body,
+  });
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return { status: response.status, code: error?.code ?? null };
+}
+
+const repeated = (text: string, bytes: number) =>
+  Array(Math.floor(bytes / (text.length + 1)))
+    .fill(text)
+    .join(",");
+const numbered = (count: number, of: (index: number) => string) =>
+  Array.from({ length: count }, (_, i) => of(i)).join(",");
+const chatOf = (content: string) =>
+  `{"model":"sandbox/echo","max_tokens":1,"messages":[{"role":"user","content":${content}}]}`;
+const chatWith = (members: string) => `${chatOf('"hi"').slice(0, -1)},${members}}`;
+
+const MB = 1_000_000;
+interface DearBody {
+  readonly name: string;
+  readonly body: string;
+  /** `chat/completions` unless it says otherwise. */
+  readonly path?: string;
+}
+
+const dearBodies: readonly DearBody[] = [
+  { name: "distinct fields", body: chatWith(numbered(700_000, (i) => `"f${i}":1`)) },
+  { name: "distinct fields of a message", body: chatOf(`"hi",${numbered(700_000, (i) => `"f${i}":1`)}`) },
+  {
+    name: "distinct fields, one to an object",
+    body: chatWith(`"x":[${numbered(500_000, (i) => `{"f${i}":1}`)}]`),
+  },
+  { name: "content parts", body: chatOf(`[${repeated("{}", 9 * MB)}]`) },
+  { name: "messages", body: chatOf('"hi"').replace("[", `[${repeated("{}", 9 * MB)},`) },
+  { name: "messages that are numbers", body: chatOf('"hi"').replace("[", `[${repeated("1", 7 * MB)},`) },
+  { name: "tools that are numbers", body: chatWith(`"tools":[${repeated("1", 7 * MB)}]`) },
+  { name: "stops that are numbers", body: chatWith(`"stop":[${repeated("1", 7 * MB)}]`) },
+  { name: "an array of objects", body: `[${numbered(500_000, (i) => `{"f${i}":1}`)}]` },
+  { name: "commas", body: chatWith(",".repeat(9 * MB)) },
+  { name: "colons", body: chatWith(":".repeat(9 * MB)) },
+  {
+    name: "inputs of several kinds",
+    body: `{"model":"sandbox/embed","input":[${repeated("1", 7 * MB)},"x"]}`,
+    path: "embeddings",
+  },
+];
+
+describe("a body that is dear to parse", () => {
+  it.each(dearBodies)(
+    "of $name is refused, and costs no more than twice a plain one",
+    async ({ body, path }) => {
+      const { key } = await signUpWithKey(open.baseUrl);
+      const cpuSeconds = () => metricOf(open.baseUrl, "process_cpu_seconds_total");
+      const before = await cpuSeconds();
+      expect((await post(open, key, chatOf(`"${"x".repeat(body.length)}"`))).status).toBe(200);
+      const between = await cpuSeconds();
+      expect(await post(open, key, body, path)).toMatchObject({ status: 400 });
+      const after = await cpuSeconds();
+      expect(after - between).toBeLessThan(2 * (between - before));
+    },
+  );
+
+  it("is none that clients send: long conversations, many tools, batches of tokens", async () => {
+    const { key } = await signUpWithKey(open.baseUrl);
+    const message = '{"role":"user","content":[{"type":"text","text":"hi"}]}';
+    const conversation = chatOf('"hi"').replace("[", `[${Array(9_000).fill(message).join(",")},`);
+    expect((await post(open, key, conversation)).status).toBe(200);
+    const schema = `{"type":"object","properties":{${numbered(40, (i) => `"p${i}":{"type":"string"}`)}}}`;
+    const tools = numbered(
+      128,
+      (i) => `{"type":"function","function":{"name":"t${i}","parameters":${schema}}}`,
+    );
+    expect((await post(open, key, chatWith(`"tools":[${tools}]`))).status).toBe(200);
+    const batch = `{"model":"no/such","input":[${Array(256)
+      .fill(`[${repeated("7", 8_000)}]`)
+      .join(",")}]}`;
+    expect(await post(open, key, batch, "embeddings")).toEqual({ status: 404, code: "model_not_found" });
+  });
+});
+
+describe("who is over a limit", () => {
+  const large = (more = "") => chatOf(`"${"x".repeat(4 * 0.9 * TOKENS_PER_MINUTE)}"${more}`);
+
+  it("is told so before the body is parsed", async () => {
+    const { key } = await signUpWithKey(limited.baseUrl);
+    expect((await post(limited, key, large())).status).toBe(200);
+    expect(await post(limited, key, large(",,,"))).toEqual({ status: 429, code: "rate_limit_exceeded" });
+  });
+
+  it("may be so by a large body that was refused", async () => {
+    const { key } = await signUpWithKey(limited.baseUrl);
+    expect(await post(limited, key, large(",,,"))).toEqual({ status: 400, code: "invalid_json" });
+    expect(await post(limited, key, large())).toEqual({ status: 429, code: "rate_limit_exceeded" });
+    const another = await signUpWithKey(limited.baseUrl);
+    const wrong = large().replace('"max_tokens":1', '"max_tokens":"1"');
+    expect(await post(limited, another.key, wrong)).toEqual({ status: 400, code: "invalid_request" });
+    expect(await post(limited, another.key, large())).toEqual({ status: 429, code: "rate_limit_exceeded" });
+  });
+
+  it("may be so by requests that were refused for their bodies", async () => {
+    const { key } = await signUpWithKey(limited.baseUrl);
+    for (const body of ["{", "", '{"model":1}', `[${"1,".repeat(100)}1]`, chatOf("{}, 1")]) {
+      expect((await post(limited, key, body)).status).toBe(400);
+    }
+    expect(await post(limited, key, chatOf('"hi"'))).toEqual({ status: 429, code: "rate_limit_exceeded" });
+  });
+
+  it("is not so by the tokens of small ones", async () => {
+    const { key } = await signUpWithKey(limited.baseUrl);
+    const wrong = chatWith(`"max_tokens":${0.8 * TOKENS_PER_MINUTE},"n":"two"`);
+    for (let sent = 0; sent < 3; sent++) expect((await post(limited, key, wrong)).status).toBe(400);
+    expect((await post(limited, key, chatOf('"hi"'))).status).toBe(200);
+  });
+});
