@@ -121,7 +121,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     isHttps: config.publicUrl?.startsWith("https:") ?? false,
   });
 
-  const { database, ping, label, close } = await openConfiguredDatabase(config, log);
+  const { database, longReads, recording, ping, label, close } = await openConfiguredDatabase(config, log);
   teardown.add("database", close);
   await migrate(database, new URL("./store/migrations/", import.meta.url));
   const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
@@ -160,15 +160,16 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   });
   // This life's spender comes first: it is newer than whatever the journal of former lives names.
   const spender = await credits.open();
-  const keysStore = new PostgresKeys(database);
+  const keysStore = new PostgresKeys(database, longReads);
   const accounts = new PostgresAccounts(database);
   const metrics = openMetrics(catalog);
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore);
-  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage } = await openAudit(
+  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage, reads } = await openAudit(
     config,
     {
-      database,
+      recording,
+      longReads,
       nodeId: id,
       log,
       onRecorded: (entry) => metrics.ended(entry),
@@ -205,7 +206,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     ipRules,
   });
   const flushed = () => recorder.flushed();
-  const keys = new Keys({ store: keysStore, publisher, mint, flushed, now });
+  const keys = new Keys({ store: keysStore, publisher, mint, flushed, reads, now });
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),
@@ -279,8 +280,9 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     newId,
     monotonicMs: () => performance.now(),
   });
+  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
   const callLimits = new CallLimits(() => performance.now());
-  const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
+  const books = new Books(new PostgresBooks(background), credits, now);
   measure(metrics, {
     recorder,
     journal,
@@ -294,6 +296,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     admission,
     redisMemory,
     callLimits,
+    reads,
   });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
@@ -339,6 +342,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     gateway,
     charged: flushed,
     usage,
+    reads,
     securityLog,
     journalRepair,
     catalog,
@@ -411,31 +415,31 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
       {
         name: "drop old answers",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed(() => dropOldAnswers(database.withTimeout(BACKGROUND_TIMEOUT_MS))),
+        run: () => clocks.whileAgreed(() => dropOldAnswers(background)),
       },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
       {
         name: "drop old security events",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(database, at)),
+        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(longReads, at)),
       },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       {
         name: "drop old usage",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldUsage(database, at)),
+        run: () => clocks.whileAgreed((at) => dropOldUsage(longReads, at)),
       },
       { name: "check the books", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
       {
         name: "drop old audit entries",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldEntries(database, plans, at)),
+        run: () => clocks.whileAgreed((at) => dropOldEntries(longReads, plans, at)),
       },
       {
         name: "make audit partitions",
         everyMs: DAY_MS,
-        run: async () => makeAuditPartitions(database, await clocks.compare()),
+        run: async () => makeAuditPartitions(longReads, await clocks.compare()),
       },
     ],
     log,

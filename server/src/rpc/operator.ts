@@ -8,6 +8,7 @@ import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
 import { filterInput } from "../audit/filter.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
+import type { Reads } from "../audit/reads.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -70,6 +71,7 @@ export interface OperatorServices {
   readonly catalog: Catalog;
   readonly plans: Plans;
   readonly usage: Usage;
+  readonly reads: Reads;
   readonly securityLog: SecurityLog;
   readonly journalRepair: JournalRepair;
   /** What is dangerous about the service's settings. */
@@ -86,6 +88,7 @@ export function operatorRouter({
   gateway,
   catalog,
   usage,
+  reads,
   securityLog,
   journalRepair,
   warnings,
@@ -299,7 +302,11 @@ export function operatorRouter({
           .strictObject({ hours: z.number().int().min(1).max(MOST_BOOK_HOURS).default(24) })
           .default({ hours: 24 }),
       )
-      .query(({ input }) => books.check(Math.min(input.hours, checkableHours(plans)))),
+      .query(({ input }) =>
+        reads.whole("operators", (parts) =>
+          parts.run(() => books.check(Math.min(input.hours, checkableHours(plans)))),
+        ),
+      ),
 
     journal: journalRouter(journalRepair),
 

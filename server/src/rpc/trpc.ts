@@ -9,6 +9,7 @@ import {
 import type { Actor } from "../accounts/action.ts";
 import type { Session } from "../accounts/sign-in.ts";
 import type { SignedIn, User, Visit } from "../accounts/user.ts";
+import type { Reader } from "../audit/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { RpcCaller } from "./caller.ts";
@@ -133,8 +134,13 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 /** For whoever may read an account: its users, their management tokens, and its API keys. */
 export const accountReader = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
-  if (caller.kind === "key") return next({ ctx: { accountId: caller.permission.snapshot.account.id } });
-  return next({ ctx: { accountId: ownerOf(caller).account.id } });
+  if (caller.kind === "key") {
+    const { id } = caller.permission.snapshot.account;
+    return next({ ctx: { accountId: id, reader: id as Reader } });
+  }
+  const { id } = ownerOf(caller).account;
+  const reader: Reader = caller.kind === "session" ? `people of ${id}` : id;
+  return next({ ctx: { accountId: id, reader } });
 });
 
 /** For whoever may change an account. An API key may not: a leaked key must not mint its own successor. */
