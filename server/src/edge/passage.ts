@@ -51,7 +51,8 @@ export class Passage implements InFlightItem {
   readonly #id: EntryId;
   readonly #at: Date;
   readonly #startedMs: number;
-  #endpoint: Endpoint | null = null;
+  #endpointName: string | null = null;
+  #isWithoutKnownKey = false;
   #opening: Opening | null = null;
   #body: IncomingBody | null = null;
   #hold: Hold | null = null;
@@ -88,14 +89,21 @@ export class Passage implements InFlightItem {
     this.#unwanted.abort();
   }
 
+  /** True of a request that was refused and stands in nobody's log, as no key was shown that is or was somebody's. */
+  get isWithoutKnownKey(): boolean {
+    return this.#isWithoutKnownKey;
+  }
+
   async answer(): Promise<void> {
-    const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
-    this.#endpoint = endpoint;
+    const { endpoint, name, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
+    this.#endpointName = name;
     this.#parts.overload.requireCapacity();
     this.#parts.recorder.requireRoom();
     const identified = identify(this.#parts, endpoint.openedBy, this.#exchange);
     const opening = identified instanceof Promise ? await identified : identified;
     this.#opening = opening;
+    if (opening.refusedKey) this.#noteRefusedKey(opening.refusedKey);
+    if (endpoint.isServed === false && opening.caller === null) this.#isWithoutKnownKey = true;
     let reply: Reply;
     try {
       reply = await endpoint.answer({
@@ -189,6 +197,7 @@ export class Passage implements InFlightItem {
 
   #noteRefusedKey(thrown: unknown): void {
     const showedKey = this.#exchange.header("authorization").length > 0;
+    if (thrown instanceof Failure && thrown.code === "invalid_api_key") this.#isWithoutKnownKey = true;
     const event = eventOfRefusedKey(thrown, showedKey, this.#address());
     if (event !== null) this.#parts.security.note(event);
   }
@@ -216,7 +225,8 @@ export class Passage implements InFlightItem {
     // What can't be written down to have begun must not begin.
     const begun = this.#begun;
     const isWritten = begun === null || begun.writtenIn !== null;
-    const chunks = isWritten ? reply.chunks : await begunWhen(begun.segment, reply.chunks);
+    const wanted = exchange.method === "HEAD" ? NO_CHUNKS : reply.chunks;
+    const chunks = isWritten ? wanted : await begunWhen(begun.segment, wanted);
     this.#headSent = true;
     const sink = exchange.stream(200, this.#identified(reply.headers));
     const takesHeartbeats = reply.atFailure === "event";
@@ -303,7 +313,7 @@ export class Passage implements InFlightItem {
   /** `null` when it is nobody's: the caller is not known. */
   #entryOf(ending: Ending, facts: EntryFacts): AuditEntry | null {
     const caller = this.#opening?.caller ?? null;
-    if (caller === null || this.#endpoint === null) return null;
+    if (caller === null || this.#endpointName === null) return null;
     const { key, account } = caller.snapshot;
     const { status, errorCode, endReason } = ending;
     // Each by its name: what is spread is defined one by one, at run time.
@@ -313,7 +323,7 @@ export class Passage implements InFlightItem {
       key: key.id,
       keyId: key.keyId,
       at: this.#at,
-      endpoint: this.#endpoint.name,
+      endpoint: this.#endpointName,
       model: facts.model,
       upstream: facts.upstream,
       usageSource: facts.usageSource,
@@ -382,6 +392,9 @@ export class Passage implements InFlightItem {
     );
   }
 }
+
+/** What is answered to HEAD. The endpoint's own chunks are made as they are read, and so never. */
+const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
 
 type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
 
