@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Permission, RefusedCaller } from "../access/access.ts";
+import { type Caller, type Permission, RefusedCaller } from "../access/access.ts";
 import type { Networks } from "../access/networks.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
@@ -78,9 +78,10 @@ export class Passage implements InFlightItem {
     });
   }
 
-  /** Gives a sign of life on a stream that has been silent for long, and refuses a body that comes too slowly. */
+  /** Gives a sign of life on a stream that has been silent for long, and refuses a body that is not to be waited for. */
   beat(): void {
     this.#body?.checkPace(this.#elapsedMs());
+    if (this.#body?.isOver === false) void this.#checkSender(this.#body);
     this.#streaming?.beat();
   }
 
@@ -141,7 +142,13 @@ export class Passage implements InFlightItem {
   #readBody(maxBytes: number): Promise<Uint8Array> {
     const caller = this.#opening?.caller ?? null;
     if (caller === null) throw new Error("only a caller with a key sends a body");
-    const { account } = caller.snapshot;
+    const { access } = this.#parts;
+    // Who may not pass must not take the place of the account's other requests.
+    if (!access.seemsRefused(caller, this.#address())) return this.#receive(caller, maxBytes);
+    return access.confirm(caller, this.#address()).then(() => this.#receive(caller, maxBytes));
+  }
+
+  #receive({ snapshot: { account } }: Caller, maxBytes: number): Promise<Uint8Array> {
     const declared = this.#exchange.header("content-length")[0];
     const body = new IncomingBody({
       sender: this.#parts.bodies.account(account.id),
@@ -151,6 +158,18 @@ export class Passage implements InFlightItem {
     });
     this.#body = body;
     return body.receive((receiver) => this.#exchange.receive(receiver));
+  }
+
+  /** Refuses a body whose sender may not pass any more, as their key was revoked while it came. */
+  async #checkSender(body: IncomingBody): Promise<void> {
+    const caller = this.#opening?.caller ?? null;
+    if (caller === null) return;
+    try {
+      await this.#parts.access.confirm(caller, this.#address());
+    } catch (thrown) {
+      // What can't be told now is asked again when the body is whole.
+      if (thrown instanceof RefusedCaller) body.refuse(thrown);
+    }
   }
 
   /** What a body that was read takes of the account's limits although its request is refused; `null`: there is none. */

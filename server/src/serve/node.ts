@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
@@ -25,7 +25,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   let closing = false;
   /** Connections on which nothing was asked yet. */
   const unused = new Set<Socket>();
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     unused.delete(request.socket);
     if (retiring) response.shouldKeepAlive = false;
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
@@ -42,10 +42,15 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     request.url = target;
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
-    if (isRequestPlane(path, () => request.headers.accept))
-      void served.requestPlane.handle(new NodeExchange(request, response));
-    else void web(request, response);
-  });
+    if (isRequestPlane(path, () => request.headers.accept)) {
+      void served.requestPlane.handle(new NodeExchange(request, response, awaitsContinue));
+    } else {
+      if (awaitsContinue) response.writeContinue();
+      void web(request, response);
+    }
+  };
+  const server = createServer(SERVER_OPTIONS, (request, response) => handle(request, response, false));
+  server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
   server.maxConnections = options.maxConnections;
   server.on("connection", (socket) => {
