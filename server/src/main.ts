@@ -16,6 +16,7 @@ import { FencedAdmissionStore } from "./admission/fenced-store.ts";
 import { PLACE_LEASE_MS } from "./admission/limits.ts";
 import { Publisher } from "./admission/publisher.ts";
 import { createApp } from "./app.ts";
+import { requestIdOf } from "./audit/entry.ts";
 import { EntryIds } from "./audit/entry-ids.ts";
 import type { Config } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
@@ -301,7 +302,12 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
-  const listener = await listen({ requestPlane, web: (request, peer) => web(request, peer) }, config);
+  const served: Served = {
+    requestPlane,
+    web: (request, peer) => web(request, peer),
+    newRequestId: () => requestIdOf(newId()),
+  };
+  const listener = await listen(served, config);
   // What is held and claimed for requests is kept until the last has ended.
   let chores: { stop(): Promise<void> } | null = null;
   const stopJobs = async () => chores?.stop();

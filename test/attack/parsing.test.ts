@@ -109,6 +109,21 @@ describe("a body that is dear to parse", () => {
     },
   );
 
+  it("is not one with thousands of faults: the first is named, and the rest is not looked at", async () => {
+    const { key } = await signUpWithKey(open.baseUrl);
+    const times = 10;
+    const cpuSecondsOf = async (body: string, status: number) => {
+      const before = await metricOf(open.baseUrl, "process_cpu_seconds_total");
+      for (let sent = 0; sent < times; sent++) expect((await post(open, key, body)).status).toBe(status);
+      return (await metricOf(open.baseUrl, "process_cpu_seconds_total")) - before;
+    };
+    const messages = (message: string) =>
+      `{"model":"sandbox/echo","max_tokens":1,"messages":[${Array(9_999).fill(message).join(",")}]}`;
+    const right = await cpuSecondsOf(messages('{"role":"user","content":"hi"}'), 200);
+    const wrong = await cpuSecondsOf(messages('{"role":1,"content":"hi"}'), 400);
+    expect(wrong).toBeLessThan(right);
+  });
+
   it("is none that clients send: long conversations, many tools, batches of tokens", async () => {
     const { key } = await signUpWithKey(open.baseUrl);
     const message = '{"role":"user","content":[{"type":"text","text":"hi"}]}';

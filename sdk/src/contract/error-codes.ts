@@ -45,9 +45,11 @@ export type ErrorCode =
   | "idempotent_answer_gone"
   | "request_too_large"
   | "unsupported_media_type"
+  | "expectation_failed"
   | "idempotency_key_reused"
   | "rate_limit_exceeded"
   | "too_many_concurrent_requests"
+  | "headers_too_large"
   | "internal_error"
   | "upstream_error"
   | "server_is_overloaded"
@@ -77,9 +79,11 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = {
   idempotent_answer_gone: { status: 409, type: "invalid_request_error" },
   request_too_large: { status: 413, type: "invalid_request_error" },
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
+  expectation_failed: { status: 417, type: "invalid_request_error" },
   idempotency_key_reused: { status: 422, type: "invalid_request_error" },
   rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
   too_many_concurrent_requests: { status: 429, type: "rate_limit_error" },
+  headers_too_large: { status: 431, type: "invalid_request_error" },
   internal_error: { status: 500, type: "server_error" },
   upstream_error: { status: 502, type: "server_error" },
   server_is_overloaded: { status: 503, type: "server_error" },

@@ -164,6 +164,11 @@ export class Access {
     throw overloaded();
   }
 
+  /** Whether the caller may not pass, as far as their snapshot tells, which may be old. */
+  seemsRefused(caller: Caller, address: string | null): boolean {
+    return this.#decide(caller.snapshot, address).refusal !== null;
+  }
+
   /** What the account may use, as far as the caller's snapshot tells. */
   limitsOf(account: KeySnapshot["account"]): Limits {
     return this.#limitsOf(account);

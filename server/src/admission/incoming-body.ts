@@ -35,7 +35,7 @@ export class IncomingBody {
   #bytes = 0;
   #pieces = 0;
   #resolve: ((body: Uint8Array) => void) | null = null;
-  #reject: ((failure: Failure) => void) | null = null;
+  #reject: ((failure: Error) => void) | null = null;
   #paceSinceMs = 0;
   #paceBytes = 0;
 
@@ -83,7 +83,7 @@ export class IncomingBody {
     try {
       this.#take(piece);
     } catch (thrown) {
-      this.refuse(thrown as Failure);
+      this.refuse(thrown as Error);
     }
   }
 
@@ -116,8 +116,8 @@ export class IncomingBody {
     this.refuse(this.#sender.budget.refuse("too_slow"));
   }
 
-  /** Takes no more of it: {@link receive} rejects. */
-  refuse(failure: Failure): void {
+  /** Takes no more of it: {@link receive} rejects with `failure`. */
+  refuse(failure: Error): void {
     const reject = this.#reject;
     this.#finish();
     this.release();

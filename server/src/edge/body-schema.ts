@@ -2,6 +2,12 @@ import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../gateway/json.ts";
 
+/** What an array's elements are checked by, one after the other. */
+export interface ItemSchema {
+  readonly schema: z.core.$ZodType;
+  readonly max: number;
+}
+
 /**
  * A schema of bodies of which most fields are mostly absent. Asked for each field that is there it takes a fraction of what the
  * whole takes, which makes a note of each that is not.
@@ -10,17 +16,17 @@ export class BodySchema<Shape extends z.ZodRawShape> {
   /** Without refinements or transformations of its own: a body is what its fields are. */
   readonly schema: z.ZodObject<Shape, z.core.$loose>;
   readonly #fields: ReadonlyMap<string, z.core.$ZodType>;
+  readonly #items: ReadonlyMap<string, ItemSchema>;
   readonly #required: readonly string[];
-  readonly #maxItems: readonly (readonly [string, number])[];
 
   /**
-   * `maxItems`: how many elements arrays may have. Looked at first, since the schema looks at every element and notes what is wrong
-   * with each.
+   * `items`: of the fields that are arrays and may be long. A schema looks at every element and notes what is wrong with each, which is
+   * dear where all are wrong: these are looked at until the first that is.
    */
-  constructor(shape: Shape, maxItems: { readonly [Name in keyof Shape & string]?: number } = {}) {
-    this.#maxItems = Object.entries<number>(maxItems as Record<string, number>);
+  constructor(shape: Shape, items: { readonly [Name in keyof Shape & string]?: ItemSchema } = {}) {
     this.schema = z.looseObject(shape);
     this.#fields = new Map(Object.entries(shape));
+    this.#items = new Map(Object.entries(items as Record<string, ItemSchema>));
     this.#required = [...this.#fields].flatMap(([name, field]) =>
       z.safeParse(field, undefined).success ? [] : [name],
     );
@@ -32,33 +38,39 @@ export class BodySchema<Shape extends z.ZodRawShape> {
 
   /** @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonObject): z.output<z.ZodObject<Shape, z.core.$loose>> {
-    this.#requireFewItems(body);
+    for (const [name, items] of this.#items) requireItems(name, body[name], items);
     // Parsed just now: nothing in the schema changes a value.
     if (this.#isValid(body)) return body as z.output<z.ZodObject<Shape, z.core.$loose>>;
     const parsed = this.schema.safeParse(body);
     if (parsed.success) return parsed.data;
-    throw invalid(parsed.error);
-  }
-
-  #requireFewItems(body: JsonObject): void {
-    for (const [name, max] of this.#maxItems) {
-      const value = body[name];
-      if (!Array.isArray(value) || value.length <= max) continue;
-      throw new Failure("invalid_request", `${name}: must hold at most ${max} elements`, { param: name });
-    }
+    throw invalid(parsed.error.issues[0]);
   }
 
   #isValid(body: JsonObject): boolean {
     if (!this.#required.every((name) => name in body)) return false;
     return Object.keys(body).every((name) => {
+      const value = body[name];
+      if (this.#items.has(name) && Array.isArray(value) && value.length > 0) return true;
       const field = this.#fields.get(name);
-      return field === undefined || z.safeParse(field, body[name]).success;
+      return field === undefined || z.safeParse(field, value).success;
     });
   }
 }
 
-function invalid(error: z.ZodError): Failure {
-  const [issue] = error.issues;
+function requireItems(name: string, value: unknown, { schema, max }: ItemSchema): void {
+  if (!Array.isArray(value)) return;
+  if (value.length > max) {
+    throw new Failure("invalid_request", `${name}: must hold at most ${max} elements`, { param: name });
+  }
+  for (const [index, item] of value.entries()) {
+    const parsed = z.safeParse(schema, item);
+    if (parsed.success) continue;
+    const [issue] = parsed.error.issues;
+    throw invalid(issue && { ...issue, path: [name, index, ...issue.path] });
+  }
+}
+
+function invalid(issue: z.core.$ZodIssue | undefined): Failure {
   const param = issue?.path.join(".") ?? "body";
   return new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
 }

@@ -34,6 +34,7 @@ export const modelName = z
   .min(1)
   .max(256);
 
+const message = z.looseObject({ role: z.string() });
 const tool = z.looseObject({
   type: z.string(),
   function: z
@@ -49,7 +50,7 @@ export const chatBody = new BodySchema(
   {
     model: modelName,
     messages: z
-      .array(z.looseObject({ role: z.string() }), { error: "must be an array of messages" })
+      .array(message, { error: "must be an array of messages" })
       .min(1, "must hold at least one message")
       .max(MAX_MESSAGES),
     stream: z.boolean().nullish(),
@@ -70,7 +71,11 @@ export const chatBody = new BodySchema(
     parallel_tool_calls: z.boolean().nullish(),
     response_format: z.looseObject({ type: z.string() }).nullish(),
   },
-  { messages: MAX_MESSAGES, tools: MAX_TOOLS, stop: MAX_STOPS },
+  {
+    messages: { schema: message, max: MAX_MESSAGES },
+    tools: { schema: tool, max: MAX_TOOLS },
+    stop: { schema: z.string(), max: MAX_STOPS },
+  },
 );
 
 /** Fields by which other gateways let a client say where a request goes. Here the operator alone says that. */

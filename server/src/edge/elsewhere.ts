@@ -16,18 +16,31 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers)(\/|$)/,
     "This operation is not served here. There are POST /v1/chat/completions, POST /v1/embeddings, GET /v1/models and GET /v1/audit.",
   ],
-  [
-    /^\/(?:chat\/completions|models|embeddings)(\/|$)/,
-    "The paths begin with /v1: check the client's base URL.",
-  ],
   [/^\/v1\/v1\//, "The path has /v1 twice: check the client's base URL, which ends in one."],
 ];
 
+/** Operations of clients whose base URL lacks the `/v1` at its end. */
+const WITHOUT_VERSION = /^\/(chat\/completions|completions|embeddings|responses|messages|models)(?:\/|$)/;
+
+/** Whether a client with a wrong base URL asks for it. The dashboard has a page at one of these paths, for who asks for pages. */
+export function lacksVersion(path: string): boolean {
+  return WITHOUT_VERSION.test(path);
+}
+
 /** What to say of a path that there is nothing at. */
 export function nothingAt(path: string): Failure {
-  const hint = ELSEWHERE.find(([pattern]) => pattern.test(path))?.[1];
+  const operation = WITHOUT_VERSION.exec(path)?.[1];
+  if (operation !== undefined) {
+    const elsewhere = hintFor(`/v1/${operation}`);
+    const right = elsewhere ?? `Here it is /v1/${operation}.`;
+    return new Failure("not_found", `Paths begin with /v1, and so ends the client's base URL. ${right}`);
+  }
   return new Failure(
     "not_found",
-    hint ?? "There is nothing at this path. Check it against the API reference, /v1/openapi.json.",
+    hintFor(path) ?? "There is nothing at this path. Check it against the API reference, /v1/openapi.json.",
   );
+}
+
+function hintFor(path: string): string | null {
+  return ELSEWHERE.find(([pattern]) => pattern.test(path))?.[1] ?? null;
 }

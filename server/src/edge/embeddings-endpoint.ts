@@ -16,16 +16,24 @@ const NO_FIELDS: readonly string[] = [];
 const INPUT_ERROR = `must be a text, an array of up to ${MAX_INPUTS} texts, or the same as arrays of tokens`;
 const text = z.string().min(1, "must not be empty");
 const tokens = z.array(z.number().int().min(0)).min(1, "must not be empty");
-
-export const embeddingsBody = new BodySchema({
+const fields = {
   model: modelName,
-  input: z.union(
-    [text, tokens, z.array(text).min(1).max(MAX_INPUTS), z.array(tokens).min(1).max(MAX_INPUTS)],
-    { error: INPUT_ERROR },
-  ),
   encoding_format: z.enum(["float", "base64"]).nullish(),
   dimensions: z.number().int().min(1).max(1_000_000).nullish(),
+};
+
+/** For the contract: of millions of tokens the schema would make a note each, where they are wrong. */
+export const embeddingsBody = new BodySchema({
+  ...fields,
+  input: z.union([
+    text,
+    tokens,
+    z.array(text).min(1).max(MAX_INPUTS),
+    z.array(tokens).min(1).max(MAX_INPUTS),
+  ]),
 });
+/** What is checked by a schema; the input is by {@link isInput}. */
+const otherFields = new BodySchema(fields);
 
 export interface EmbeddingsParts {
   readonly modelCalls: ModelCalls;
@@ -52,8 +60,8 @@ export class EmbeddingsEndpoint implements Endpoint {
     const read = await readJsonBody(request, maxBodyBytes, NO_FIELDS);
     const { body } = read;
     requirePlainFields(body);
-    requireInput(body.value.input);
-    const { model, input } = embeddingsBody.read(body.value);
+    const { model, input } = otherFields.read(body.value);
+    if (!isInput(input)) throw new Failure("invalid_request", `input: ${INPUT_ERROR}`, { param: "input" });
     // What is embedded is prompt; there is no answer that would cost.
     const prompts = promptsIn(input);
     const asked = { model, maxTokens: 0, choices: 1, prompts, images: 0, files: 0 };
@@ -78,27 +86,21 @@ export class EmbeddingsEndpoint implements Endpoint {
   }
 }
 
-/**
- * The schema tries one form after the other, and notes what is wrong with each element of each: what is none of them is refused
- * before it gets there.
- *
- * @throws {Failure} `invalid_request`.
- */
-function requireInput(input: unknown): void {
-  if (!Array.isArray(input)) return;
-  const isOfNumbers = typeof input[0] === "number";
-  const isInput = isOfNumbers
-    ? isArrayOfTokens(input)
-    : input.length <= MAX_INPUTS && input.every(Array.isArray(input[0]) ? isArrayOfTokens : isText);
-  if (!isInput) throw new Failure("invalid_request", `input: ${INPUT_ERROR}`, { param: "input" });
+/** As {@link embeddingsBody} describes it. */
+function isInput(input: unknown): boolean {
+  if (!Array.isArray(input)) return isText(input);
+  if (typeof input[0] === "number") return isArrayOfTokens(input);
+  const isOneOfThem = Array.isArray(input[0]) ? isArrayOfTokens : isText;
+  return input.length > 0 && input.length <= MAX_INPUTS && input.every(isOneOfThem);
 }
 
 function isText(value: unknown): boolean {
-  return typeof value === "string";
+  return typeof value === "string" && value !== "";
 }
 
 function isArrayOfTokens(value: unknown): boolean {
-  return Array.isArray(value) && value.every((token) => Number.isSafeInteger(token) && token >= 0);
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((token) => Number.isSafeInteger(token) && token >= 0);
 }
 
 /** A text or an array of tokens is one prompt; an array of texts, or of arrays of tokens, as many as it has elements. */

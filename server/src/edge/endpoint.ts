@@ -23,6 +23,8 @@ export interface Endpoint {
   /** As audit entries name it: `POST /v1/chat/completions`. */
   readonly name: string;
   readonly openedBy: OpenedBy;
+  /** `false` of what stands in the place of an endpoint that there is not. */
+  readonly isServed?: false;
   /** The path, matched; `null` when it is not this endpoint's. The groups are the path's parameters. */
   match(path: string): PathParameters | null;
   /**

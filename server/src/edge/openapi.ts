@@ -49,7 +49,8 @@ export function openApiDocument(service: {
     info: {
       title: service.name,
       version: service.version,
-      description: "One API key for every model of the catalog. Any OpenAI client works with this base URL.",
+      description:
+        "One API key for every model of the catalog. Any OpenAI client works with this base URL. What answers GET answers HEAD.",
     },
     servers: [{ url: service.url }],
     security: [{ key: [] }],

@@ -14,6 +14,8 @@ export interface Opening {
   readonly caller: Caller | null;
   /** Of a key: what was decided, once it was. */
   readonly permission: Permission | null;
+  /** Why a key that was shown is nobody's, where the request needs none. */
+  readonly refusedKey?: Failure | null;
   /**
    * Decides whether the request may pass, by the present state of what it came with. Asked again it says the same.
    *
@@ -51,7 +53,7 @@ export function identify(
 ): Opening | Promise<Opening> {
   switch (openedBy) {
     case "anyone":
-      return FOR_ANYONE;
+      return identifyAnyone(parts, exchange);
     case "key":
       return identifyKey(parts, exchange);
     case "key-or-management-token": {
@@ -64,6 +66,22 @@ export function identify(
       return new AccountOpening(() => parts.sessions.accountOf(exchange));
     case "session-as-key":
       return identifyAsKey(parts, exchange);
+  }
+}
+
+/** Nobody has to show a key, but one that is shown says in whose log the request stands. */
+function identifyAnyone(parts: OpeningParts, exchange: Exchange): Opening | Promise<Opening> {
+  const [authorization] = exchange.header("authorization");
+  if (authorization === undefined || !SHOWS_KEY.test(authorization)) return FOR_ANYONE;
+  return identifyShownKey(parts, exchange);
+}
+
+async function identifyShownKey({ access }: OpeningParts, exchange: Exchange): Promise<Opening> {
+  try {
+    return { ...FOR_ANYONE, caller: await access.identify(exchange.header("authorization")) };
+  } catch (thrown) {
+    if (!(thrown instanceof Failure) || thrown.status >= 500) throw thrown;
+    return { ...FOR_ANYONE, refusedKey: thrown };
   }
 }
 
@@ -90,6 +108,8 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
     param: "ostiary-key",
   });
 }
+
+const SHOWS_KEY = /^Bearer sk-/;
 
 /** What is for anyone knows no account. */
 const FOR_ANYONE: Opening = {

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Permission, RefusedCaller } from "../access/access.ts";
+import { type Caller, type Permission, RefusedCaller } from "../access/access.ts";
 import type { Networks } from "../access/networks.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
@@ -51,7 +51,8 @@ export class Passage implements InFlightItem {
   readonly #id: EntryId;
   readonly #at: Date;
   readonly #startedMs: number;
-  #endpoint: Endpoint | null = null;
+  #endpointName: string | null = null;
+  #isWithoutKnownKey = false;
   #opening: Opening | null = null;
   #body: IncomingBody | null = null;
   #hold: Hold | null = null;
@@ -77,9 +78,10 @@ export class Passage implements InFlightItem {
     });
   }
 
-  /** Gives a sign of life on a stream that has been silent for long, and refuses a body that comes too slowly. */
+  /** Gives a sign of life on a stream that has been silent for long, and refuses a body that is not to be waited for. */
   beat(): void {
     this.#body?.checkPace(this.#elapsedMs());
+    if (this.#body?.isOver === false) void this.#checkSender(this.#body);
     this.#streaming?.beat();
   }
 
@@ -88,14 +90,21 @@ export class Passage implements InFlightItem {
     this.#unwanted.abort();
   }
 
+  /** True of a request that was refused and stands in nobody's log, as no key was shown that is or was somebody's. */
+  get isWithoutKnownKey(): boolean {
+    return this.#isWithoutKnownKey;
+  }
+
   async answer(): Promise<void> {
-    const { endpoint, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
-    this.#endpoint = endpoint;
+    const { endpoint, name, parameters } = findEndpoint(this.#parts.endpoints, this.#exchange);
+    this.#endpointName = name;
     this.#parts.overload.requireCapacity();
     this.#parts.recorder.requireRoom();
     const identified = identify(this.#parts, endpoint.openedBy, this.#exchange);
     const opening = identified instanceof Promise ? await identified : identified;
     this.#opening = opening;
+    if (opening.refusedKey) this.#noteRefusedKey(opening.refusedKey);
+    if (endpoint.isServed === false && opening.caller === null) this.#isWithoutKnownKey = true;
     let reply: Reply;
     try {
       reply = await endpoint.answer({
@@ -133,7 +142,13 @@ export class Passage implements InFlightItem {
   #readBody(maxBytes: number): Promise<Uint8Array> {
     const caller = this.#opening?.caller ?? null;
     if (caller === null) throw new Error("only a caller with a key sends a body");
-    const { account } = caller.snapshot;
+    const { access } = this.#parts;
+    // Who may not pass must not take the place of the account's other requests.
+    if (!access.seemsRefused(caller, this.#address())) return this.#receive(caller, maxBytes);
+    return access.confirm(caller, this.#address()).then(() => this.#receive(caller, maxBytes));
+  }
+
+  #receive({ snapshot: { account } }: Caller, maxBytes: number): Promise<Uint8Array> {
     const declared = this.#exchange.header("content-length")[0];
     const body = new IncomingBody({
       sender: this.#parts.bodies.account(account.id),
@@ -143,6 +158,18 @@ export class Passage implements InFlightItem {
     });
     this.#body = body;
     return body.receive((receiver) => this.#exchange.receive(receiver));
+  }
+
+  /** Refuses a body whose sender may not pass any more, as their key was revoked while it came. */
+  async #checkSender(body: IncomingBody): Promise<void> {
+    const caller = this.#opening?.caller ?? null;
+    if (caller === null) return;
+    try {
+      await this.#parts.access.confirm(caller, this.#address());
+    } catch (thrown) {
+      // What can't be told now is asked again when the body is whole.
+      if (thrown instanceof RefusedCaller) body.refuse(thrown);
+    }
   }
 
   /** What a body that was read takes of the account's limits although its request is refused; `null`: there is none. */
@@ -189,6 +216,7 @@ export class Passage implements InFlightItem {
 
   #noteRefusedKey(thrown: unknown): void {
     const showedKey = this.#exchange.header("authorization").length > 0;
+    if (thrown instanceof Failure && thrown.code === "invalid_api_key") this.#isWithoutKnownKey = true;
     const event = eventOfRefusedKey(thrown, showedKey, this.#address());
     if (event !== null) this.#parts.security.note(event);
   }
@@ -216,7 +244,8 @@ export class Passage implements InFlightItem {
     // What can't be written down to have begun must not begin.
     const begun = this.#begun;
     const isWritten = begun === null || begun.writtenIn !== null;
-    const chunks = isWritten ? reply.chunks : await begunWhen(begun.segment, reply.chunks);
+    const wanted = exchange.method === "HEAD" ? NO_CHUNKS : reply.chunks;
+    const chunks = isWritten ? wanted : await begunWhen(begun.segment, wanted);
     this.#headSent = true;
     const sink = exchange.stream(200, this.#identified(reply.headers));
     const takesHeartbeats = reply.atFailure === "event";
@@ -303,7 +332,7 @@ export class Passage implements InFlightItem {
   /** `null` when it is nobody's: the caller is not known. */
   #entryOf(ending: Ending, facts: EntryFacts): AuditEntry | null {
     const caller = this.#opening?.caller ?? null;
-    if (caller === null || this.#endpoint === null) return null;
+    if (caller === null || this.#endpointName === null) return null;
     const { key, account } = caller.snapshot;
     const { status, errorCode, endReason } = ending;
     // Each by its name: what is spread is defined one by one, at run time.
@@ -313,7 +342,7 @@ export class Passage implements InFlightItem {
       key: key.id,
       keyId: key.keyId,
       at: this.#at,
-      endpoint: this.#endpoint.name,
+      endpoint: this.#endpointName,
       model: facts.model,
       upstream: facts.upstream,
       usageSource: facts.usageSource,
@@ -382,6 +411,9 @@ export class Passage implements InFlightItem {
     );
   }
 }
+
+/** What is answered to HEAD. The endpoint's own chunks are made as they are read, and so never. */
+const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
 
 type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
 

@@ -1,16 +1,28 @@
 import { InFlight } from "../admission/in-flight.ts";
 import type { Exchange } from "./exchange.ts";
 import { Passage, type PassageParts } from "./passage.ts";
+import { namesOf } from "./routing.ts";
 
 /** Everything under `/v1` and `/dashboard`: identify the caller, answer, record, and only then end the answer. */
 export class RequestPlane {
   readonly #parts: PassageParts;
   readonly #passages = new InFlight<Passage>();
+  #withoutKnownKey = 0;
   /** Who waits for all of them to be over. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(parts: PassageParts) {
     this.#parts = parts;
+  }
+
+  /** Requests so far that were refused and showed no key that is or was somebody's. */
+  get withoutKnownKey(): number {
+    return this.#withoutKnownKey;
+  }
+
+  /** What audit entries name requests by that are served. */
+  get endpointNames(): readonly string[] {
+    return namesOf(this.#parts.endpoints);
   }
 
   /** Requests that are being answered. */
@@ -46,6 +58,7 @@ export class RequestPlane {
       await passage.fail(thrown);
     } finally {
       await passage.leave();
+      if (passage.isWithoutKnownKey) this.#withoutKnownKey++;
       this.#passages.delete(passage);
       if (this.#passages.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
     }

@@ -2,30 +2,51 @@ import { Failure } from "../errors/failure.ts";
 import { nothingAt } from "./elsewhere.ts";
 import type { Endpoint, PathParameters } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
+import { notServed } from "./not-served.ts";
 
-/** @throws {Failure} `not_found`; `method_not_allowed` with `allow`. */
+/** What a request is for. */
+export interface Routed {
+  readonly endpoint: Endpoint;
+  /** As audit entries name it. */
+  readonly name: string;
+  readonly parameters: PathParameters;
+}
+
+/**
+ * The endpoint of a request's method and path, with or without a slash at its end; one that answers GET answers HEAD. Where there is
+ * none, an endpoint that answers with `not_found`, or `method_not_allowed` with `allow`.
+ */
 export function findEndpoint(
   endpoints: readonly Endpoint[],
   exchange: Pick<Exchange, "method" | "path">,
-): { readonly endpoint: Endpoint; readonly parameters: PathParameters } {
+): Routed {
+  const { method } = exchange;
+  const path = withoutLastSlash(exchange.path);
   const allowed: string[] = [];
   for (const endpoint of endpoints) {
-    const parameters = endpoint.match(exchange.path);
+    const parameters = endpoint.match(path);
     if (parameters === null) continue;
-    if (endpoint.method === exchange.method) return { endpoint, parameters };
-    allowed.push(endpoint.method);
+    if (endpoint.method === method) return { endpoint, name: endpoint.name, parameters };
+    if (endpoint.method === "GET" && method === "HEAD") {
+      return { endpoint, name: headNameOf(endpoint), parameters };
+    }
+    allowed.push(...(endpoint.method === "GET" ? ["GET", "HEAD"] : [endpoint.method]));
   }
-  if (allowed.length === 0) {
-    throw nothingAt(exchange.path);
-  }
-  throw new Failure("method_not_allowed", `Use ${allowed.join(" or ")} here.`, {
-    headers: { allow: allowed.join(", ") },
-  });
+  const failure = allowed.length === 0 ? nothingAt(path) : notAllowed(allowed);
+  const endpoint = notServed(exchange, failure);
+  return { endpoint, name: endpoint.name, parameters: NO_PARAMETERS };
+}
+
+/** What audit entries name a request by, for each endpoint. */
+export function namesOf(endpoints: readonly Endpoint[]): readonly string[] {
+  return endpoints.flatMap((endpoint) =>
+    endpoint.method === "GET" ? [endpoint.name, headNameOf(endpoint)] : [endpoint.name],
+  );
 }
 
 /** Matches one path to the letter. */
 export function exactPath(path: string): (candidate: string) => PathParameters | null {
-  return (candidate) => (candidate === path ? {} : null);
+  return (candidate) => (candidate === path ? NO_PARAMETERS : null);
 }
 
 /** Matches a prefix followed by a parameter that may hold slashes; percent-encoding is undone. */
@@ -39,4 +60,20 @@ export function pathWithRest(prefix: string, name: string): (candidate: string) 
       return null;
     }
   };
+}
+
+const NO_PARAMETERS: PathParameters = {};
+
+function withoutLastSlash(path: string): string {
+  return path.endsWith("/") && path.length > 1 ? path.slice(0, -1) : path;
+}
+
+function headNameOf({ name }: Endpoint): string {
+  return name.replace("GET", "HEAD");
+}
+
+function notAllowed(methods: readonly string[]): Failure {
+  return new Failure("method_not_allowed", `Use ${methods.join(" or ")} here.`, {
+    headers: { allow: methods.join(", ") },
+  });
 }

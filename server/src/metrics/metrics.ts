@@ -20,6 +20,7 @@ export class Metrics {
   readonly #uncollected = new Map<Uncollected["reason"], number>(
     (["beyond_hold", "released", "repeated", "implausible"] as const).map((reason) => [reason, 0]),
   );
+  readonly #endpoints = new Set<string>();
   readonly #isModel: (id: string) => boolean;
 
   /** `isModel`: whether the catalog has a model. What clients make up must not make a series each. */
@@ -95,6 +96,11 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
   }
 
+  /** To be told what entries name requests by that are served. What clients ask for beside them counts as one endpoint. */
+  serves(endpoints: readonly string[]): void {
+    for (const endpoint of endpoints) this.#endpoints.add(endpoint);
+  }
+
   /** To be told of what an account did not pay. */
   uncollected({ reason, amountNanoUsd }: Uncollected): void {
     this.#uncollected.set(reason, (this.#uncollected.get(reason) ?? 0) + Number(amountNanoUsd));
@@ -160,7 +166,7 @@ export class Metrics {
   /** To be told of each request that has ended. */
   ended(entry: AuditEntry): void {
     const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";
-    const endpoint = entry.endpoint.includes("/trpc/") ? "/trpc" : entry.endpoint;
+    const endpoint = this.#labelOf(entry.endpoint);
     this.#outcomeOf(endpoint, model, entry).count++;
     this.#seconds.count(endpoint, entry.latencyMs / 1_000);
     if (entry.timeToFirstTokenMs !== null) this.#firstToken.count(model, entry.timeToFirstTokenMs / 1_000);
@@ -173,6 +179,11 @@ export class Metrics {
     spent.completion += entry.completionTokens ?? 0;
     spent.cached += entry.cachedTokens ?? 0;
     spent.nanoUsd += Number(entry.costNanoUsd);
+  }
+
+  #labelOf(endpoint: string): string {
+    if (this.#endpoints.has(endpoint)) return endpoint;
+    return endpoint.includes("/trpc/") ? "/trpc" : "unknown";
   }
 
   #outcomeOf(endpoint: string, model: string, { status, endReason }: AuditEntry): Outcome {

@@ -17,7 +17,9 @@ export async function serveOnDeno(served: Served, { host, port }: ListenerOption
     { hostname: host, port, onListen: () => {}, signal: cut.signal },
     (request, { remoteAddr }) => {
       const peer = remoteAddr.hostname ?? "";
-      if (!isRequestPlane(new URL(request.url).pathname)) return served.web(request, peer);
+      const { pathname } = new URL(request.url);
+      const isForPlane = isRequestPlane(pathname, () => request.headers.get("accept"));
+      if (!isForPlane) return served.web(request, peer);
       const exchange = new FetchExchange(request, peer);
       void served.requestPlane.handle(exchange);
       return exchange.response;

@@ -1,3 +1,4 @@
+import { lacksVersion } from "../edge/elsewhere.ts";
 import type { RequestPlane } from "../edge/request-plane.ts";
 
 /** What is served, told to a runtime's listener. */
@@ -6,6 +7,8 @@ export interface Served {
   readonly requestPlane: RequestPlane;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
+  /** For what is answered before it gets to either. */
+  readonly newRequestId: () => string;
 }
 
 export interface ListenerOptions {
@@ -28,9 +31,13 @@ export interface Listener {
   close(drainMs: number): Promise<void>;
 }
 
-/** True for paths of the request plane: the API, and what the dashboard's pages ask of it by a session. */
-export function isRequestPlane(path: string): boolean {
-  return path.startsWith("/v1/") || path === "/v1" || path.startsWith("/dashboard/");
+/**
+ * True for paths of the request plane: the API, what the dashboard's pages ask of it by a session, and paths of the API that lack the
+ * `/v1`, which the request plane says. One of these is also a page's: `accept` is what the client would have for an answer.
+ */
+export function isRequestPlane(path: string, accept: () => string | null | undefined): boolean {
+  if (path.startsWith("/v1/") || path === "/v1" || path.startsWith("/dashboard/")) return true;
+  return lacksVersion(path) && accept()?.includes("text/html") !== true;
 }
 
 /** Listening on every address is reached by the loopback one; IPv6 addresses stand in brackets. */

@@ -20,8 +20,10 @@ export class NodeExchange implements Exchange {
   readonly #question: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #awaitsContinue: boolean;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  /** `awaitsContinue`: the client sends the body once it is told that it is wanted. */
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
     const target = request.url ?? "/";
     const question = target.indexOf("?");
     this.method = request.method ?? "GET";
@@ -30,6 +32,7 @@ export class NodeExchange implements Exchange {
     this.peer = request.socket.remoteAddress ?? "";
     this.#request = request;
     this.#response = response;
+    this.#awaitsContinue = awaitsContinue;
     response.on("close", () => {
       if (response.writableFinished) return;
       this.isClientGone = true;
@@ -68,6 +71,7 @@ export class NodeExchange implements Exchange {
     request.on("end", () => body.end());
     request.on("close", breakOff);
     request.on("error", breakOff);
+    if (this.#awaitsContinue) this.#response.writeContinue();
     // What happened before somebody listened is not told again.
     if (request.destroyed) breakOff();
   }

@@ -1,8 +1,10 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import { Failure } from "../errors/failure.ts";
 import { isRequestPlane, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
+import { answerRefusals, refuse } from "./node-refusals.ts";
 
 /** From a connection's opening, or the first byte of its next request, to the end of the request's head. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -23,7 +25,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   let closing = false;
   /** Connections on which nothing was asked yet. */
   const unused = new Set<Socket>();
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     unused.delete(request.socket);
     if (retiring) response.shouldKeepAlive = false;
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
@@ -32,12 +34,24 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       if (!request.complete) linger(request);
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
-    const target = request.url ?? "/";
+    if (request.headers.host === undefined && request.httpVersion === "1.1") {
+      refuse(response, noHost(), served.newRequestId());
+      return;
+    }
+    const target = originForm(request.url ?? "/");
+    request.url = target;
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
-    if (isRequestPlane(path)) void served.requestPlane.handle(new NodeExchange(request, response));
-    else void web(request, response);
-  });
+    if (isRequestPlane(path, () => request.headers.accept)) {
+      void served.requestPlane.handle(new NodeExchange(request, response, awaitsContinue));
+    } else {
+      if (awaitsContinue) response.writeContinue();
+      void web(request, response);
+    }
+  };
+  const server = createServer(SERVER_OPTIONS, (request, response) => handle(request, response, false));
+  server.on("checkContinue", (request, response) => handle(request, response, true));
+  answerRefusals(server, served.newRequestId);
   server.maxConnections = options.maxConnections;
   server.on("connection", (socket) => {
     unused.add(socket);
@@ -68,7 +82,25 @@ const SERVER_OPTIONS = {
   connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
   // A body may take long, as long as it keeps coming: whoever receives it sees to that.
   requestTimeout: 0,
+  // Node's own refusal would have no body.
+  requireHostHeader: false,
 };
+
+/** The target of a request that went through a proxy has the scheme and host too (RFC 9112, section 3.2.2). */
+function originForm(target: string): string {
+  if (target.startsWith("/")) return target;
+  const origin = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];
+  if (origin === undefined) return target;
+  const rest = target.slice(origin.length);
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function noHost(): Failure {
+  return new Failure(
+    "invalid_request",
+    "The request has no `Host` header, which HTTP/1.1 requires. Send it.",
+  );
+}
 
 /** Ends the connection of a request that was answered before its body came, unless the rest comes soon. */
 function linger(request: IncomingMessage): void {

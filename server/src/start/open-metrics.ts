@@ -79,6 +79,12 @@ export function measure(
     "Requests under /v1 that are being answered.",
     () => requestPlane.inFlight,
   );
+  metrics.serves(requestPlane.endpointNames);
+  metrics.counter(
+    "unknown_key_requests",
+    "Requests under /v1 that were refused and showed no key that is or was somebody's. They stand in no account's log.",
+    () => requestPlane.withoutKnownKey,
+  );
   metrics.gauge(
     "event_loop_lag_seconds",
     "How late the event loop is; requests are turned away when it is too late.",

@@ -45,7 +45,7 @@ export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenT
     ended: (entry, traceparent) => {
       const startTime = entry.at;
       const operation = OPERATIONS[entry.endpoint];
-      const name = operation === undefined ? entry.endpoint : `${operation} ${entry.model ?? ""}`.trim();
+      const name = operation === undefined ? spanNameOf(entry) : `${operation} ${entry.model ?? ""}`.trim();
       const span = tracer.startSpan(
         name,
         { kind: SpanKind.SERVER, startTime, attributes: attributesOf(entry, operation) },
@@ -58,6 +58,12 @@ export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenT
     },
     close: () => provider.shutdown(),
   };
+}
+
+/** What is not served has no route, and a path that its client made up is no name for a span. */
+function spanNameOf({ endpoint, errorCode }: AuditEntry): string {
+  const isServed = errorCode !== "not_found" && errorCode !== "method_not_allowed";
+  return isServed ? endpoint : (endpoint.split(" ", 1)[0] ?? "");
 }
 
 function attributesOf(entry: AuditEntry, operation: string | undefined): Attributes {

@@ -200,13 +200,16 @@ export const REDIS_FORGETS = scenario(
 
 /** For longer than a slot's lease, while long answers are given. */
 export const REDIS_IS_CUT_OFF = scenario(
-  300,
+  500,
   {
+    nodes: { min: 1, max: 2 },
     creditNanoUsd: RICH,
-    longestGapMs: 2 * MINUTE_MS,
+    maxBursts: 8,
+    longestGapMs: MINUTE_MS,
     longestAnswerMs: 20 * MINUTE_MS,
     keyed: "never",
     events: [outages({ store: "redis", how: ["cut"], who: "either" })],
+    maxEvents: 2,
   },
   { invariants: ["requests at once"], limits: TIGHT, drainWithinMs: 40 * MINUTE_MS },
 );

@@ -1,0 +1,81 @@
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
+
+/**
+ * Answers what Node refuses by itself with our error envelope and a request id, as everything else: heads that it can't parse, that
+ * are too large or come too slowly, expectations that nobody meets, and tunnels. What was sent is never repeated.
+ */
+export function answerRefusals(server: Server, newRequestId: () => string): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (!socket.writable || error.code === "ECONNRESET" || hasBegunToAnswer(socket)) {
+      socket.destroy();
+      return;
+    }
+    socket.write(rawAnswer(failureOf(error), newRequestId()));
+    socket.destroySoon();
+  });
+  server.on("checkExpectation", (_: IncomingMessage, response: ServerResponse) => {
+    const message = "The service meets no expectation but `100-continue`. Leave the `Expect` header out.";
+    refuse(response, new Failure("expectation_failed", message), newRequestId());
+  });
+  server.on("connect", (_: IncomingMessage, socket: Socket) => {
+    const headers = { allow: "GET, HEAD, POST" };
+    const failure = new Failure("method_not_allowed", "The service is no proxy. Use GET or POST.", {
+      headers,
+    });
+    socket.write(rawAnswer(failure, newRequestId()));
+    socket.destroySoon();
+  });
+}
+
+/** Answers a request with a failure, and closes its connection. */
+export function refuse(response: ServerResponse, failure: Failure, requestId: string): void {
+  const { headers, body } = answerOf(failure, requestId);
+  response.writeHead(failure.status, headers).end(body);
+}
+
+function failureOf({ code }: NodeJS.ErrnoException): Failure {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new Failure(
+        "headers_too_large",
+        "The request's line and headers exceed 16 KiB. Send fewer or shorter ones.",
+      );
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new Failure(
+        "request_too_large",
+        "The extensions of the body's chunks are too large. Leave them out.",
+      );
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new Failure("request_timeout", "The request's head did not arrive in time. Send it again.");
+    default:
+      return new Failure(
+        "invalid_request",
+        "The request is no valid HTTP/1.1. Check its line, its headers and the form of its body.",
+      );
+  }
+}
+
+/** Node's own property, by which Node itself decides this: no public one tells. */
+function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true;
+}
+
+function answerOf(failure: Failure, requestId: string) {
+  const body = JSON.stringify(envelopeOf(failure));
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    "x-request-id": requestId,
+    connection: "close",
+    ...headersOf(failure),
+  };
+  return { headers, body };
+}
+
+function rawAnswer(failure: Failure, requestId: string): string {
+  const { headers, body } = answerOf(failure, requestId);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${lines.join("")}\r\n${body}`;
+}

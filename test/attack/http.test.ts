@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
+import { openRaw } from "../fixtures/raw-http.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+
+// What becomes of requests that are not quite HTTP, or not quite for what is served.
+
+let service: Service;
+let owner: Owner & { readonly key: string };
+
+beforeAll(async () => {
+  service = await startService({ env: { OSTIARY_LOG: "silent" } });
+  owner = await signUpWithKey(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+const REQUEST_ID = /^req_[0-9a-f]{32}$/;
+const SECRET = "sk-neverRepeatThisKeyWhateverHappensToTheRequest000";
+
+const withKey = (key = owner.key) => ({ authorization: `Bearer ${key}` });
+
+function ask(method: string, path: string, headers: Record<string, string> = withKey()): Promise<Response> {
+  return fetch(service.baseUrl + path, { method, headers });
+}
+
+interface Entry {
+  readonly endpoint: string;
+  readonly status: number;
+  readonly error_code: string | null;
+  readonly request_id: string;
+}
+
+async function entries(key = owner.key): Promise<readonly Entry[]> {
+  const response = await ask("GET", "/v1/audit?limit=1000", withKey(key));
+  return (await response.json()).data;
+}
+
+describe.skipIf(RUNTIME === "deno")("what can't be read as a request", () => {
+  const chat = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
+  const unreadable: readonly { name: string; text: string; status: number; code: string }[] = [
+    {
+      name: "a control character in a header",
+      text: `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${SECRET}\0\r\n\r\n`,
+      status: 400,
+      code: "invalid_request",
+    },
+    { name: "no HTTP at all", text: `${SECRET}\r\n\r\n`, status: 400, code: "invalid_request" },
+    { name: "no host", text: "GET /v1/models HTTP/1.1\r\n\r\n", status: 400, code: "invalid_request" },
+    {
+      name: "headers that are too large",
+      text: `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-much: ${SECRET.repeat(500)}\r\n\r\n`,
+      status: 431,
+      code: "headers_too_large",
+    },
+    {
+      name: "a line that is too long",
+      text: `GET /v1/models?${"x".repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`,
+      status: 431,
+      code: "headers_too_large",
+    },
+    {
+      name: "an expectation that nobody meets",
+      text: `GET /v1/models HTTP/1.1\r\nhost: x\r\nexpect: ${SECRET}\r\n\r\n`,
+      status: 417,
+      code: "expectation_failed",
+    },
+    {
+      name: "two lengths",
+      text: `${chat}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      status: 400,
+      code: "invalid_request",
+    },
+    {
+      name: "a length that is none",
+      text: `${chat}content-length: x\r\n\r\n`,
+      status: 400,
+      code: "invalid_request",
+    },
+    {
+      name: "a tunnel",
+      text: "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n",
+      status: 405,
+      code: "method_not_allowed",
+    },
+  ];
+
+  it.each(unreadable)(
+    "for $name is answered $status, as everything else is",
+    async ({ text, status, code }) => {
+      using connection = await openRaw(service.baseUrl);
+      connection.send(text);
+      const answer = await connection.answer();
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get("x-request-id")).toMatch(REQUEST_ID);
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(JSON.parse(answer.body).error).toEqual({
+        code,
+        type: "invalid_request_error",
+        param: null,
+        message: expect.stringMatching(/\S.{10,}/),
+      });
+      expect(await connection.closed).not.toContain(SECRET.slice(3));
+    },
+  );
+
+  it("for a body that is no body breaks off nothing but its own request", async () => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(
+      `${chat}authorization: Bearer ${owner.key}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`,
+    );
+    const answer = await connection.answer();
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("x-request-id")).toMatch(REQUEST_ID);
+    expect((await ask("GET", "/v1/models")).status).toBe(200);
+  });
+
+  it("that comes after another does not disturb the other's answer", async () => {
+    using connection = await openRaw(service.baseUrl);
+    const body = '{"model":"sandbox/echo","stream":true,"messages":[{"role":"user","content":"hi"}]}';
+    connection.send(
+      `${chat}authorization: Bearer ${owner.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}\0\0\r\n\r\n`,
+    );
+    expect(await connection.closed).not.toMatch(/data: [^\n]*HTTP\/1\.1 400/);
+  });
+});
+
+describe("HEAD", () => {
+  const paths = ["/v1/models", "/v1/models/sandbox/echo", "/v1/openapi.json", "/v1/audit", "/healthz", "/"];
+
+  it.each(paths)("of %s has the answer of GET without its body", async (path) => {
+    const [get, head] = [await ask("GET", path), await ask("HEAD", path)];
+    expect(head.status).toBe(200);
+    expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
+    expect(head.headers.get("x-request-id")).toMatch(REQUEST_ID);
+    expect(await head.text()).toBe("");
+    if (path !== "/v1/audit" && path.startsWith("/v1/") && RUNTIME === "node") {
+      expect(head.headers.get("content-length")).toBe(String((await get.arrayBuffer()).byteLength));
+    }
+  });
+
+  it("of an export says what it would be, and reads nothing", async () => {
+    const response = await ask("HEAD", "/v1/audit/export?format=csv");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toContain("text/csv");
+    expect(await response.text()).toBe("");
+  });
+
+  it("of what only takes POST is refused, and where GET is allowed it is among the allowed", async () => {
+    const refused = await ask("HEAD", "/v1/chat/completions");
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "POST"]);
+    const deleted = await ask("DELETE", "/v1/models");
+    expect([deleted.status, deleted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  it("leaves an entry of its own name", async () => {
+    const response = await ask("HEAD", "/v1/models");
+    const entry = (await entries()).find(({ request_id: id }) => id === response.headers.get("x-request-id"));
+    expect(entry).toMatchObject({ endpoint: "HEAD /v1/models", status: 200 });
+  });
+});
+
+describe("a path", () => {
+  it("with a slash at its end is the same path", async () => {
+    expect((await (await ask("GET", "/v1/models/")).json()).object).toBe("list");
+    expect((await (await ask("GET", "/v1/models/sandbox/echo/")).json()).id).toBe("sandbox/echo");
+    const response = await fetch(`${service.baseUrl}/v1/chat/completions/`, {
+      method: "POST",
+      headers: { ...withKey(), "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+    });
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+  });
+
+  it("with scheme and host before it, as a proxy sends it, is the same path", async () => {
+    for (const origin of ["http://gateway.example", "HTTPS://gateway.example:8443", service.baseUrl]) {
+      using connection = await openRaw(service.baseUrl);
+      connection.send(
+        `HEAD ${origin}/v1/models HTTP/1.1\r\nhost: gateway.example\r\nauthorization: Bearer ${owner.key}\r\n\r\n`,
+      );
+      const { status, headers } = await connection.answer("HEAD");
+      expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+    }
+  });
+
+  const withoutVersion = [
+    ["POST", "/chat/completions", "/v1/chat/completions"],
+    ["POST", "/chat/completions/", "/v1/chat/completions"],
+    ["GET", "/chat/completions", "/v1/chat/completions"],
+    ["POST", "/embeddings", "/v1/embeddings"],
+    ["GET", "/models", "/v1/models"],
+    ["GET", "/models/sandbox/echo", "/v1/models"],
+    ["POST", "/responses", "/v1/chat/completions"],
+    ["POST", "/messages", "/v1/chat/completions"],
+    ["POST", "/completions", "/v1/chat/completions"],
+  ] as const;
+
+  it.each(withoutVersion)("without /v1, %s %s, says which is right", async (method, path, right) => {
+    for (const headers of [withKey(), {}]) {
+      const response = await ask(method, path, headers);
+      expect(response.status).toBe(404);
+      const { error } = await response.json();
+      expect(error.code).toBe("not_found");
+      expect(error.message).toContain("/v1");
+      expect(error.message).toContain(right);
+    }
+  });
+
+  it("that is also a page's is the page for who asks for pages", async () => {
+    const response = await ask("GET", "/models", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toContain("text/html");
+  });
+});
+
+describe("a request with a key", () => {
+  const asked = [
+    ["GET", "/v1/nothing", "GET /v1/nothing", 404],
+    ["POST", "/v1/responses", "POST /v1/responses", 404],
+    ["GET", "/v1", "GET /v1", 404],
+    ["DELETE", "/v1/models", "DELETE /v1/models", 405],
+    ["GET", "/v1/chat/completions", "GET /v1/chat/completions", 405],
+    ["POST", "/chat/completions", "POST /chat/completions", 404],
+    ["GET", "/v1/openapi.json", "GET /v1/openapi.json", 200],
+    ["GET", `/v1/${"x".repeat(2_000)}`, `GET /v1/${"x".repeat(248)}`, 404],
+    ["GET", `/v1/models/${SECRET}/x`, "GET /v1/models/{id}", 404],
+    ["GET", `/v1/keys/${SECRET}`, "GET /…", 404],
+    ["GET", `/v1/keys/${SECRET.replace("-", "%2D")}`, "GET /…", 404],
+  ] as const;
+
+  it.each(asked)("for %s %s leaves an entry", async (method, path, endpoint, status) => {
+    const response = await ask(method, path);
+    expect(response.status).toBe(status);
+    const entry = (await entries()).find(({ request_id: id }) => id === response.headers.get("x-request-id"));
+    expect(entry).toMatchObject({ endpoint, status });
+  });
+
+  it("that was revoked leaves one too", async () => {
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "revoked" });
+    await owner.trpc.keys.revoke.mutate({ id });
+    const response = await ask("GET", "/v1/nothing", withKey(key));
+    expect(response.status).toBe(404);
+    const entry = (await entries()).find((one) => one.request_id === response.headers.get("x-request-id"));
+    expect(entry).toMatchObject({ endpoint: "GET /v1/nothing", status: 404 });
+  });
+
+  it("for paths that a client makes up is one endpoint among the metrics", async () => {
+    for (let index = 0; index < 20; index++) await ask("GET", `/v1/made-up/${crypto.randomUUID()}`);
+    const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    expect(text).not.toContain("made-up");
+    expect(text).toMatch(/ostiary_requests_total\{endpoint="unknown",model="",status="404"/);
+  });
+});
+
+describe("a request without a known key", () => {
+  it("is counted, and answered as before", async () => {
+    const count = () => metricOf(service.baseUrl, "ostiary_unknown_key_requests_total");
+    const madeUp = withKey(SECRET);
+    const before = await count();
+    expect((await ask("GET", "/v1/models", {})).status).toBe(401);
+    expect((await ask("GET", "/v1/models", madeUp)).status).toBe(401);
+    expect((await ask("GET", "/v1/nothing", {})).status).toBe(404);
+    expect((await ask("GET", "/v1/nothing", madeUp)).status).toBe(404);
+    expect((await ask("GET", "/v1/openapi.json", madeUp)).status).toBe(200);
+    expect((await count()) - before).toBe(5);
+    expect((await ask("GET", "/v1/openapi.json", {})).status).toBe(200);
+    expect((await ask("GET", "/v1/models")).status).toBe(200);
+    expect((await count()) - before).toBe(5);
+  });
+});
