@@ -181,7 +181,7 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
       .toEqual([
         ["sandbox/echo", "3", "0"],
         ["sandbox/lorem", "2", "0"],
-        ["no/such", "1", "1 100%"],
+        ["unknown model", "1", "1 100%"],
       ]);
     await page.getByRole("definition").getByText("6", { exact: true }).waitFor();
     await page.getByRole("definition").getByText("16.7%").waitFor();
@@ -257,7 +257,7 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     }).format(new Date());
     await chart.focus();
     const said = () => chart.getAttribute("aria-valuetext");
-    expect(await said()).toMatch(new RegExp(`${today}.*: sandbox/echo 3, sandbox/lorem 2, no/such 1$`));
+    expect(await said()).toMatch(new RegExp(`${today}.*: sandbox/echo 3, sandbox/lorem 2, unknown model 1$`));
     await page.getByText("Total", { exact: true }).last().waitFor();
     await page.keyboard.press("ArrowLeft");
     await expect.poll(said).toMatch(/: none$/);
@@ -275,7 +275,7 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     const box = await chartOf(page, "Errors").boundingBox();
     if (box === null) throw new Error("the chart is not there");
     await page.mouse.move(box.x + box.width - 4, box.y + 20);
-    await expect.poll(() => page.locator(".chart-tooltip").textContent()).toMatch(/no\/such1Total1$/);
+    await expect.poll(() => page.locator(".chart-tooltip").textContent()).toMatch(/unknown model1Total1$/);
     await page.mouse.move(box.x + 4, box.y + 20);
     await expect.poll(() => page.locator(".chart-tooltip").textContent()).toMatch(/Total0$/);
     await page.mouse.move(0, 0);
