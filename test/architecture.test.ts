@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     DOMAIN.map((folder) => [folder, [...DOMAIN, "errors", "secrets", "upstream/transport.ts"]]),
   ),
-  errors: [],
+  errors: ["secrets"],
   secrets: [],
 };
 

@@ -185,6 +185,7 @@ export class OperatedAccounts {
     return this.#rpc.mutate("operator.accounts.setPlan", { id, ...given(params) }, options);
   }
 
+  /** Sets the networks that keys may be used from. Without `mode` the present one stays. */
   setIpRules(
     id: string,
     params: Reasoned & {
@@ -239,11 +240,14 @@ export class OperatedUsers {
     this.#rpc = rpc;
   }
 
-  /** For a user who lost their password. The answer holds the new one, this once. */
+  /**
+   * For a user who lost their password. The answer holds the new one, this once. The user's sessions end, and their management
+   * tokens too unless `keepTokens` is given.
+   */
   resetPassword(
-    params: { readonly email: string },
+    params: { readonly email: string; readonly keepTokens?: boolean },
     options?: RequestOptions,
-  ): Promise<{ readonly password: string }> {
+  ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
     return this.#rpc.mutate("operator.users.resetPassword", params, options);
   }
 }

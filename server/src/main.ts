@@ -18,7 +18,7 @@ import { Publisher } from "./admission/publisher.ts";
 import { createApp } from "./app.ts";
 import { requestIdOf } from "./audit/entry.ts";
 import { EntryIds } from "./audit/entry-ids.ts";
-import { type Config, readConfig } from "./config/config.ts";
+import type { Config } from "./config/config.ts";
 import { Books } from "./credits/books.ts";
 import { Credits } from "./credits/credits.ts";
 import type { Uncollected } from "./credits/ledger.ts";
@@ -43,6 +43,7 @@ import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
+import { CallLimits } from "./rpc/call-limits.ts";
 import { accountOfToken } from "./rpc/caller.ts";
 import { DashboardSessions } from "./rpc/dashboard-sessions.ts";
 import { createRpcHandler } from "./rpc/handler.ts";
@@ -60,8 +61,8 @@ import { joinNodes, nodeId, nodeLabel } from "./start/node-membership.ts";
 import { openAudit } from "./start/open-audit.ts";
 import { openCatalog } from "./start/open-catalog.ts";
 import { measure, openMetrics } from "./start/open-metrics.ts";
-import { openPlans } from "./start/open-plans.ts";
 import { openAdmissionStore, openAttemptCounters, openConfiguredDatabase } from "./start/open-stores.ts";
+import { readSettings, type Settings } from "./start/read-settings.ts";
 import { whatDoesNotAnswer } from "./start/readiness.ts";
 import { listen, openTracing, openTransport } from "./start/runtime.ts";
 import { Shutdown, STOP_MS } from "./start/shutdown.ts";
@@ -90,7 +91,7 @@ import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
 import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
 import { OpenAiDialect } from "./upstream/openai/dialect.ts";
-import { createSandboxTransport } from "./upstream/sandbox/sandbox-transport.ts";
+import { SandboxDialect } from "./upstream/sandbox/dialect.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -105,7 +106,8 @@ const LAST_WORDS_MS = 2_000;
 /** Background jobs are asked to end, and not waited for: what they do is done again by the next start. */
 const JOBS_TIMEOUT_MS = 500;
 
-async function start(config: Config, log: Logger, teardown: Teardown, shutdown: Shutdown): Promise<void> {
+async function start(settings: Settings, log: Logger, teardown: Teardown, shutdown: Shutdown): Promise<void> {
+  const { config, plans } = settings;
   const now = () => new Date();
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -115,11 +117,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   const { version }: { version: string } = JSON.parse(manifest);
   const transport = await openTransport();
   teardown.add("transport", () => transport.close());
-  const { catalog, watch } = await openCatalog(config, { environment: process.env, transport, now, log });
-  const plans = await openPlans(config.plans);
-  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url));
+  const { catalog, watch } = await openCatalog(config, settings.catalogFile, { transport, now, log });
+  const dashboard = await Dashboard.load(new URL("../../dashboard-ui/dist/", import.meta.url), {
+    isHttps: config.publicUrl?.startsWith("https:") ?? false,
+  });
 
-  const { database, ping, label, close } = await openConfiguredDatabase(config, log);
+  const { database, longReads, recording, ping, label, close } = await openConfiguredDatabase(config, log);
   teardown.add("database", close);
   await migrate(database, new URL("./store/migrations/", import.meta.url));
   const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
@@ -158,15 +161,16 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   });
   // This life's spender comes first: it is newer than whatever the journal of former lives names.
   const spender = await credits.open();
-  const keysStore = new PostgresKeys(database);
+  const keysStore = new PostgresKeys(database, longReads);
   const accounts = new PostgresAccounts(database);
   const metrics = openMetrics(catalog);
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore);
-  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage } = await openAudit(
+  const { recorder, journal, journalRepair, auditLog, auditChain, auditTail, usage, reads } = await openAudit(
     config,
     {
-      database,
+      recording,
+      longReads,
       nodeId: id,
       log,
       onRecorded: (entry) => metrics.ended(entry),
@@ -178,6 +182,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
         credits.committed(entries);
         idempotency.committed(entries);
       },
+      // What they cost stays reserved while their lines are set aside (`owesEntries`), and no longer.
+      onSetAside: (entries) => credits.committed(entries),
     },
   );
   owesEntries = () => journal.rejectedLines() > 0;
@@ -201,7 +207,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     ipRules,
   });
   const flushed = () => recorder.flushed();
-  const keys = new Keys({ store: keysStore, publisher, mint, flushed, now });
+  const keys = new Keys({ store: keysStore, publisher, mint, flushed, reads, now });
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),
@@ -222,7 +228,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       anthropic: aiSdk,
       google: aiSdk,
       "ai-sdk": aiSdk,
-      sandbox: new OpenAiDialect(createSandboxTransport({ now })),
+      sandbox: new SandboxDialect({ now }),
     },
     random: Math.random,
     now,
@@ -275,7 +281,9 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     newId,
     monotonicMs: () => performance.now(),
   });
-  const books = new Books(new PostgresBooks(database.withTimeout(BACKGROUND_TIMEOUT_MS)), credits, now);
+  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
+  const callLimits = new CallLimits(() => performance.now());
+  const books = new Books(new PostgresBooks(background), credits, now);
   measure(metrics, {
     recorder,
     journal,
@@ -288,6 +296,8 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     clocks,
     admission,
     redisMemory,
+    callLimits,
+    reads,
   });
 
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
@@ -338,10 +348,12 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     gateway,
     charged: flushed,
     usage,
+    reads,
     securityLog,
     journalRepair,
     catalog,
     service: { serviceName: config.serviceName, publicUrl },
+    warnings: config.warnings,
   });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
@@ -363,6 +375,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       ...callerParts,
       bodies,
       recorder,
+      callLimits,
       newId,
       now,
       clientAddress: addressOf,
@@ -372,6 +385,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
     metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
     dashboard,
     newId,
+    log,
     notReady: async () => {
       if (shutdown.hasBegun) return "stopping";
       return isStarted ? await missingPart() : "starting";
@@ -407,31 +421,31 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
       {
         name: "drop old answers",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed(() => dropOldAnswers(database.withTimeout(BACKGROUND_TIMEOUT_MS))),
+        run: () => clocks.whileAgreed(() => dropOldAnswers(background)),
       },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
       {
         name: "drop old security events",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(database, at)),
+        run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(longReads, at)),
       },
       { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       {
         name: "drop old usage",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldUsage(database, at)),
+        run: () => clocks.whileAgreed((at) => dropOldUsage(longReads, at)),
       },
       { name: "check the books", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
       {
         name: "drop old audit entries",
         everyMs: HOUR_MS,
-        run: () => clocks.whileAgreed((at) => dropOldEntries(database, plans, at)),
+        run: () => clocks.whileAgreed((at) => dropOldEntries(longReads, plans, at)),
       },
       {
         name: "make audit partitions",
         everyMs: DAY_MS,
-        run: async () => makeAuditPartitions(database, await clocks.compare()),
+        run: async () => makeAuditPartitions(longReads, await clocks.compare()),
       },
     ],
     log,
@@ -453,6 +467,7 @@ async function start(config: Config, log: Logger, teardown: Teardown, shutdown: 
   isStarted = true;
   process.stdout.write(
     greeting({
+      warnings: config.warnings,
       serviceName: config.serviceName,
       url: publicUrl,
       listensOn,
@@ -491,12 +506,12 @@ async function main(): Promise<void> {
   let shutdown: Shutdown | null = null;
   try {
     readEnvironmentFile();
-    const config = readConfig(process.env);
+    const settings = await readSettings(process.env);
+    const { config } = settings;
     log = openLog(config.logLevel);
-    for (const name of config.unknownVariables)
-      log.warn(`${name} is not a setting of this service; is it misspelt?`);
+    for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
     shutdown = shutdownOf(config, log, teardown);
-    await start(config, log, teardown, shutdown);
+    await start(settings, log, teardown, shutdown);
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.
     if (shutdown?.hasBegun) return;

@@ -2,13 +2,11 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { v7 as uuidv7 } from "uuid";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import { type AuditEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
-import type { KeyUuid } from "../../server/src/keys/key.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
 
 const log = pino({ level: "silent" });
 let folder: string;
@@ -23,28 +21,7 @@ afterEach(async () => {
 
 /** Large enough that a segment is full after a hundred. */
 function entry(): AuditEntry {
-  return {
-    id: uuidv7() as EntryId,
-    accountId: uuidv7() as AccountId,
-    key: uuidv7() as KeyUuid,
-    keyId: "abcd",
-    at: new Date(),
-    endpoint: "POST /v1/chat/completions",
-    model: "m".repeat(40_000),
-    upstream: null,
-    status: 200,
-    errorCode: null,
-    endReason: "stop",
-    usageSource: "none",
-    promptTokens: null,
-    completionTokens: null,
-    cachedTokens: null,
-    costNanoUsd: 0n,
-    latencyMs: 1,
-    timeToFirstTokenMs: null,
-    sourceIp: null,
-    wouldRefuse: null,
-  };
+  return auditEntry({ model: "m".repeat(40_000) });
 }
 
 async function onDisk(): Promise<string> {
@@ -201,13 +178,18 @@ describe("a recorded entry", () => {
     const told: EntryId[] = [];
     const { journal } = await Journal.open({ folder, sync: false });
     const onCommitted = (entries: readonly AuditEntry[]) => told.push(...entries.map(({ id }) => id));
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted });
+    const aside: unknown[] = [];
+    // Told only once they count as owed: until then credit is kept for what they cost.
+    const onSetAside = (entries: readonly AuditEntry[]) =>
+      aside.push(...entries.map(({ id }) => [id, journal.rejectedLines()]));
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted, onSetAside });
     const others = Array.from({ length: 20 }, entry);
     for (const one of [...others.slice(0, 10), refused, ...others.slice(10)]) await recorder.record(one);
     await recorder.flushed();
     expect(committed).toEqual(new Set(others.map(({ id }) => id)));
     expect(new Set(told)).toEqual(committed);
     await recorder.stop();
+    expect(aside).toEqual([[refused.id, 1]]);
     expect(journal.rejectedLines()).toBe(1);
     expect(await onDisk()).toBe(`${encodeEntry(refused)}\n`);
   });

@@ -86,12 +86,16 @@ try {
   for (let turn = 0; turn < 50; turn++) {
     const started = performance.now();
     const to = new Date();
-    await usage.readUsage(account, {
-      from: new Date(to.getTime() - 365 * DAY_MS),
-      to,
-      interval: "month",
-      groupBy: "model",
-    });
+    await usage.readUsage(
+      account,
+      {
+        from: new Date(to.getTime() - 365 * DAY_MS),
+        to,
+        interval: "month",
+        groupBy: "model",
+      },
+      200,
+    );
     times.push(performance.now() - started);
   }
   report(`a year by month and model, of ${KEYS} keys and ${MODELS} models`, "ms", summary(times, 1));

@@ -28,6 +28,7 @@ async function watching(files: Map<string, string>) {
       if (text === undefined) throw Object.assign(new Error(`no such file: ${path}`), { code: "ENOENT" });
       return text;
     },
+    packageProblem: async (name: string) => (files.has(name) ? null : `${name} is not installed`),
     // Asked for once for each catalog that is made.
     now: () => {
       told.made++;
@@ -105,6 +106,26 @@ describe("a catalog that is watched", () => {
     expect(catalog.find("one")).toBeNull();
     expect(catalog.find("two")).not.toBeNull();
     expect(credentialOf(catalog)).toBe("third");
+    expect(told.reloads).toBe(1);
+  });
+
+  it("takes a package that was installed after the file named it", async () => {
+    const files = new Map([
+      [PATH, catalogOf("one")],
+      [CREDENTIAL, "first"],
+    ]);
+    const { watch, catalog, told } = await watching(files);
+    files.set(
+      PATH,
+      'upstreams: { m: { dialect: ai-sdk, package: "@ai-sdk/mistral" } }\nmodels: [{ id: two, routes: [{ upstream: m }] }]',
+    );
+    await watch.look();
+    await watch.look();
+    expect(told.problems).toEqual([`${PATH}: upstreams.m.package: @ai-sdk/mistral is not installed`]);
+    expect(catalog.find("two")).toBeNull();
+    files.set("@ai-sdk/mistral", "");
+    await watch.look();
+    expect(catalog.find("two")).not.toBeNull();
     expect(told.reloads).toBe(1);
   });
 });

@@ -20,6 +20,7 @@ function load(text: string, environment: Record<string, string> = { KEY: SECRET 
     environment,
     readFile: async (path) =>
       files[path] ?? Promise.reject(Object.assign(new Error("absent"), { code: "ENOENT" })),
+    packageProblem: async (name) => (name === "@ai-sdk/absent" ? `${name} is not installed` : null),
     now: () => new Date(1_000_000),
   });
 }
@@ -106,6 +107,13 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
     const text = found.join("\n");
     for (const words of ["models[0].routes[0].upstream", "models[1].id", "UNSET", "/run/empty"])
       expect(text).toContain(words);
+  });
+
+  it("names a provider package that is not installed", async () => {
+    const upstreams = 'upstreams: { a: { dialect: ai-sdk, package: "@ai-sdk/absent" } }';
+    expect(await problems(`${upstreams}\nmodels: [{ id: x, routes: [{ upstream: a }] }]`)).toEqual([
+      "catalog.yaml: upstreams.a.package: @ai-sdk/absent is not installed",
+    ]);
   });
 
   it("says where its YAML breaks off", async () => {

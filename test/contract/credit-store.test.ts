@@ -8,6 +8,7 @@ import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
 import { PostgresAudit } from "../../server/src/store/audit-store.ts";
 import { PostgresCredit } from "../../server/src/store/credit-store.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
@@ -167,27 +168,9 @@ class Pair {
     const spender = this.spenders[random(this.spenders.length)];
     const key = random(4) === 0 ? Buffer.from([random(3)]).toString("base64") : null;
     const implausible = random(8) === 0 ? BigInt(random(1_000)) : 0n;
-    return {
-      id: uuidv7() as EntryId,
+    return auditEntry({
       accountId: this.accounts[random(2)] ?? ("" as AccountId),
-      key: crypto.randomUUID() as KeyUuid,
-      keyId: "abcd",
-      at: new Date(),
-      endpoint: "POST /v1/chat/completions",
-      model: "acme/chat",
-      upstream: "main",
-      status: 200,
-      errorCode: null,
-      endReason: "stop",
-      usageSource: "upstream",
-      promptTokens: 1,
-      completionTokens: 1,
-      cachedTokens: 0,
       costNanoUsd: BigInt(random(5) === 0 ? 0 : random(120)),
-      latencyMs: 1,
-      timeToFirstTokenMs: 1,
-      sourceIp: "192.0.2.1",
-      wouldRefuse: null,
       ...(spender === undefined ? {} : { spender: spender.real }),
       ...(implausible === 0n ? {} : { implausibleNanoUsd: implausible }),
       ...(key === null
@@ -200,7 +183,7 @@ class Pair {
               answer: random(3) === 0 ? null : { isStream: false, model: "acme/chat", text: uuidv7() },
             },
           }),
-    };
+    });
   }
 }
 

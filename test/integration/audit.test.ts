@@ -274,7 +274,18 @@ describe("an export", () => {
   it("as CSV quotes what must be quoted, and makes no formula of what a client has sent", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
-    const names = ["=HYPERLINK(1)", "+1", "-2+3", "@SUM(A1)", 'a "quoted", name', "plain"];
+    const names = [
+      "=HYPERLINK(1)",
+      "+1",
+      "-2+3",
+      "@SUM(A1)",
+      'a "quoted", name',
+      "plain",
+      "＝1",
+      "＋1",
+      "－1",
+      "＠A1",
+    ];
     for (const name of names) {
       const { key } = await owner.trpc.keys.create.mutate({ name });
       await chat(key, "=cmd|'/c calc'!A1");
@@ -292,6 +303,10 @@ describe("an export", () => {
       "'@SUM(A1)",
       'a "quoted", name',
       "plain",
+      "'＝1",
+      "'＋1",
+      "'－1",
+      "'＠A1",
     ]);
     expect(new Set(column("model"))).toEqual(new Set(["'=cmd|'/c calc'!A1"]));
     expect(new Set(column("status"))).toEqual(new Set(["404"]));

@@ -2,11 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import type { AuditEntry } from "../../server/src/audit/entry.ts";
 import type { SpenderId } from "../../server/src/credits/credit-store.ts";
-import type { KeyUuid } from "../../server/src/keys/key.ts";
 import { PostgresAudit } from "../../server/src/store/audit-store.ts";
 import type { Transaction } from "../../server/src/store/database.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
@@ -81,29 +81,7 @@ function chat(key: string): Promise<Response> {
 
 /** What the absent node still had in its journal. */
 function lateEntry(accountId: AccountId, spender: SpenderId, costNanoUsd: bigint): AuditEntry {
-  return {
-    id: uuidv7() as EntryId,
-    accountId,
-    key: crypto.randomUUID() as KeyUuid,
-    keyId: "abcd",
-    at: new Date(),
-    endpoint: "POST /v1/chat/completions",
-    model: "acme/chat",
-    upstream: "main",
-    status: 200,
-    errorCode: null,
-    endReason: "stop",
-    usageSource: "upstream",
-    promptTokens: 1,
-    completionTokens: 1,
-    cachedTokens: 0,
-    costNanoUsd,
-    latencyMs: 1,
-    timeToFirstTokenMs: 1,
-    sourceIp: "192.0.2.1",
-    wouldRefuse: null,
-    spender,
-  };
+  return auditEntry({ accountId, spender, costNanoUsd, upstream: "main", usageSource: "upstream" });
 }
 
 describe("credit that an absent node has set aside", () => {

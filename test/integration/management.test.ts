@@ -100,6 +100,51 @@ describe("a password that was changed", () => {
   });
 });
 
+describe("management tokens of a user whose password is replaced", () => {
+  const holds = async (token: string) => {
+    const script = visit(service.baseUrl, { authorization: `Bearer ${token}` });
+    return (await script.trpc.keys.list.query().catch(() => null)) !== null;
+  };
+
+  it("end when an operator resets it, unless they are to be kept", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { email } = owner;
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const { resetPassword } = operator.trpc.operator.users;
+    expect(await resetPassword.mutate({ email, keepTokens: true })).toMatchObject({ revokedTokens: 0 });
+    expect(await holds(token)).toBe(true);
+    expect(await resetPassword.mutate({ email })).toMatchObject({ revokedTokens: 1 });
+    expect(await holds(token)).toBe(false);
+    const { actions } = await operator.trpc.operator.audit.query({ limit: 1 });
+    expect(actions[0]).toMatchObject({ action: "user.resetPassword", after: { email, revokedTokens: 1 } });
+  });
+
+  it("end when they change it themselves and say so", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
+    const [second, third] = ["a second password", "a third password"];
+    await owner.trpc.auth.changePassword.mutate({ current: PASSWORD, next: second });
+    expect(await holds(token)).toBe(true);
+    await owner.trpc.auth.changePassword.mutate({ current: second, next: third, revokeTokens: true });
+    expect(await holds(token)).toBe(false);
+  });
+
+  it("can't be made by a session that ends at that moment", async () => {
+    for (let round = 0; round < 4; round++) {
+      const owner = await signUp(service.baseUrl);
+      const thief = visit(service.baseUrl);
+      await thief.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+      const made = Array.from({ length: 5 }, () =>
+        thief.trpc.tokens.create.mutate({ name: "thief's" }).catch(() => null),
+      );
+      await operator.trpc.operator.users.resetPassword.mutate({ email: owner.email });
+      for (const created of await Promise.all(made)) {
+        if (created !== null) expect(await holds(created.token)).toBe(false);
+      }
+    }
+  });
+});
+
 describe("an operator's management token", () => {
   it("can't make itself a person", async () => {
     const { token } = await operator.trpc.tokens.create.mutate({ name: "leaked" });

@@ -62,6 +62,16 @@ describe("the operator's command line", () => {
       "report only",
     );
     expect((await outcomeOf(service.baseUrl, owner.key)).status).toBe(200);
+    // Other networks change nothing about that; nor do no networks remove the rules unless it is said.
+    expect(await operator("accounts", "set-ip-rules", email, "10.1.0.0/16")).toContain("report only");
+    const forgotten = await runOperatorCommand(["accounts", "set-ip-rules", email], env);
+    expect(forgotten).toMatchObject({ code: 2, stderr: expect.stringContaining("--none") });
+    expect(await operator("accounts", "get", email)).toContain("10.1.0.0/16 (report only)");
+    await operator("accounts", "set-ip-rules", email, "10.1.0.0/16", "--enforce");
+    expect((await outcomeOf(service.baseUrl, owner.key)).code).toBe("ip_blocked");
+    await operator("accounts", "set-ip-rules", email, "--none");
+    expect((await outcomeOf(service.baseUrl, owner.key)).status).toBe(200);
+    await operator("accounts", "set-ip-rules", email, "10.0.0.0/8", "--report-only");
     expect(await operator("accounts", "set-plan", email, "pro")).toContain(
       "! The account's IP rules are kept",
     );

@@ -116,7 +116,9 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
     ([a, one], [b, other]) =>
       Number(other.cost - one.cost) || other.requests - one.requests || (a < b ? -1 : 1),
   );
-  const most = { none: 1, model: 200, account: 50 }[groupBy];
+  const intervalMs = { hour: HOUR_MS, day: DAY_MS, month: 28 * DAY_MS }[interval];
+  const intervals = Math.ceil((to.getTime() - from.getTime()) / intervalMs) + 1;
+  const most = Math.min({ none: 1, model: 200, account: 50 }[groupBy], Math.floor(10_000 / intervals));
   const named = new Set(ranked.slice(0, most).map(([group]) => group));
   const sums = new Map<string, { requests: number; errors: number; costNanoUsd: bigint }>();
   for (const entry of within) {

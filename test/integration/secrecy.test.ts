@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { OPERATOR_ENV, refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -133,6 +134,13 @@ async function databaseText(service: Service): Promise<string | null> {
   return text;
 }
 
+/** An embedded database notices that its service is gone, and stops; it removes its pid file last. */
+async function databaseStopped({ databaseUrl, dataDir }: Service): Promise<void> {
+  if (databaseUrl !== undefined) return;
+  const pidFile = join(dataDir, "postgres/postmaster.pid");
+  await vi.waitFor(() => expect(existsSync(pidFile)).toBe(false), { timeout: 30_000 });
+}
+
 describe("after everything was used, rightly and wrongly", () => {
   it("no key string, token or password stands in the database, the journal or the log", async () => {
     await using service = await startOperatedService({ env: { OSTIARY_LOG: "debug" } });
@@ -140,6 +148,7 @@ describe("after everything was used, rightly and wrongly", () => {
     const inDatabase = await databaseText(service);
     // Not stopped: what the journal still holds is looked through too.
     await service.kill();
+    await databaseStopped(service);
 
     const places = new Map([["the log", Buffer.from(service.stdout() + service.stderr())]]);
     if (inDatabase !== null) places.set("the database", Buffer.from(inDatabase));

@@ -72,6 +72,29 @@ describe("a service that can't start", () => {
     expect(lines(exit).join("\n")).toContain("models[0].routes[0].upstream");
   });
 
+  it("says what is wrong with environment, plans and catalog in one report, and which names are misspelt", async () => {
+    const path = join(folder, "two-faults.yaml");
+    await writeFile(
+      path,
+      'upstreams: { m: { dialect: ai-sdk, package: "@ai-sdk/nonexistent" } }\nmodels: [{ id: a, routes: [{ upstream: x }] }]\n',
+    );
+    const exit = await runToExit({
+      env: {
+        PORT: "eighty",
+        OSTIARY_PLANS: '{"free":{"requestsPerMinute":-1}}',
+        OSTIARY_CATALOG: path,
+        OSTIARY_SIGNUPS: "closed",
+      },
+    });
+    const report = lines(exit);
+    expect(report).toHaveLength(5);
+    expect(report[0]).toContain("PORT");
+    expect(report[1]).toContain("OSTIARY_PLANS: free.requestsPerMinute");
+    expect(report.slice(2, 4).join("\n")).toContain("models[0].routes[0].upstream");
+    expect(report.slice(2, 4).join("\n")).toContain("npm install @ai-sdk/nonexistent");
+    expect(report[4]).toBe("OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?");
+  });
+
   it("says that the database can't be reached, and not its password", async () => {
     const exit = await runToExit({ env: { DATABASE_URL: "postgres://me:hunter2@127.0.0.1:9/x" } });
     const [line, ...others] = lines(exit);
@@ -114,6 +137,8 @@ describe("a service that can't start", () => {
 describe("a setting that is misspelt", () => {
   it("is pointed out", async () => {
     await using service = await startService({ env: { OSTIARY_CATALOGUE: "x" } });
-    expect(service.stderr()).toContain("OSTIARY_CATALOGUE");
+    expect(service.stderr()).toContain(
+      "OSTIARY_CATALOGUE: is not a setting of this service. Did you mean OSTIARY_CATALOG?",
+    );
   });
 });

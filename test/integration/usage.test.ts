@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-words.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -102,10 +104,49 @@ describe("the summary of usage", () => {
       "": 1,
       "acme/chat": 30,
       "acme/free": 10,
-      "no/such/model": 5,
+      [UNKNOWN_MODEL]: 5,
     });
     const byKey = await owner.trpc.usage.summary.query({ ...today, interval: "day", groupBy: "key" });
     expect(new Set(byKey.rows.map((row) => row.key?.name))).toEqual(new Set(["production", "staging"]));
+  });
+
+  it("has rows for so many models and keys, and one for all others", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const key = await owner.trpc.keys.create.mutate({ name: "many" });
+    await using sql = await openDatabaseOf(service);
+    await sql`
+      insert into usage_hours
+      select ${id}::uuid, hour, ${key.id}::uuid, 'model-' || n, 1, 0, 2, 3, 0, n
+      from generate_series(1, 300) n,
+           generate_series(date_trunc('hour', now(), 'UTC') - interval '29 days', now(), interval '1 hour') hour`;
+    const span = {
+      from: new Date(now - 30 * 24 * HOUR_MS),
+      to: new Date(now + HOUR_MS),
+      interval: "hour",
+    } as const;
+    const { rows, total } = await owner.trpc.usage.summary.query({ ...span, groupBy: "model" });
+    const hours = new Set(rows.map(({ start }) => start.getTime())).size;
+    expect(hours).toBe(29 * 24 + 1);
+    expect(rows.length).toBeLessThanOrEqual(10_000 + hours);
+    const named = new Set(rows.flatMap(({ model }) => (model === null ? [] : [model])));
+    // Those that cost most.
+    expect(named).toEqual(new Set(Array.from({ length: named.size }, (_, at) => `model-${300 - at}`)));
+    expect(named.size).toBeGreaterThanOrEqual(10);
+    expect(rows.filter(({ isRest }) => isRest)).toHaveLength(hours);
+    expect(
+      rows.filter(({ isRest }) => isRest).every(({ model, key }) => model === null && key === null),
+    ).toBe(true);
+    expect(total).toMatchObject({ requests: 300 * hours, completionTokens: 900 * hours });
+    const short = { ...span, from: new Date(now - 5 * HOUR_MS) };
+    const short200 = await owner.trpc.usage.summary.query({ ...short, groupBy: "model" });
+    expect(new Set(short200.rows.map(({ model }) => model)).size).toBe(201);
+    for (const groupBy of ["none", "key"] as const) {
+      const whole = await owner.trpc.usage.summary.query({ ...span, groupBy });
+      expect(whole.rows).toHaveLength(hours);
+      expect(whole.rows.some(({ isRest }) => isRest)).toBe(false);
+      expect(whole.total).toEqual(total);
+    }
   });
 
   it("is one's own, and read by a key too", async () => {

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 600_000;
 
 // The code of the server on simulated stores, networks and clocks, under random schedules. `scenario/referee.ts` lists what
 // must hold, `scenario/scenarios.ts` what happens in each of these. A failing schedule is made shorter and printed with what
-// replays it; OSTIARY_TEST_SIMULATION_RUNS tries more of them.
+// replays it. OSTIARY_TEST_SIMULATION_RUNS tries more of them, OSTIARY_TEST_SIMULATION_SEED others.
 describe("money, admission and limits hold", { timeout: TIMEOUT_MS }, () => {
   it("when nothing happens", () => checkAll(scenarios.NOTHING_HAPPENS));
   it("when nodes die", () => checkAll(scenarios.NODES_DIE));
@@ -23,6 +23,8 @@ describe("money, admission and limits hold", { timeout: TIMEOUT_MS }, () => {
     checkAll(scenarios.DATABASE_DOES_NOT_ANSWER));
   it("when answers of Redis are lost", () => checkAll(scenarios.REDIS_ANSWERS_ARE_LOST));
   it("when Redis forgets everything", () => checkAll(scenarios.REDIS_FORGETS));
+  it("when nodes are cut off from Redis while they give long answers", () =>
+    checkAll(scenarios.REDIS_IS_CUT_OFF));
   it("when keys are revoked amid faults", () => checkAll(scenarios.KEYS_ARE_REVOKED));
   it("when anything happens", () => checkAll(scenarios.ANYTHING_HAPPENS));
 });

@@ -2,7 +2,7 @@ import type { AppRouter } from "@ostiary/server/router";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from "@trpc/client";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
-import superjson from "superjson";
+import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenHealed } from "./connection.ts";
 import { errorCodeOf } from "./errors.ts";
 
@@ -43,10 +43,10 @@ export const client = createTRPCClient<AppRouter>({
   links: [
     splitLink({
       condition: ({ type }) => type === "subscription",
-      true: httpSubscriptionLink({ url: "/trpc", transformer: superjson }),
+      true: httpSubscriptionLink({ url: "/trpc", transformer: clientTransformer }),
       false: httpBatchLink({
         url: "/trpc",
-        transformer: superjson,
+        transformer: clientTransformer,
         maxItems: 10,
         fetch: (url, options) => watchedFetch(url, { ...options, signal: options?.signal ?? null }),
       }),

@@ -89,6 +89,7 @@ export function Shell() {
             <p>You are still signed in. {errorTextOf(signOut.error)}</p>
           </Notice>
         )}
+        {account === null ? <SettingsWarnings /> : null}
         {account?.state === "suspended" ? (
           <Notice tone="warning">
             <p>
@@ -104,6 +105,18 @@ export function Shell() {
       <Shortcuts pages={pages} />
     </div>
   );
+}
+
+/** What an operator should change about the settings of the service. */
+function SettingsWarnings() {
+  const found = useQuery(
+    api.operator.warnings.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }),
+  );
+  return found.data?.warnings.map((warning) => (
+    <Notice key={warning} tone="warning">
+      <p>{warning}</p>
+    </Notice>
+  ));
 }
 
 function Brand({ isOperator }: { readonly isOperator: boolean }) {

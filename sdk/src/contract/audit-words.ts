@@ -15,3 +15,9 @@ export type EndReason = (typeof END_REASONS)[number];
 export const USAGE_SOURCES = ["upstream", "estimated", "none"] as const;
 /** Where an entry's token counts come from: told by the model's server, counted here, or there are none. */
 export type UsageSource = (typeof USAGE_SOURCES)[number];
+
+/**
+ * The model under which usage counts requests for models that the catalog does not have. Entries have the name that was asked for. The
+ * name of no model holds a space.
+ */
+export const UNKNOWN_MODEL = "unknown model";

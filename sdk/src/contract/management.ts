@@ -144,10 +144,12 @@ export interface UsageTotals {
 /** The same for one interval, and one model or key where it was grouped by that. */
 export interface UsageRow extends UsageTotals {
   readonly start: Date;
-  /** `null` unless grouped by it. */
+  /** `null` unless grouped by it; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly key: { readonly id: string; readonly keyId: string; readonly name: string } | null;
+  /** All models or keys but those that cost most over the time, together: neither is named. */
+  readonly isRest: boolean;
 }
 
 /** What `usage.summary` answers. */

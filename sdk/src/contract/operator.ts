@@ -114,7 +114,7 @@ export interface ServiceUsageParams extends Pick<UsageSummaryParams, "from" | "t
 /** What all accounts have used in one interval, or of it what one model or account has where it was grouped by that. */
 export interface ServiceUsageRow extends UsageTotals {
   readonly start: Date;
-  /** `null` unless grouped by it; empty for requests that named none. */
+  /** `null` unless grouped by it; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly account: { readonly id: string; readonly name: string } | null;

@@ -1,6 +1,6 @@
-import { deserialize, type SuperJSONResult, serialize } from "superjson";
+import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
 import { APIError } from "./errors.ts";
-import type { RequestOptions, Transport } from "./transport.ts";
+import type { Answer, RequestOptions, Transport } from "./transport.ts";
 
 /** Calls procedures of the management plane: tRPC over HTTP, with superjson for dates and money. */
 export class Rpc {
@@ -11,12 +11,12 @@ export class Rpc {
   }
 
   query<Output>(procedure: string, input?: unknown, options?: RequestOptions): Promise<Output> {
-    const query = input === undefined ? {} : { input: JSON.stringify(serialize(input)) };
+    const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
     return this.#call<Output>({ method: "GET", path: procedure, query }, options);
   }
 
   mutate<Output>(procedure: string, input: unknown, options?: RequestOptions): Promise<Output> {
-    return this.#call<Output>({ method: "POST", path: procedure, body: serialize(input) }, options);
+    return this.#call<Output>({ method: "POST", path: procedure, body: writeProcedureData(input) }, options);
   }
 
   async #call<Output>(
@@ -27,20 +27,26 @@ export class Rpc {
       { ...target, path: `/trpc/${target.path}`, plane: "management" },
       options,
     );
-    const body = await this.#transport.read<{ result?: { data?: SuperJSONResult } }>(answer);
+    const body = await this.#transport.read<{ result?: { data?: unknown } }>(answer);
     const data = body.result?.data;
-    if (data === undefined) {
-      const { status, headers } = answer.wire;
-      throw new APIError("The answer is not the service's. Is the base URL right?", {
-        status,
-        code: null,
-        type: null,
-        param: null,
-        requestId: headers.get("x-request-id"),
-        headers,
-      });
+    if (data === undefined) throw notTheService(answer);
+    try {
+      // The types are checked. For the rest the service is trusted to keep its contract, which a test holds equal to the router's.
+      return clientTransformer.deserialize(data) as Output;
+    } catch (cause) {
+      if (cause instanceof UnreadableData) throw notTheService(answer);
+      throw cause;
     }
-    // The service is trusted to keep its contract, which a test holds equal to the router's.
-    return deserialize<Output>(data);
   }
+}
+
+function notTheService({ wire: { status, headers } }: Answer): APIError {
+  return new APIError("The answer is not the service's. Is the base URL right?", {
+    status,
+    code: null,
+    type: null,
+    param: null,
+    requestId: headers.get("x-request-id"),
+    headers,
+  });
 }

@@ -6,8 +6,14 @@ export type AccountChange =
   | { readonly action: "account.suspend"; readonly reason: string }
   | { readonly action: "account.reinstate" }
   | { readonly action: "account.setPlan"; readonly plan: Plan }
-  | { readonly action: "account.setIpRules"; readonly ipRules: IpRules }
+  | { readonly action: "account.setIpRules"; readonly ipRules: IpRuleChange }
   | { readonly action: "account.setLimits"; readonly limits: LimitOverrides };
+
+/** New networks for an account's rules; a mode of `null` keeps the present one. */
+export interface IpRuleChange {
+  readonly mode: IpRules["mode"] | null;
+  readonly networks: IpRules["networks"];
+}
 
 /** The account after a change. */
 export function changed(account: Account, change: AccountChange, now: Date): Account {
@@ -24,10 +30,16 @@ export function changed(account: Account, change: AccountChange, now: Date): Acc
     case "account.setPlan":
       return { ...account, plan: change.plan };
     case "account.setIpRules":
-      return { ...account, ipRules: change.ipRules };
+      return { ...account, ipRules: changedRules(account.ipRules, change.ipRules) };
     case "account.setLimits":
       return { ...account, limits: change.limits };
   }
+}
+
+/** Rules that are removed leave no mode behind: those that are made later are enforced unless they say otherwise. */
+function changedRules(present: IpRules, { mode, networks }: IpRuleChange): IpRules {
+  const kept = networks.length === 0 ? "enforce" : present.mode;
+  return { mode: mode ?? kept, networks };
 }
 
 /** What a change did to an account, for its record; `null` when it did nothing. */

@@ -89,7 +89,7 @@ async function count(counter: AttemptCounter, name: string): Promise<void> {
 }
 
 /** An IPv6 subscriber has a /56 or so of their own to choose addresses from (RFC 6177): it counts as one. */
-function networkOf(address: string | null): string {
+export function networkOf(address: string | null): string {
   if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? "unknown";
   return ipaddr.IPv6.networkAddressFromCIDR(`${address}/56`).toString();
 }

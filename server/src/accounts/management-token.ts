@@ -5,7 +5,7 @@ import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secre
 import type { SecurityEvents } from "../security/security-event.ts";
 import type { UserId } from "./account.ts";
 import type { Actor } from "./action.ts";
-import type { SignedIn, Visit } from "./user.ts";
+import type { SessionId, SignedIn, Visit } from "./user.ts";
 
 /** The token's UUIDv7. Not its token ID, which is the last 4 characters of the token. */
 export type TokenUuid = string & { readonly __id: "management-token" };
@@ -34,8 +34,13 @@ export interface NewManagementToken {
 }
 
 export interface ManagementTokenStore {
-  /** @returns `false` when the user has `limit` tokens that hold. */
-  createToken(token: NewManagementToken, limit: number, by: Actor): Promise<boolean>;
+  /** @returns whether it was created, or why not: the user has `limit` tokens that hold, or the session has ended. */
+  createToken(
+    token: NewManagementToken,
+    limit: number,
+    by: Actor,
+    session: SessionId,
+  ): Promise<"created" | "too-many" | "signed-out">;
   listTokens(userId: UserId): Promise<readonly ManagementToken[]>;
   /** Revoking a revoked token changes nothing. @returns `null` when the user has no such token. */
   revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null>;
@@ -73,10 +78,16 @@ export class ManagementTokens {
   }
 
   /**
+   * @param session by which it is created. One that ends meanwhile, as at a change of the password, creates nothing.
    * @param expiresInDays `null`: it holds until it is revoked.
-   * @throws {Failure} `key_limit_reached` when the user has too many.
+   * @throws {Failure} `key_limit_reached` when the user has too many; `not_signed_in`.
    */
-  async create(by: Actor, name: string, expiresInDays: number | null): Promise<CreatedManagementToken> {
+  async create(
+    by: Actor,
+    session: SessionId,
+    name: string,
+    expiresInDays: number | null,
+  ): Promise<CreatedManagementToken> {
     const token = mintSecretString(TOKEN_PREFIX);
     const createdAt = this.#now();
     const fresh: NewManagementToken = {
@@ -88,7 +99,9 @@ export class ManagementTokens {
       createdAt,
       expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS),
     };
-    if (!(await this.#store.createToken(fresh, ACTIVE_TOKENS, by))) {
+    const outcome = await this.#store.createToken(fresh, ACTIVE_TOKENS, by, session);
+    if (outcome === "signed-out") throw new Failure("not_signed_in", "Sign in again.");
+    if (outcome === "too-many") {
       throw new Failure(
         "key_limit_reached",
         `You have ${ACTIVE_TOKENS} management tokens that hold. Revoke those that are not used any more.`,

@@ -31,15 +31,17 @@ export interface UserStore {
   findUser(email: string): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null>;
   findPasswordHash(userId: UserId): Promise<string | null>;
   /**
-   * Gives the user another password in place of the one that was verified, ends all their sessions and begins `session`,
-   * in one transaction. @returns `false` when they have yet another password by now.
+   * Gives the user another password in place of the one that was verified, ends all their sessions, revokes their
+   * management tokens if asked to, and begins `session`, in one transaction.
+   *
+   * @returns how many tokens were revoked; `null` when the user has yet another password by now.
    */
   changePassword(
     userId: UserId,
     passwordHash: { readonly verified: string; readonly next: string },
     session: NewSession | null,
-    change: UserChange,
-  ): Promise<boolean>;
+    change: UserChange & { readonly revokeTokens: boolean },
+  ): Promise<number | null>;
   /** @returns `false` when the user has another password than the one that was verified by now. */
   createSession(session: NewSession, verifiedHash: string): Promise<boolean>;
   /** Whose session it is; notes, to the minute, that it was used. */
@@ -186,14 +188,14 @@ export class SignIn {
   }
 
   /**
-   * Ends every session of the user: who had the old password is out.
+   * Ends every session of the user: who had the old password is out. With `revokeTokens` their management tokens end too.
    *
    * @returns a new session. @throws {Failure} `wrong_credentials` when `current` is not their password.
    */
   async changePassword(
     by: Actor,
     signedIn: SignedIn,
-    change: { readonly current: string; readonly next: string },
+    change: { readonly current: string; readonly next: string; readonly revokeTokens: boolean },
     visit: Visit,
   ): Promise<Session> {
     const { user } = signedIn;
@@ -205,19 +207,25 @@ export class SignIn {
       }
       const next = await this.#passwords.hash(change.next);
       const { session, stored } = this.#newSession(signedIn, visit);
-      const record = { by, at: this.#now(), action: "user.changePassword" } as const;
-      const isChanged = await this.#store.changePassword(user.id, { verified, next }, stored, record);
-      if (!isChanged) throw wrongCurrent();
+      const { revokeTokens } = change;
+      const record = { by, at: this.#now(), action: "user.changePassword", revokeTokens } as const;
+      const revoked = await this.#store.changePassword(user.id, { verified, next }, stored, record);
+      if (revoked === null) throw wrongCurrent();
       return session;
     });
   }
 
   /**
-   * Gives a user who lost theirs a new password, and ends all their sessions.
+   * Gives a user who lost theirs a new password, and ends all their sessions. Their management tokens end too, unless they
+   * are to be kept: whoever had the old password may have made some.
    *
    * @returns the password, shown once. @throws {Failure} `not_found`
    */
-  async resetPassword(by: Actor, email: string): Promise<{ readonly password: string }> {
+  async resetPassword(
+    by: Actor,
+    email: string,
+    keepTokens: boolean,
+  ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
     const found = await this.#store.findUser(normaliseEmail(email));
     if (found === null) {
       throw new Failure("not_found", "There is no user with this e-mail address.", { param: "email" });
@@ -232,10 +240,16 @@ export class SignIn {
     }
     const password = randomBase62(20);
     const next = await this.#passwords.hash(password);
-    const record = { by, at: this.#now(), action: "user.resetPassword" } as const;
+    const record = {
+      by,
+      at: this.#now(),
+      action: "user.resetPassword",
+      revokeTokens: !keepTokens,
+    } as const;
     const { id } = found.signedIn.user;
     for (let verified = found.passwordHash; ; ) {
-      if (await this.#store.changePassword(id, { verified, next }, null, record)) return { password };
+      const revokedTokens = await this.#store.changePassword(id, { verified, next }, null, record);
+      if (revokedTokens !== null) return { password, revokedTokens };
       // The user was quicker: what they have just chosen goes too.
       verified = (await this.#store.findPasswordHash(id)) ?? verified;
     }

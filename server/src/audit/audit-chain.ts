@@ -1,5 +1,6 @@
 import type { AccountId } from "../accounts/account.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import type { Reader, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
@@ -58,7 +59,12 @@ export interface ChainHead {
   readonly removedBatches: number;
 }
 
-const VERIFIED_AT_ONCE = 100_000;
+/** Entries that one call verifies, or some more. */
+const MAX_VERIFIED = 100_000;
+/** Of them, those that are read at one moment: the database is free for others in between. */
+const SLICE = 10_000;
+/** A chain of which whole stretches are gone has no end of problems. */
+const MAX_PROBLEMS = 100;
 
 /**
  * Finds what was changed, removed or put into an account's entries after they were recorded: each batch's digest covers its
@@ -68,10 +74,12 @@ const VERIFIED_AT_ONCE = 100_000;
 export class AuditChain {
   readonly #reader: ChainReader;
   readonly #recorder: Recorder;
+  readonly #reads: Reads;
 
-  constructor(reader: ChainReader, recorder: Recorder) {
+  constructor(reader: ChainReader, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
+    this.#reads = reads;
   }
 
   /**
@@ -79,15 +87,40 @@ export class AuditChain {
    *
    * @param after the batch after which to begin; `null`: with the oldest there is.
    * @param expected a point that was noted down: the chain must still run through it.
+   * @throws {Failure} as {@link Reads.whole}.
    */
   async verify(
     accountId: AccountId,
     after: number | null,
     expected: ChainPoint | null,
+    reader: Reader = accountId,
   ): Promise<ChainReport> {
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, after, expected));
+    return this.#reads.whole(reader, async (parts) => {
+      const verify = (from: number | null, point: ChainPoint | null) =>
+        parts.run(() => this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, from, point)));
+      let report = await verify(after, expected);
+      // Batches that are recorded or removed meanwhile make no difference: each slice begins where the one before has ended.
+      while (report.next !== null && isUnfinished(report) && !parts.isSpent) {
+        report = joined(report, await verify(report.next, null));
+      }
+      return report;
+    });
   }
+}
+
+function isUnfinished({ entries, problems }: ChainReport): boolean {
+  return entries + SLICE <= MAX_VERIFIED && problems.length < MAX_PROBLEMS;
+}
+
+/** Two slices that follow each other, as one. */
+function joined(first: ChainReport, second: ChainReport): ChainReport {
+  return {
+    ...second,
+    batches: first.batches + second.batches,
+    entries: first.entries + second.entries,
+    problems: [...first.problems, ...second.problems],
+  };
 }
 
 async function verifyStretch(
@@ -109,7 +142,7 @@ async function verifyStretch(
   if (head === null || start >= head.batch) {
     return { head, removedBatches, batches: 0, entries: 0, problems, next: null };
   }
-  const { last, entries } = await chain.stretch(start, VERIFIED_AT_ONCE);
+  const { last, entries } = await chain.stretch(start, SLICE);
   // Where batches are missing at the end, the chain's head tells that there were some.
   const end = last <= start ? head.batch : Math.min(last, head.batch);
   problems.push(...(await chain.findProblems(start, end)));

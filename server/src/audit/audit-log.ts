@@ -4,6 +4,7 @@ import { Failure } from "../errors/failure.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryId, ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
+import type { Reader, ReadParts, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type ExportFormat = "ndjson" | "csv";
@@ -14,15 +15,15 @@ export interface EntryReader {
   asOf(accountId: AccountId): Promise<AsOf>;
   /** @returns `null` when the account has no such entry. */
   findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null>;
-  /** The account's entries before one, newest first. */
+  /** The account's entries before one, newest first: those that match among the next some ten thousand. */
   listEntries(
     accountId: AccountId,
     filter: EntryFilter,
     before: EntryId | null,
     asOf: AsOf,
     limit: number,
-  ): Promise<readonly ListedEntry[]>;
-  /** Lines of the account's entries after one, oldest first, each with the cursor that goes on after it. */
+  ): Promise<ListedStretch>;
+  /** Lines of the account's entries after one, oldest first, each with the cursor that goes on after it: as above. */
   exportEntries(
     accountId: AccountId,
     format: ExportFormat,
@@ -33,15 +34,24 @@ export interface EntryReader {
   ): Promise<ExportedLines>;
 }
 
+/** What was found in a stretch of the log. */
+export interface ListedStretch {
+  readonly entries: readonly ListedEntry[];
+  /** Where the stretch ended before `limit` entries were found; `null` when nothing is left to be searched. */
+  readonly searchedTo: EntryId | null;
+}
+
 export interface ExportedLines {
   /** Each ends with a newline. */
   readonly text: string;
   readonly count: number;
   readonly last: EntryId | null;
+  /** As that of a {@link ListedStretch}. */
+  readonly searchedTo: EntryId | null;
 }
 
 export interface AuditPage {
-  /** Newest first. */
+  /** Newest first. Fewer than were asked for, even none, where a search takes long: it goes on with the next page. */
   readonly entries: readonly ListedEntry[];
   /** To be passed to get the page after this one; `null` on the last page. */
   readonly nextCursor: string | null;
@@ -49,34 +59,63 @@ export interface AuditPage {
 
 export const AUDIT_PAGE_LIMIT = 1_000;
 const EXPORTED_AT_ONCE = 5_000;
+/** What a search has found by then is a page. */
+const SEARCH_MS = 10_000;
 
 /** The audit log as its account reads it. */
 export class AuditLog {
   readonly #reader: EntryReader;
   readonly #recorder: Recorder;
+  readonly #reads: Reads;
 
-  constructor(reader: EntryReader, recorder: Recorder) {
+  constructor(reader: EntryReader, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
+    this.#reads = reads;
   }
 
   /**
    * A page of entries. Requests that this node has answered are in the first; the next ones hold what was recorded
    * when the first was read.
    *
-   * @throws {Failure} `invalid_request` when the cursor is not one of ours.
+   * @throws {Failure} `invalid_request` when the cursor is not one of ours; as {@link Reads.whole}.
    */
   async list(
     accountId: AccountId,
     filter: EntryFilter,
     cursor: string | null,
     limit: number,
+    reader: Reader = accountId,
   ): Promise<AuditPage> {
     const { asOf, entry } = await this.#start(accountId, cursor);
-    const entries = await this.#reader.listEntries(accountId, filter, entry, asOf, limit + 1);
+    const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>
+      this.#search(parts, accountId, filter, entry, asOf, limit + 1),
+    );
     const page = entries.slice(0, limit);
-    const last = entries.length > limit ? page.at(-1) : undefined;
-    return { entries: page, nextCursor: last === undefined ? null : cursorText({ asOf, entry: last.id }) };
+    const last = entries.length > limit ? (page.at(-1)?.id ?? null) : searchedTo;
+    return { entries: page, nextCursor: last === null ? null : cursorText({ asOf, entry: last }) };
+  }
+
+  /** One stretch after the other, until there are enough entries, or there is no more time. */
+  async #search(
+    parts: ReadParts,
+    accountId: AccountId,
+    filter: EntryFilter,
+    before: EntryId | null,
+    asOf: AsOf,
+    limit: number,
+  ): Promise<ListedStretch> {
+    const entries: ListedEntry[] = [];
+    const endMs = performance.now() + SEARCH_MS;
+    for (let from = before; ; ) {
+      const wanted = limit - entries.length;
+      const found = await parts.run(() => this.#reader.listEntries(accountId, filter, from, asOf, wanted));
+      entries.push(...found.entries);
+      const { searchedTo } = found;
+      const isOver = entries.length >= limit || searchedTo === null;
+      if (isOver || parts.isSpent || performance.now() >= endMs) return { entries, searchedTo };
+      from = searchedTo;
+    }
   }
 
   /**
@@ -101,7 +140,7 @@ export class AuditLog {
    * All matching entries as text, oldest first, some thousand lines at a time. Interrupted, it goes on after the last
    * whole line, by the cursor that is in it: without gap or repeat.
    *
-   * @throws {Failure} `invalid_request` when the cursor is not one of ours.
+   * @throws {Failure} `invalid_request` when the cursor is not one of ours; `rate_limit_exceeded` for too many exports at once.
    */
   async export(
     accountId: AccountId,
@@ -110,29 +149,10 @@ export class AuditLog {
     cursor: string | null,
   ): Promise<AsyncIterable<string>> {
     const { asOf, entry } = await this.#start(accountId, cursor);
-    return this.#lines(accountId, format, filter, entry, asOf);
-  }
-
-  async *#lines(
-    accountId: AccountId,
-    format: ExportFormat,
-    filter: EntryFilter,
-    start: EntryId | null,
-    asOf: AsOf,
-  ): AsyncGenerator<string> {
-    for (let after = start; ; ) {
-      const { text, count, last } = await this.#reader.exportEntries(
-        accountId,
-        format,
-        filter,
-        after,
-        asOf,
-        EXPORTED_AT_ONCE,
-      );
-      if (count > 0) yield text;
-      if (count < EXPORTED_AT_ONCE || last === null) return;
-      after = last;
-    }
+    const stream = this.#reads.stream(accountId);
+    const page = (after: EntryId | null) =>
+      stream.run(() => this.#reader.exportEntries(accountId, format, filter, after, asOf, EXPORTED_AT_ONCE));
+    return untilEnded(pagesAfter(entry, page), () => stream.end());
   }
 
   async #start(
@@ -145,4 +165,41 @@ export class AuditLog {
       return { asOf: await this.#reader.asOf(accountId), entry: null };
     });
   }
+}
+
+async function* pagesAfter(
+  start: EntryId | null,
+  read: (after: EntryId | null) => Promise<ExportedLines>,
+): AsyncGenerator<string> {
+  for (let after = start; ; ) {
+    const { text, count, last, searchedTo } = await read(after);
+    if (count > 0) yield text;
+    after = count < EXPORTED_AT_ONCE ? searchedTo : last;
+    if (after === null) return;
+  }
+}
+
+/** The same pages. `onEnd` is called when they have ended, or are given up: also before the first was asked for. */
+function untilEnded(pages: AsyncGenerator<string>, onEnd: () => void): AsyncIterableIterator<string> {
+  const last = (): IteratorResult<string> => {
+    onEnd();
+    return { done: true, value: undefined };
+  };
+  const iterator: AsyncIterableIterator<string> = {
+    next: async () => {
+      try {
+        const next = await pages.next();
+        return next.done === true ? last() : next;
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+    },
+    return: async () => {
+      await pages.return(undefined);
+      return last();
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
 }

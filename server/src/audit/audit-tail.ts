@@ -3,6 +3,7 @@ import { Failure } from "../errors/failure.ts";
 import type { AsOf } from "./cursor.ts";
 import type { ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
+import type { Reader, Reads } from "./reads.ts";
 
 /** What following the audit log needs of the store. */
 export interface TailReader {
@@ -55,13 +56,15 @@ interface Follower {
  */
 export class AuditTail {
   readonly #reader: TailReader;
+  readonly #reads: Reads;
   readonly #followers = new Set<Follower>();
   #looking: Promise<void> | null = null;
   #lookNow: () => void = () => {};
   #closed = false;
 
-  constructor(reader: TailReader) {
+  constructor(reader: TailReader, reads: Reads) {
     this.#reader = reader;
+    this.#reads = reads;
   }
 
   /** To be told when this node has recorded entries. */
@@ -88,6 +91,7 @@ export class AuditTail {
     filter: EntryFilter,
     after: AsOf | null,
     signal: AbortSignal,
+    reader: Reader = accountId,
   ): AsyncGenerator<TailNews | Quiet> {
     this.#requireRoom(accountId);
     const follower: Follower = { accountId, head: after ?? (0n as AsOf), wake: () => {} };
@@ -106,7 +110,10 @@ export class AuditTail {
       while (!signal.aborted && !this.#closed) {
         const upTo = follower.head;
         if (upTo > seen) {
-          const news = await this.#reader.listRecorded(accountId, filter, seen, upTo, ENTRIES_AT_ONCE);
+          const from = seen;
+          const news = await this.#reads.paced(reader, () =>
+            this.#reader.listRecorded(accountId, filter, from, upTo, ENTRIES_AT_ONCE),
+          );
           seen = upTo;
           yield { upTo, hasGap, ...news };
           hasGap = false;

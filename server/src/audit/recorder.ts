@@ -40,6 +40,8 @@ export interface RecorderParts {
   readonly durability: Durability;
   readonly log: Logger;
   readonly onCommitted?: OnCommitted;
+  /** Who is told of entries that the database refuses, once their lines are set aside in the journal. */
+  readonly onSetAside?: (entries: readonly AuditEntry[]) => void;
   /** Who is told of each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
   /** Entries that may wait for the database. */
@@ -92,6 +94,7 @@ export class Recorder {
   readonly #durability: Durability;
   readonly #log: Logger;
   readonly #onCommitted: OnCommitted;
+  readonly #onSetAside: (entries: readonly AuditEntry[]) => void;
   readonly #onRecorded: (entry: AuditEntry) => void;
   readonly #mostWaiting: number;
   #pending: Pending[] = [];
@@ -114,12 +117,14 @@ export class Recorder {
   /** What the lines that came last are written with. */
   #appended: Appended | null = null;
 
-  constructor({ journal, sink, durability, log, onCommitted, onRecorded, mostWaiting }: RecorderParts) {
+  constructor(parts: RecorderParts) {
+    const { journal, sink, durability, log, onCommitted, onSetAside, onRecorded, mostWaiting } = parts;
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
     this.#log = log;
     this.#onCommitted = onCommitted ?? (() => {});
+    this.#onSetAside = onSetAside ?? (() => {});
     this.#onRecorded = onRecorded ?? (() => {});
     this.#mostWaiting = mostWaiting ?? MOST_WAITING;
   }
@@ -299,6 +304,7 @@ export class Recorder {
     );
     try {
       await setEntriesAside(parts, entries);
+      this.#onSetAside(entries.map(({ entry }) => entry));
       return refused.map(({ item }) => item);
     } catch (error) {
       this.#log.error(

@@ -2,6 +2,7 @@ import type { AccountId } from "../accounts/account.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { KeyUuid } from "../keys/key.ts";
+import type { Reader, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
@@ -23,17 +24,19 @@ export interface UsageTotals {
 export interface UsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** `null` unless grouped by it; the empty model for requests that named none. */
+  /** `null` unless grouped by it; the empty model for requests that named none, `unknown model` for all that the catalog lacks. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly name: string } | null;
+  /** What the models or keys that have no rows of their own have used together; neither is named. */
+  readonly isRest: boolean;
 }
 
 /** The same of all accounts. */
 export interface ServiceUsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** `null` unless grouped by it; the empty model for requests that named none. */
+  /** As that of a {@link UsageRow}. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
@@ -56,11 +59,13 @@ export interface ServiceUsageQuestion extends UsageSpan {
   readonly groupBy: ServiceUsageGrouping;
 }
 
-/** What was used, in order of time. Intervals in which nothing was used are left out. */
+/**
+ * What was used, in order of time. Intervals in which nothing was used are left out. Of the groups that there are, the `maxGroups`
+ * that cost most over the whole time have rows of their own.
+ */
 export interface UsageReader {
-  readUsage(accountId: AccountId, question: UsageQuestion): Promise<readonly UsageRow[]>;
-  /** Of the groups that there are, the `mostGroups` that cost most over the whole time have rows of their own. */
-  readServiceUsage(question: ServiceUsageQuestion, mostGroups: number): Promise<readonly ServiceUsageRow[]>;
+  readUsage(accountId: AccountId, question: UsageQuestion, maxGroups: number): Promise<readonly UsageRow[]>;
+  readServiceUsage(question: ServiceUsageQuestion, maxGroups: number): Promise<readonly ServiceUsageRow[]>;
 }
 
 export interface UsageSummary<Row> {
@@ -69,6 +74,11 @@ export interface UsageSummary<Row> {
 }
 
 const HOUR_MS = 60 * 60_000;
+const MIN_LENGTH_MS: Readonly<Record<UsageInterval, number>> = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  month: 28 * 24 * HOUR_MS,
+};
 /** How far a question may reach: a chart has no use for more points. */
 const LONGEST_MS: Readonly<Record<UsageInterval, number>> = {
   hour: 31 * 24 * HOUR_MS,
@@ -76,34 +86,58 @@ const LONGEST_MS: Readonly<Record<UsageInterval, number>> = {
   month: 20 * 366 * 24 * HOUR_MS,
 };
 
-/**
- * How many of them have rows of their own: of accounts there may be any number, and clients make up names of models.
- */
-const MOST_GROUPS: Readonly<Record<ServiceUsageGrouping, number>> = { none: 1, model: 200, account: 50 };
+/** How many of them have rows of their own: of accounts and keys there may be any number. */
+const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>> = {
+  none: 1,
+  model: 200,
+  key: 200,
+  account: 50,
+};
+/** Of an answer, but for those of the rest: what a node makes of more would keep its other requests waiting. */
+const MAX_ROWS = 10_000;
 
 /** What is used, by an account or by all: always the sum of the entries. */
 export class Usage {
   readonly #reader: UsageReader;
   readonly #recorder: Recorder;
 
-  constructor(reader: UsageReader, recorder: Recorder) {
+  readonly #reads: Reads;
+
+  constructor(reader: UsageReader, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
+    this.#reads = reads;
   }
 
-  /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after. */
-  async summary(accountId: AccountId, question: UsageQuestion): Promise<UsageSummary<UsageRow>> {
+  /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after; as {@link Reads.whole}. */
+  async summary(
+    accountId: AccountId,
+    question: UsageQuestion,
+    reader: Reader = accountId,
+  ): Promise<UsageSummary<UsageRow>> {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return summed(await this.#reader.readUsage(accountId, question));
+    const rows = await this.#reads.whole(reader, (parts) =>
+      parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
+    );
+    return summed(rows);
   }
 
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     requireChartable(question);
     await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return summed(await this.#reader.readServiceUsage(question, MOST_GROUPS[question.groupBy]));
+    const rows = await this.#reads.whole("operators", (parts) =>
+      parts.run(() => this.#reader.readServiceUsage(question, maxGroups(question))),
+    );
+    return summed(rows);
   }
+}
+
+function maxGroups({ from, to, interval, groupBy }: UsageQuestion | ServiceUsageQuestion): number {
+  // Both ends are in an interval, which may not be a whole one.
+  const intervals = Math.ceil((to.getTime() - from.getTime()) / MIN_LENGTH_MS[interval]) + 1;
+  return Math.min(MAX_GROUPS[groupBy], Math.floor(MAX_ROWS / intervals));
 }
 
 function requireChartable({ from, to, interval }: UsageSpan): void {

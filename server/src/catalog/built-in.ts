@@ -1,9 +1,9 @@
 import {
   type CatalogModel,
   DEFAULT_BREAKER,
-  DEFAULT_MAX_CONCURRENCY,
   DEFAULT_TIMEOUTS,
   type Modalities,
+  SANDBOX_MAX_CONCURRENCY,
   TEXT_ONLY,
   type Upstream,
 } from "./catalog.ts";
@@ -21,7 +21,7 @@ export const SANDBOX_UPSTREAM: Upstream = {
   baseUrl: "sandbox:",
   credential: null,
   timeouts: DEFAULT_TIMEOUTS,
-  maxConcurrency: DEFAULT_MAX_CONCURRENCY,
+  maxConcurrency: SANDBOX_MAX_CONCURRENCY,
   breaker: DEFAULT_BREAKER,
 };
 

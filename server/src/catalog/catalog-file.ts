@@ -80,7 +80,7 @@ const upstream = z.discriminatedUnion("dialect", [
     ...credential,
     ...patience,
   }),
-  z.strictObject({ dialect: z.literal("sandbox"), ...patience }),
+  z.strictObject({ dialect: z.literal("sandbox"), timeouts }),
 ]);
 
 const modelName = z

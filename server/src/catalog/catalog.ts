@@ -78,6 +78,8 @@ export const DEFAULT_TIMEOUTS: TransportTimeouts = {
   idleMs: 120_000,
 };
 export const DEFAULT_MAX_CONCURRENCY = 256;
+/** No bound: what a client asks of the sandbox is bounded by its account's own limits, and must not keep others waiting. */
+export const SANDBOX_MAX_CONCURRENCY = 1_000_000;
 
 /** A catalog of checked models and upstreams: names are unique, routes lead somewhere. */
 export function catalogOf(models: readonly CatalogModel[], upstreams: readonly Upstream[]): Catalog {

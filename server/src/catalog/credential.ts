@@ -1,18 +1,37 @@
 import { inspect } from "node:util";
 
 const REDACTED = "[credential]";
+/**
+ * Shorter values are placeholders of local servers, such as `ollama`. Answers may name those as words, and they open nothing.
+ */
+const MIN_SECRET_LENGTH = 16;
 
 /** What the service shows to an upstream. Prints as a placeholder wherever it may end up. */
 export class Credential {
   readonly #value: string;
+  /** The value as texts may hold it: JSON escapes quotes and backslashes, and some servers escape slashes too. */
+  readonly #spellings: readonly string[];
 
   constructor(value: string) {
     this.#value = value;
+    const inJson = JSON.stringify(value).slice(1, -1);
+    this.#spellings = [...new Set([value, inJson, inJson.replaceAll("/", "\\/")])];
   }
 
   /** The value itself, for the request's header and nothing else. */
   reveal(): string {
     return this.#value;
+  }
+
+  /** The text of an error with the value replaced by a placeholder. */
+  cutFromError(text: string): string {
+    return this.#spellings.reduce((cut, spelling) => cut.replaceAll(spelling, REDACTED), text);
+  }
+
+  /** The same for a piece of an answer. It is returned as it is if the value is too short to be a secret. */
+  cutFromAnswer(text: string): string {
+    if (this.#value.length < MIN_SECRET_LENGTH) return text;
+    return this.#spellings.some((spelling) => text.includes(spelling)) ? this.cutFromError(text) : text;
   }
 
   toString(): string {

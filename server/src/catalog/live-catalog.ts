@@ -57,6 +57,8 @@ export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
   /** The files that the catalog in force, or one that was refused, was made from, as they were. */
   #seen: ReadonlyMap<string, string> | null = null;
+  /** The same of provider packages, by name: what was wrong with each. */
+  #seenPackages: ReadonlyMap<string, string | null> = new Map();
   #looking: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
@@ -80,13 +82,20 @@ export class CatalogWatch {
     if (this.#seen !== null && (await this.#isAsSeen(this.#seen))) return;
     const seen = new Map<string, string>();
     this.#seen = seen;
+    const seenPackages = new Map<string, string | null>();
+    this.#seenPackages = seenPackages;
     const readFile = async (path: string) => {
       const { text, state } = await this.#read(path);
       seen.set(path, state);
       return text();
     };
     try {
-      const next = await loadCatalog({ ...source, readFile });
+      const packageProblem = async (name: string) => {
+        const problem = await source.packageProblem(name);
+        seenPackages.set(name, problem);
+        return problem;
+      };
+      const next = await loadCatalog({ ...source, readFile, packageProblem });
       // The first state is the one that the service was started with.
       if (isFirst) return;
       catalog.replace(next);
@@ -99,6 +108,9 @@ export class CatalogWatch {
 
   async #isAsSeen(seen: ReadonlyMap<string, string>): Promise<boolean> {
     for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
+    for (const [name, problem] of this.#seenPackages) {
+      if ((await this.#parts.source.packageProblem(name)) !== problem) return false;
+    }
     return true;
   }
 

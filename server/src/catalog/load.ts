@@ -1,4 +1,5 @@
 import { parseDocument } from "yaml";
+import { SANDBOX_UPSTREAM } from "./built-in.ts";
 import { type Catalog, type CatalogModel, catalogOf, type Upstream } from "./catalog.ts";
 import { type CatalogFile, catalogFile } from "./catalog-file.ts";
 import { Credential } from "./credential.ts";
@@ -19,6 +20,8 @@ export interface CatalogSource {
   readonly path: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string>;
+  /** What is wrong with a provider package of the AI SDK, such as that it is not installed; `null` when nothing is. */
+  readonly packageProblem: (name: string) => Promise<string | null>;
   readonly now: () => Date;
 }
 
@@ -42,6 +45,9 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   const problems = [...nameProblems(file), ...routeProblems(file)];
   const upstreams: Upstream[] = [];
   for (const [name, upstream] of Object.entries(file.upstreams)) {
+    const packageProblem =
+      upstream.dialect === "ai-sdk" ? await source.packageProblem(upstream.package) : null;
+    if (packageProblem !== null) problems.push(`upstreams.${name}.package: ${packageProblem}`);
     const credential = await readCredential(upstream, source);
     if (typeof credential === "string") problems.push(`upstreams.${name}.${credential}`);
     else upstreams.push(upstreamOf(name, upstream, credential));
@@ -146,13 +152,15 @@ function upstreamOf(
   upstream: CatalogFile["upstreams"][string],
   credential: Credential | null,
 ): Upstream {
+  const { timeouts } = upstream;
+  if (upstream.dialect === "sandbox") return { ...SANDBOX_UPSTREAM, name, timeouts };
   return {
     name,
     dialect: upstream.dialect,
     package: upstream.dialect === "ai-sdk" ? upstream.package : null,
-    baseUrl: upstream.dialect === "sandbox" ? "sandbox:" : (upstream.baseUrl ?? ""),
+    baseUrl: upstream.baseUrl ?? "",
     credential,
-    timeouts: upstream.timeouts,
+    timeouts,
     maxConcurrency: upstream.maxConcurrency,
     breaker: upstream.breaker,
   };

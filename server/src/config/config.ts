@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../access/networks.ts";
 
@@ -12,12 +13,8 @@ export interface Config {
   readonly redisUrl: string | null;
   /** What the names of its keys in Redis begin with. */
   readonly redisPrefix: string;
-  /** Absolute path of the catalog file. */
-  readonly catalogFile: string | null;
   /** Whether to look for model servers on this machine when there is no catalog file. */
   readonly localModels: boolean;
-  /** JSON, or the name of a file with it. */
-  readonly plans: string | null;
   /** Whether other nodes that are noted as using the database are known to be gone. */
   readonly takeOver: boolean;
   readonly demo: boolean;
@@ -45,8 +42,10 @@ export interface Config {
   readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
-  /** Variables that look like ours and are not: most likely misspelt. */
-  readonly unknownVariables: readonly string[];
+  /** What is dangerous about the settings together, for the operator; empty: nothing. */
+  readonly warnings: readonly string[];
+  /** What to tell the operator of variables that look like settings and are none. */
+  readonly unknownSettings: readonly string[];
 }
 
 /** Everything that is wrong with the environment, a line for each variable. */
@@ -128,6 +127,8 @@ const variables = z.object({
   NODE_ENV: z.string().optional(),
 });
 
+const MAX_TYPING_ERRORS = 3;
+
 /** Read by the SDK, and so likely to stand in the same environment. */
 const SDK_VARIABLES = new Set(["OSTIARY_API_KEY", "OSTIARY_BASE_URL", "OSTIARY_MANAGEMENT_TOKEN"]);
 
@@ -155,9 +156,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     redisUrl: values.REDIS_URL ?? null,
     redisPrefix: values.OSTIARY_REDIS_PREFIX,
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
-    catalogFile: values.OSTIARY_CATALOG === undefined ? null : resolve(values.OSTIARY_CATALOG),
     localModels: values.OSTIARY_LOCAL_MODELS === "1",
-    plans: values.OSTIARY_PLANS ?? null,
     takeOver: values.OSTIARY_TAKE_OVER === "1",
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO !== "0",
@@ -181,10 +180,35 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
-    unknownVariables: Object.keys(present).filter(
-      (name) => name.startsWith("OSTIARY_") && !(name in variables.shape) && !SDK_VARIABLES.has(name),
-    ),
+    warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
+    unknownSettings: unknownSettings(present),
   };
+}
+
+const NO_TLS =
+  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Put a proxy that terminates TLS before it and name the proxy in TRUSTED_PROXIES and the address in OSTIARY_PUBLIC_URL, or set HOST=127.0.0.1.";
+
+function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
+  const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);
+  const isBehindTls =
+    values.TRUSTED_PROXIES.length > 0 || values.OSTIARY_PUBLIC_URL?.startsWith("https:") === true;
+  return !isLoopback && !isBehindTls;
+}
+
+/** A line for each variable that looks like a setting and is none, with the one that was most likely meant. */
+export function unknownSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const known = Object.keys(variables.shape);
+  return Object.keys(environment).flatMap((name) => {
+    if (!name.startsWith("OSTIARY_") || known.includes(name) || SDK_VARIABLES.has(name)) return [];
+    const meant = closestMatch(name, known, { maxDistance: MAX_TYPING_ERRORS });
+    return [
+      meant === undefined
+        ? `${name}: is not a setting of this service`
+        : `${name}: is not a setting of this service. Did you mean ${meant}?`,
+    ];
+  });
 }
 
 /** Several of the largest bodies fit, and more of those that are usual. */

@@ -134,7 +134,10 @@ export class Credits {
     }
   }
 
-  /** To be told of entries that are in the database: nothing is owed for them any more. */
+  /**
+   * To be told of entries that are in the database, or set aside where `owesEntries` counts them: this node does not wait for
+   * them any more before it closes their spender.
+   */
   committed(entries: readonly Pick<AuditEntry, "spender">[]): void {
     for (const { spender: id } of entries) {
       const spender = id === undefined ? undefined : this.#spenderOf(id);

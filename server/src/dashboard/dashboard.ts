@@ -79,25 +79,40 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-opener-policy": "same-origin",
 };
 
+/** A year (RFC 6797). Not for subdomains: those may belong to others. */
+const STRICT_TRANSPORT = "max-age=31536000";
+
 /** The built dashboard, held in memory: it is small, and a file that is missing shows at start. */
 export class Dashboard {
   readonly #files: ReadonlyMap<string, File>;
 
-  private constructor(files: ReadonlyMap<string, File>) {
+  readonly #isHttps: boolean;
+
+  private constructor(files: ReadonlyMap<string, File>, isHttps: boolean) {
     this.#files = files;
+    this.#isHttps = isHttps;
   }
 
-  /** @throws {Error} when the folder holds no built dashboard. */
-  static async load(folder: URL): Promise<Dashboard> {
+  /**
+   * @param isHttps whether browsers reach the service by HTTPS. Then they are told to use nothing else from now on.
+   * @throws {Error} when the folder holds no built dashboard.
+   */
+  static async load(folder: URL, { isHttps }: { readonly isHttps: boolean }): Promise<Dashboard> {
     const names = new Set(await filesBelow(folder));
     const files = new Map<string, File>();
     for (const name of names)
       if (!isCoded(name, names)) files.set(`/${name}`, await load(folder, name, names));
-    return new Dashboard(files);
+    return new Dashboard(files, isHttps);
   }
 
   /** A file; for every other path the page itself, whose router knows the path or says that there is none. */
   answer(request: Request): Response {
+    const response = this.#answer(request);
+    if (this.#isHttps) response.headers.set("strict-transport-security", STRICT_TRANSPORT);
+    return response;
+  }
+
+  #answer(request: Request): Response {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return refuse(405, "Method not allowed\n", { allow: "GET, HEAD" });
     }

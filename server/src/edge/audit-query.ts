@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 
 const filters = z.object(filterInput);
 
@@ -26,7 +27,7 @@ export function requireKnown(query: URLSearchParams, others: readonly string[]):
       "invalid_request",
       `There is no parameter of this name. There are ${known.join(", ")}.`,
       {
-        param: name.slice(0, 64),
+        param: withoutSecrets(name).slice(0, 64),
       },
     );
   }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
 import { isJsonObject, type JsonObject } from "../gateway/json.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { BodySchema } from "./body-schema.ts";
 
 /** What the gateway needs to know of a chat request. */
@@ -117,7 +118,7 @@ export function requirePlainFields(body: JsonBody): void {
   const doubled = body.doubledName;
   if (doubled !== null) {
     throw new Failure("invalid_request", "The field stands twice in the body. Send it once.", {
-      param: doubled.slice(0, 64),
+      param: withoutSecrets(doubled).slice(0, 64),
     });
   }
   for (const name of Object.keys(body.value)) {

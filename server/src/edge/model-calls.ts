@@ -122,6 +122,7 @@ function unknownModel(asked: string): Reply {
     "The catalog has no such model. `GET /v1/models` lists those it has.",
     { param: "model" },
   );
+  // The entry has the name that was asked for; usage counts all of them under one (`usage_model` in the database).
   // What a client sends goes into the log as text: without characters that text can't hold, and without a key that was put
   // into the wrong field.
   const model = withoutSecrets(asked.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}"));

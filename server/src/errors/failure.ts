@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode, type ErrorEnvelope } from "../../../sdk/src/contract/error-codes.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 
 export type { ErrorCode, ErrorEnvelope };
 
@@ -16,7 +17,8 @@ export interface FailureDetails {
 
 /**
  * A refusal or fault with a code of the one table: the only error that reaches a client with its own words.
- * Whatever else is thrown is answered as `internal_error`.
+ * Whatever else is thrown is answered as `internal_error`. Key strings and tokens are cut out of its message and `param`:
+ * people paste them as values, and as names of fields and parameters too.
  */
 export class Failure extends Error {
   override readonly name = "Failure";
@@ -30,10 +32,10 @@ export class Failure extends Error {
     // refusal. Floods are made of refusals. What went wrong is in the cause, with its own stack.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(withoutSecrets(message), details.cause === undefined ? undefined : { cause: details.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.param = details.param ?? null;
+    this.param = details.param === undefined ? null : withoutSecrets(details.param);
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.headers = details.headers ?? {};
   }

@@ -1,17 +1,23 @@
 import { TransportError } from "../upstream/transport.ts";
 
-/**
- * Resolves when the first item is in, so that a stream which fails at once can still go elsewhere.
- *
- * @param ended told how the stream has ended, `null` for well: once or more often.
- */
+/** What is done with a stream while it is read. */
+export interface StreamUse<Item> {
+  /** Changes an item. */
+  readonly change: (item: Item) => Item;
+  /** Changes what the stream fails with. */
+  readonly changeError: (reason: unknown) => unknown;
+  /** Told how the stream has ended, `null` for well: once or more often. */
+  readonly ended: (reason: unknown) => void;
+}
+
+/** Resolves when the first item is in, so that a stream which fails at once can still go elsewhere. */
 export async function begunStream<Item>(
   items: AsyncIterable<Item>,
-  ended: (reason: unknown) => void,
+  use: StreamUse<Item>,
 ): Promise<AsyncIterable<Item>> {
   const iterator = items[Symbol.asyncIterator]();
   const first = await iterator.next();
-  return new BegunStream(iterator, first, ended);
+  return new BegunStream(iterator, first, use);
 }
 
 /**
@@ -21,17 +27,17 @@ export async function begunStream<Item>(
 export class BegunStream<Item> implements AsyncIterableIterator<Item> {
   readonly #iterator: AsyncIterator<Item>;
   #first: IteratorResult<Item> | Promise<IteratorResult<Item>> | null;
-  readonly #ended: (reason: unknown) => void;
+  readonly #use: StreamUse<Item> | null;
   #isOver = false;
 
   constructor(
     iterator: AsyncIterator<Item>,
     first: IteratorResult<Item> | Promise<IteratorResult<Item>>,
-    ended: (reason: unknown) => void = () => {},
+    use: StreamUse<Item> | null = null,
   ) {
     this.#iterator = iterator;
     this.#first = first;
-    this.#ended = ended;
+    this.#use = use;
   }
 
   async next(): Promise<IteratorResult<Item>> {
@@ -39,11 +45,15 @@ export class BegunStream<Item> implements AsyncIterableIterator<Item> {
     this.#first = null;
     try {
       const result = await (first ?? this.#iterator.next());
-      if (result.done === true) this.#end(null);
+      if (result.done === true) {
+        this.#end(null);
+        return result;
+      }
+      if (this.#use !== null) result.value = this.#use.change(result.value);
       return result;
     } catch (reason) {
       this.#end(reason);
-      throw reason;
+      throw this.#use === null ? reason : this.#use.changeError(reason);
     }
   }
 
@@ -61,6 +71,6 @@ export class BegunStream<Item> implements AsyncIterableIterator<Item> {
 
   #end(reason: unknown): void {
     this.#isOver = true;
-    this.#ended(reason);
+    this.#use?.ended(reason);
   }
 }

@@ -9,6 +9,7 @@ import { RetryBudget } from "./retry-budget.ts";
 import { inOrderOfTrial } from "./route-order.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
+import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
 
 /** A request for a model, in OpenAI's form. */
 export interface ModelRequest {
@@ -61,7 +62,7 @@ export interface GatewayParts {
 interface Ask<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
   /** Waits for the first of an answer, if there is more to come of it, and tells when it has ended. */
-  begin(answer: Answer, ended: (reason: unknown) => void): Answer | Promise<Answer>;
+  begin(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
 }
 
 /** Sends requests to upstreams. */
@@ -98,12 +99,14 @@ export class Gateway {
           mostTokens,
         });
       },
-      begin: (answer, ended) => {
-        if (answer.kind === "stream") {
-          return begunStream(answer.events, ended).then((events) => ({ ...answer, events }));
-        }
-        ended(null);
-        return answer;
+      begin: (answer, upstream, ended) => {
+        if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
+        const change = cutCredential(upstream);
+        const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
+        return begunStream(answer.events, { change, changeError, ended }).then((events) => ({
+          ...answer,
+          events,
+        }));
       },
     });
   }
@@ -113,10 +116,7 @@ export class Gateway {
     return this.#route<WholeAnswer>(model, signal, {
       send: (dialect, upstream, route) =>
         dialect.embed({ upstream, upstreamModel: route.model, publicModel: model.id, body, signal }),
-      begin: (answer, ended) => {
-        ended(null);
-        return answer;
-      },
+      begin: wholeAnswer,
     });
   }
 
@@ -208,13 +208,13 @@ export class Gateway {
     signal.addEventListener("abort", left);
     try {
       const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
-      const beginning = ask.begin(sent, ended);
+      const beginning = ask.begin(sent, upstream, ended);
       const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
       return { answer, upstream: upstream.name };
     } catch (reason) {
       ended(reason);
-      throw reason;
+      throw errorWithoutCredential(reason, upstream);
     }
   }
 
@@ -224,6 +224,8 @@ export class Gateway {
   }
 
   #failed(state: UpstreamState, reason: unknown): Verdict["outcome"] {
+    // One tenant's simulated faults must not keep the sandbox from others.
+    if (state.isSimulated) return "unknown";
     const { outcome, isCredential } = verdictOf(reason);
     if (isCredential) {
       state.refusedCredential(this.#parts.now());
@@ -248,6 +250,12 @@ export class Gateway {
     this.#stateOfSame.set(upstream, state);
     return state;
   }
+}
+
+function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: unknown) => void): WholeAnswer {
+  ended(null);
+  const body = cutCredential(upstream)(answer.body);
+  return body === answer.body ? answer : { ...answer, body };
 }
 
 /** All of the places are taken that there were to ask. */

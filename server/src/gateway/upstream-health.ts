@@ -23,6 +23,8 @@ const PATIENCE_MS = 2_000;
 /** One upstream as this node has found it. */
 export class UpstreamState {
   readonly name: string;
+  /** It fails only when clients ask it to. */
+  readonly isSimulated: boolean;
   readonly breaker: Breaker;
   readonly slots: Slots;
   #successes = 0;
@@ -30,8 +32,9 @@ export class UpstreamState {
   #lastFailure: UpstreamHealth["lastFailure"] = null;
   #credentialRefusedAt: Date | null = null;
 
-  constructor({ name, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
+  constructor({ name, dialect, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
     this.name = name;
+    this.isSimulated = dialect === "sandbox";
     this.breaker = new Breaker(breaker, monotonicMs);
     this.slots = new Slots(maxConcurrency, MOST_WAITING, PATIENCE_MS);
   }

@@ -10,6 +10,8 @@ export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 /** A claim whose node does not renew it for so long belongs to a dead one. */
 export const CLAIM_LEASE_MS = 60_000;
 const ANSWER_TIMEOUT_MS = 5_000;
+/** Beyond this number the oldest are dropped: their claims lapse with their leases. */
+const MAX_UNRELEASED = 10_000;
 /** Of answers that wait for the database together. Of what is beyond only the fact that it was answered is kept. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
@@ -77,6 +79,8 @@ export class Idempotency {
   readonly #store: IdempotencyStore;
   /** Claims of this node that are not answered in the database, and how long their answers are. */
   readonly #claims = new Map<ClaimId, number>();
+  /** Claims that came to nothing, and may still be in the database. */
+  readonly #unreleased = new Map<ClaimId, IdempotentRequest>();
   #waitingCharacters = 0;
 
   constructor(store: IdempotencyStore) {
@@ -94,8 +98,8 @@ export class Idempotency {
     try {
       outcome = await within(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
     } catch (error) {
-      // It may have been taken all the same. What can't be taken back ends with its lease.
-      void this.#store.release(request, id).catch(() => {});
+      // It may have been taken all the same.
+      void this.#release(request, id);
       throw error;
     }
     if (outcome.kind === "claimed") return this.#claimOf(request, id);
@@ -110,9 +114,27 @@ export class Idempotency {
     for (const { keyed } of entries) if (keyed !== undefined) this.#forget(keyed.claim);
   }
 
-  /** Keeps the claims of requests that take long. To be called well within {@link CLAIM_LEASE_MS}. */
+  /**
+   * Keeps the claims of requests that take long, and repeats the releases that the database has not confirmed. To be called
+   * well within {@link CLAIM_LEASE_MS}.
+   */
   async renew(): Promise<void> {
     if (this.#claims.size > 0) await this.#store.renew([...this.#claims.keys()]);
+    for (const [id, request] of this.#unreleased) {
+      await this.#store.release(request, id);
+      this.#unreleased.delete(id);
+    }
+  }
+
+  /** Waits 5 seconds at most. What is not confirmed by then is repeated by {@link renew}. */
+  async #release(request: IdempotentRequest, id: ClaimId): Promise<void> {
+    try {
+      await within(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id));
+    } catch {
+      const [oldest] = this.#unreleased.keys();
+      if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
+      this.#unreleased.set(id, request);
+    }
   }
 
   #claimOf(request: IdempotentRequest, id: ClaimId): Claim {
@@ -136,8 +158,7 @@ export class Idempotency {
       },
       release: async () => {
         this.#forget(id);
-        // A claim that can't be taken back ends with its lease.
-        await within(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id)).catch(() => {});
+        await this.#release(request, id);
       },
     };
   }

@@ -3,6 +3,7 @@ import { suspended } from "../access/access.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId } from "../accounts/account.ts";
 import type { Actor } from "../accounts/action.ts";
 import type { Publisher } from "../admission/publisher.ts";
+import type { Reader, Reads } from "../audit/reads.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
@@ -92,6 +93,8 @@ export interface KeysParts {
   readonly mint: KeyMint;
   /** Resolves when what this node has recorded can be read. */
   readonly flushed: () => Promise<void>;
+  /** What a key is used for is counted anew at each read. */
+  readonly reads: Reads;
   readonly now: () => Date;
 }
 
@@ -143,17 +146,18 @@ export class Keys {
   }
 
   /** With who uses them: what this node has answered by now is counted. */
-  async list(accountId: AccountId): Promise<readonly ListedKey[]> {
-    return this.#onceFlushed(() => this.#parts.store.listKeys(accountId, this.#parts.now()));
+  async list(accountId: AccountId, reader: Reader = accountId): Promise<readonly ListedKey[]> {
+    return this.#onceFlushed(reader, () => this.#parts.store.listKeys(accountId, this.#parts.now()));
   }
 
   /** Who uses a key, now. @throws {Failure} `not_found` */
   async usage(
     accountId: AccountId,
     id: KeyUuid,
+    reader: Reader = accountId,
   ): Promise<KeyUsage & Pick<ListedKey, "id" | "keyId" | "name" | "state" | "rotation">> {
     const found =
-      (await this.#onceFlushed(() => this.#parts.store.findKey(accountId, id, this.#parts.now()))) ??
+      (await this.#onceFlushed(reader, () => this.#parts.store.findKey(accountId, id, this.#parts.now()))) ??
       noSuchKey();
     const { keyId, name, state, rotation, usage } = found;
     return { id, keyId, name, state, rotation, ...usage };
@@ -172,10 +176,10 @@ export class Keys {
     return outcome.key;
   }
 
-  #onceFlushed<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  #onceFlushed<Answer>(reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
     return within(ANSWER_TIMEOUT_MS, async () => {
       await this.#parts.flushed();
-      return read();
+      return this.#parts.reads.whole(reader, ({ run }) => run(read));
     });
   }
 

@@ -149,7 +149,7 @@ export class Metrics {
     });
   }
 
-  /** The same of several things at once, by a label. */
+  /** The same, of several things at once, by a label. Each is there from the beginning. */
   counters(name: string, help: string, label: string, read: () => ReadonlyMap<string, number>): void {
     const counter = new Counter({
       name: `ostiary_${name}_total`,
@@ -158,7 +158,7 @@ export class Metrics {
       registers: [this.#registry],
       collect: () => {
         counter.reset();
-        for (const [of, total] of read()) counter.inc({ [label]: of }, total);
+        for (const [of, count] of read()) counter.inc({ [label]: of }, count);
       },
     });
   }

@@ -116,15 +116,25 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("set-ip-rules")
-    .description("the addresses and CIDR blocks that keys may be used from; none: everywhere")
+    .description(
+      "sets the addresses and CIDR blocks that keys may be used from, in place of the present ones",
+    )
     .argument("<account>", ACCOUNT)
     .argument("[networks...]", "such as 192.0.2.7 or 2001:db8::/32")
-    .option("--report-only", "let everything pass, and note in the audit log what would have been refused")
+    .option("--none", "remove the rules: keys may be used from everywhere")
+    .addOption(
+      new Option(
+        "--report-only",
+        "let everything pass, and note in the audit log what would have been refused",
+      ).conflicts("enforce"),
+    )
+    .option("--enforce", "refuse requests from elsewhere; without either option it stays as it is")
     .addOption(reason())
-    .action(async (which: string, networks: string[], options: Reason & { reportOnly?: boolean }) => {
+    .action(async (which: string, networks: string[], options: Reason & IpRuleOptions) => {
+      requireNetworksOrNone(networks, options);
       const client = connection().client();
       const id = await idOf(client, which);
-      const rules = rulesOf(networks, options.reportOnly);
+      const rules = { mode: modeOf(options), networks };
       const why = options.reason === undefined ? {} : { reason: options.reason };
       printChange(await client.operator.accounts.setIpRules.mutate({ id, rules, ...why }));
     });
@@ -138,7 +148,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .action(async (which: string, address: string, options: { rules?: string[] }) => {
       const client = connection().client();
       const id = await idOf(client, which);
-      const proposed = options.rules === undefined ? {} : { rules: rulesOf(options.rules, false) };
+      const proposed = options.rules === undefined ? {} : { rules: { networks: options.rules } };
       const answer = await client.operator.accounts.tryIpRules.query({ id, address, ...proposed });
       output().print(answer, [answer.verdict]);
     });
@@ -187,11 +197,18 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   program
     .command("reset-password")
-    .description("give a user who lost theirs a new password, shown this once, and end their sessions")
+    .description(
+      "give a user who lost theirs a new password, shown this once, and end their sessions and management tokens",
+    )
     .argument("<email>")
-    .action(async (email: string) => {
-      const reset = await connection().client().operator.users.resetPassword.mutate({ email });
-      output().print(reset, [`password   ${reset.password}   (shown only now)`]);
+    .option("--keep-tokens", "leave their management tokens as they are")
+    .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
+      const { resetPassword } = connection().client().operator.users;
+      const reset = await resetPassword.mutate({ email, keepTokens });
+      output().print(reset, [
+        `password         ${reset.password}   (shown only now)`,
+        `tokens revoked   ${reset.revokedTokens}`,
+      ]);
     });
 }
 
@@ -224,9 +241,26 @@ function planOf(text: string): Account["plan"] {
   return plan;
 }
 
-function rulesOf(networks: readonly string[], reportOnly: boolean | undefined) {
-  const mode: IpRules["mode"] = reportOnly === true ? "report" : "enforce";
-  return { mode, networks: [...networks] };
+interface IpRuleOptions {
+  readonly none?: boolean;
+  readonly reportOnly?: boolean;
+  readonly enforce?: boolean;
+}
+
+/** Networks that were left out by mistake must not open an account to everywhere. */
+function requireNetworksOrNone(networks: readonly string[], { none }: IpRuleOptions): void {
+  if (networks.length === 0 && none !== true) {
+    throw new CliError("Name the networks that keys may be used from, or remove the rules with --none.");
+  }
+  if (networks.length > 0 && none === true) {
+    throw new CliError("Give either networks or --none, not both.");
+  }
+}
+
+/** `null`: as it is. */
+function modeOf({ reportOnly, enforce }: IpRuleOptions): IpRules["mode"] | null {
+  if (reportOnly === true) return "report";
+  return enforce === true ? "enforce" : null;
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -1,5 +1,5 @@
 import { createTRPCClient, httpLink, type TRPCClient } from "@trpc/client";
-import superjson from "superjson";
+import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import type { AppRouter } from "../rpc/router.ts";
 import { CliError } from "./cli-error.ts";
 
@@ -52,7 +52,7 @@ function clientAt(
     links: [
       httpLink({
         url,
-        transformer: superjson,
+        transformer: clientTransformer,
         headers,
         fetch: async (input, init) => {
           const response = await fetch(input, init as RequestInit);

@@ -41,7 +41,14 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
           .default({ limit: 50 }),
       )
       .query(async ({ ctx, input }) => {
-        const page = await auditLog.list(ctx.accountId, filterOf(input), input.cursor ?? null, input.limit);
+        const { accountId, reader } = ctx;
+        const page = await auditLog.list(
+          accountId,
+          filterOf(input),
+          input.cursor ?? null,
+          input.limit,
+          reader,
+        );
         return { entries: page.entries.map(publicView), nextCursor: page.nextCursor };
       }),
     /** The entry of one request. */
@@ -58,7 +65,8 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
         const ended = signal ?? new AbortController().signal;
         const after = input.lastEventId === undefined ? null : readEventId(input.lastEventId);
         try {
-          for await (const news of auditTail.follow(ctx.accountId, filterOf(input), after, ended)) {
+          const { accountId, reader } = ctx;
+          for await (const news of auditTail.follow(accountId, filterOf(input), after, ended, reader)) {
             await ctx.requireSameCaller();
             if (news === null) continue;
             const { upTo, entries, skipped, hasGap } = news;
@@ -89,7 +97,7 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
           .default({}),
       )
       .query(({ ctx, input }) =>
-        auditChain.verify(ctx.accountId, input.after ?? null, input.expected ?? null),
+        auditChain.verify(ctx.accountId, input.after ?? null, input.expected ?? null, ctx.reader),
       ),
   });
 }

@@ -79,9 +79,11 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
       ctx.sessionCookie.clear();
     }),
 
-    /** Ends every session of the user; the answer's cookie is a new one. */
+    /** Ends every session of the user; the answer's cookie is a new one. With `revokeTokens` their management tokens end too. */
     changePassword: personProcedure
-      .input(z.strictObject({ current: password, next: newPassword }))
+      .input(
+        z.strictObject({ current: password, next: newPassword, revokeTokens: z.boolean().default(false) }),
+      )
       .mutation(async ({ ctx, input }) => {
         ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.visit));
       }),

@@ -7,8 +7,10 @@ import { type EntryId, requestIdOf, timeOfEntry } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { type CallerParts, callerOf, requireSameCaller } from "./caller.ts";
-import { recordKeyUse } from "./key-use.ts";
+import type { CallLimits } from "./call-limits.ts";
+import { type CallerParts, callerOf, type RpcCaller, requireSameCaller } from "./caller.ts";
+import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes } from "./calls.ts";
+import { type KeyUse, recordKeyUse } from "./key-use.ts";
 import type { AppRouter } from "./router.ts";
 import { requireSameOrigin } from "./same-origin.ts";
 import { SessionCookie } from "./session-cookie.ts";
@@ -16,15 +18,15 @@ import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
-const MAX_BODY_BYTES = 1024 * 1024;
-const BODY_PATIENCE_MS = 30_000;
+const BODY_TIMEOUT_MS = 30_000;
 const MAX_USER_AGENT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
   /** What request bodies may take of the process's memory while they come. */
   readonly bodies: BodyBudget;
-  readonly recorder: Recorder;
+  readonly recorder: Pick<Recorder, "record">;
+  readonly callLimits: CallLimits;
   readonly newId: () => EntryId;
   readonly now: () => Date;
   /** The client's address, from the socket's and what proxies say. */
@@ -34,72 +36,144 @@ export interface RpcParts extends CallerParts {
   readonly publicOrigin: string | null;
 }
 
-/** `/trpc/*` as a web-standard handler. */
+/** `/trpc/*` as a web-standard handler. It answers whatever happens: failures in the one form of errors. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = new SessionCookie(parts.publicOrigin);
   return async (request, peer) => {
     const id = parts.newId();
-    const requestId = requestIdOf(id);
     const visit = visitOf(request, parts.clientAddress(request, peer));
     const use = { id, at: timeOfEntry(id), request, sourceIp: visit.sourceIp };
+    const incoming: Incoming = {
+      request,
+      requestId: requestIdOf(id),
+      visit,
+      use,
+      sessionToken: cookie.read(request.headers),
+    };
     try {
-      requireRpcForm(request, parts.publicOrigin);
-      // Before the caller is looked at: whoever sends slowly would act by a right that was taken in the meantime.
-      const sender = parts.bodies.address(visit.sourceIp);
-      const complete = await withWholeBody(request, MAX_BODY_BYTES, BODY_PATIENCE_MS, sender);
-      const setCookies: string[] = [];
-      const sessionToken = cookie.read(request.headers);
-      const caller = await callerOf(parts, request, sessionToken, visit);
-      const context: RpcContext = {
-        requestId,
-        caller,
-        visit,
-        requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, visit),
-        sessionCookie: {
-          set: (session) => void setCookies.push(cookie.keep(session)),
-          clear: () => void setCookies.push(cookie.forget()),
-        },
-      };
-      // What a procedure that failed asks its caller to do, such as to wait.
-      const failureHeaders = new Headers();
-      const response = await fetchRequestHandler({
-        endpoint: "/trpc",
-        req: complete,
-        router: parts.router,
-        createContext: () => context,
-        maxBatchSize: MAX_BATCH,
-        onError: ({ error, path }) => {
-          const failure = failureOf(error);
-          for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
-          if (failure.status < 500) return;
-          parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
-        },
-      });
-      if (caller.kind === "key") {
-        const { snapshot, wouldRefuse } = caller.permission;
-        const outcome = { status: response.status, errorCode: null, wouldRefuse };
-        await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
-      }
-      for (const [name, value] of failureHeaders) response.headers.set(name, value);
-      for (const value of setCookies) response.headers.append("set-cookie", value);
-      response.headers.set("x-request-id", requestId);
-      response.headers.set("cache-control", "no-store");
-      return response;
+      return await answer(parts, cookie, incoming);
     } catch (thrown) {
-      const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
-      if (thrown instanceof RefusedCaller) {
-        const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
-        await recordKeyUse(parts.recorder, parts.now, use, thrown.snapshot, outcome);
-      }
-      if (failure.status >= 500) {
-        parts.log.error({ requestId, code: failure.code, err: failure.cause }, "a management request failed");
-      }
-      return Response.json(envelopeOf(failure), {
-        status: failure.status,
-        headers: { ...headersOf(failure), "x-request-id": requestId },
-      });
+      return refusal(parts, incoming, await recorded(parts, use, thrown));
     }
   };
+}
+
+/** A request for procedures, before anything of it is believed. */
+interface Incoming {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly visit: Visit;
+  readonly use: KeyUse;
+  readonly sessionToken: string | null;
+}
+
+/** @throws what refuses the request as a whole: each call that fails by itself is a part of the answer. */
+async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
+  const { request, requestId, visit, use, sessionToken } = incoming;
+  requireRpcForm(request, parts.publicOrigin);
+  const { caller, complete } = await identified(parts, incoming);
+  const setCookies: string[] = [];
+  const context: RpcContext = {
+    requestId,
+    caller,
+    visit,
+    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, visit),
+    sessionCookie: {
+      set: (session) => void setCookies.push(cookie.keep(session)),
+      clear: () => void setCookies.push(cookie.forget()),
+    },
+  };
+  // What a procedure that failed asks its caller to do, such as to wait.
+  const failureHeaders = new Headers();
+  const response = await fetchRequestHandler({
+    endpoint: "/trpc",
+    req: complete,
+    router: parts.router,
+    createContext: () => context,
+    maxBatchSize: MAX_BATCH,
+    onError: ({ error, path }) => {
+      const failure = failureOf(error);
+      for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
+      if (failure.status < 500) return;
+      parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
+    },
+  });
+  if (caller.kind === "key") {
+    const { snapshot, wouldRefuse } = caller.permission;
+    const outcome = { status: response.status, errorCode: null, wouldRefuse };
+    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+  }
+  for (const [name, value] of failureHeaders) response.headers.set(name, value);
+  for (const value of setCookies) response.headers.append("set-cookie", value);
+  response.headers.set("x-request-id", requestId);
+  response.headers.set("cache-control", "no-store");
+  return response;
+}
+
+/**
+ * Who calls, and the request with its body read. A body that may be longer than a stranger's is read only after its sender is known;
+ * and the caller is looked at after the body, whatever was seen before: whoever sends slowly would act by a right that was taken in
+ * the meantime.
+ *
+ * @throws {Failure | RefusedCaller} for a caller who may not call, or too often, or with a body that is too large or too slow.
+ */
+async function identified(
+  parts: RpcParts,
+  { request, visit, sessionToken }: Incoming,
+): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
+  const names = calledBy(request);
+  parts.callLimits.countAuth(visit.sourceIp, names);
+  const identify = () => callerOf(parts, request, sessionToken, visit);
+  let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
+  if (mayBeLong(request)) {
+    const sender = await identify();
+    if (sender.kind !== "nobody") maxBytes = maxBodyBytes(parts.router, names);
+  }
+  const complete = await withWholeBody(
+    request,
+    maxBytes,
+    BODY_TIMEOUT_MS,
+    parts.bodies.address(visit.sourceIp),
+  );
+  const caller = await identify();
+  try {
+    parts.callLimits.count(caller, visit.sourceIp, names.length);
+  } catch (thrown) {
+    // A request with a known key has an entry, however it ends.
+    if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
+    throw new RefusedCaller(thrown, caller.permission.snapshot);
+  }
+  return { caller, complete };
+}
+
+/** Whether the body is longer than that of a request of whoever is not signed in, or does not say how long it is. */
+function mayBeLong(request: Request): boolean {
+  if (request.body === null) return false;
+  const length = request.headers.get("content-length");
+  return length === null || !(Number(length) <= MAX_ANONYMOUS_BODY_BYTES);
+}
+
+/** What to answer. A key that was refused has an entry first; where that can't be recorded, the answer is that. */
+async function recorded(parts: RpcParts, use: KeyUse, thrown: unknown): Promise<Failure> {
+  if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
+  const { failure, snapshot } = thrown;
+  try {
+    const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
+    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+    return failure;
+  } catch (unrecorded) {
+    return toFailure(unrecorded);
+  }
+}
+
+function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {
+  if (failure.status >= 500) {
+    log.error({ requestId, code: failure.code, err: failure.cause }, "a management request failed");
+  }
+  return Response.json(envelopeOf(failure), {
+    status: failure.status,
+    headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },
+  });
 }
 
 function visitOf(request: Request, sourceIp: string | null): Visit {

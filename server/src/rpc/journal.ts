@@ -4,6 +4,10 @@ import { words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
 const MAX_LINES = 1_000;
+/** Of that many ids. */
+const MAX_IDS_BYTES = 32 * 1024;
+/** A line may hold the answer to a request with an idempotency key. */
+const MAX_REPLACEMENT_BYTES = 1024 * 1024;
 const lineId = z.string().regex(/^[0-9a-f]{12}$/, "must be the id of a line, as the list shows it");
 const lineIds = z.array(lineId).min(1).max(MAX_LINES);
 
@@ -25,6 +29,7 @@ export function journalRouter(repair: JournalRepair) {
 
     /** Without `ids` all of them. `replacement` is the mended text of the one line that is named. */
     replay: operatorProcedure
+      .meta({ maxInputBytes: MAX_REPLACEMENT_BYTES })
       .input(
         z
           .strictObject({ ids: lineIds.optional(), replacement: z.string().optional() })
@@ -39,6 +44,7 @@ export function journalRouter(repair: JournalRepair) {
       ),
 
     discard: operatorProcedure
+      .meta({ maxInputBytes: MAX_IDS_BYTES })
       .input(z.strictObject({ ids: lineIds, reason: words(500) }))
       .mutation(({ ctx, input }) => repair.discard(ctx.actor, input.ids, input.reason)),
   });

@@ -15,7 +15,7 @@ export interface KeyUse {
 
 /** Every request with a key is logged (specification, section 2), so are the procedures that a key may call. */
 export async function recordKeyUse(
-  recorder: Recorder,
+  recorder: Pick<Recorder, "record">,
   now: () => Date,
   use: KeyUse,
   snapshot: KeySnapshot,

@@ -14,12 +14,12 @@ export interface KeyServices {
 export function keysRouter({ keys }: KeyServices) {
   return router({
     /** With who uses them, and from where. */
-    list: accountReader.query(async ({ ctx }) => ({ keys: await keys.list(ctx.accountId) })),
+    list: accountReader.query(async ({ ctx }) => ({ keys: await keys.list(ctx.accountId, ctx.reader) })),
 
     /** Who uses one key, now; and how far its successor has taken over. */
     usage: accountReader
       .input(z.strictObject({ id }))
-      .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id)),
+      .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
 
     /** The only answer, beside that of `rotate`, that ever holds the key string. */
     create: accountProcedure

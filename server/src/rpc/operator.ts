@@ -2,11 +2,13 @@ import { z } from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../accounts/account.ts";
 import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
+import type { IpRuleChange } from "../accounts/account-change.ts";
 import type { ActionId } from "../accounts/action.ts";
 import type { Plans } from "../accounts/plans.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
 import { filterInput } from "../audit/filter.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
+import type { Reads } from "../audit/reads.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -29,16 +31,20 @@ const searchText = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
   .default("");
 const MAX_NETWORKS = 1_000;
+/** Of that many networks, each with up to 64 characters. */
+const MAX_RULES_BYTES = 128 * 1024;
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
 
+const networks = z.array(z.string().trim().max(64)).max(MAX_NETWORKS);
+const ipRuleMode = z.enum(["enforce", "report"]);
+const ipRuleChange = z
+  .strictObject({ mode: ipRuleMode.nullable().default(null), networks })
+  .transform((rules): IpRuleChange => ({ ...rules, networks: requireNetworks(rules.networks) }));
 const ipRules = z
-  .strictObject({
-    mode: z.enum(["enforce", "report"]).default("enforce"),
-    networks: z.array(z.string().trim().max(64)).max(MAX_NETWORKS),
-  })
-  .transform(({ mode, networks }): IpRules => ({ mode, networks: requireNetworks(networks) }));
+  .strictObject({ mode: ipRuleMode.default("enforce"), networks })
+  .transform((rules): IpRules => ({ ...rules, networks: requireNetworks(rules.networks) }));
 
 const spenderId = z
   .bigint()
@@ -65,8 +71,11 @@ export interface OperatorServices {
   readonly catalog: Catalog;
   readonly plans: Plans;
   readonly usage: Usage;
+  readonly reads: Reads;
   readonly securityLog: SecurityLog;
   readonly journalRepair: JournalRepair;
+  /** What is dangerous about the service's settings. */
+  readonly warnings: readonly string[];
 }
 
 /** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
@@ -79,10 +88,14 @@ export function operatorRouter({
   gateway,
   catalog,
   usage,
+  reads,
   securityLog,
   journalRepair,
+  warnings,
 }: OperatorServices) {
   return router({
+    /** What is dangerous about the settings that this node was started with: a sentence or two each. */
+    warnings: operatorProcedure.query(() => ({ warnings })),
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
       list: operatorProcedure
@@ -140,8 +153,10 @@ export function operatorRouter({
           ),
         ),
 
+      /** Without a mode the present one stays. */
       setIpRules: operatorProcedure
-        .input(z.strictObject({ id: accountId, rules: ipRules, reason: reason.optional() }))
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
+        .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
           accountAdmin.change(
             ctx.actor,
@@ -153,6 +168,7 @@ export function operatorRouter({
 
       /** Would this address pass? By the account's rules, or by `rules` before they are set. */
       tryIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
         .query(async ({ input }) => ({
           verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),
@@ -201,10 +217,13 @@ export function operatorRouter({
     }),
 
     users: router({
-      /** For a user who lost their password. The answer holds the new one, this once. */
+      /**
+       * For a user who lost their password. The answer holds the new one, this once. The user's sessions end, and their
+       * management tokens too unless `keepTokens` is given.
+       */
       resetPassword: operatorProcedure
-        .input(z.strictObject({ email: emailInput }))
-        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email)),
+        .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
+        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email, input.keepTokens)),
     }),
 
     /**
@@ -283,7 +302,11 @@ export function operatorRouter({
           .strictObject({ hours: z.number().int().min(1).max(MOST_BOOK_HOURS).default(24) })
           .default({ hours: 24 }),
       )
-      .query(({ input }) => books.check(Math.min(input.hours, checkableHours(plans)))),
+      .query(({ input }) =>
+        reads.whole("operators", (parts) =>
+          parts.run(() => books.check(Math.min(input.hours, checkableHours(plans)))),
+        ),
+      ),
 
     journal: journalRouter(journalRepair),
 

@@ -16,7 +16,7 @@ export function tokensRouter({ managementTokens }: TokenServices) {
     create: personProcedure
       .input(z.strictObject({ name: label, expiresInDays: z.number().int().min(1).max(3_650).optional() }))
       .mutation(({ ctx, input }) =>
-        managementTokens.create(ctx.actor, input.name, input.expiresInDays ?? null),
+        managementTokens.create(ctx.actor, ctx.sessionId, input.name, input.expiresInDays ?? null),
       ),
 
     /** When this has answered, the token opens nothing. */

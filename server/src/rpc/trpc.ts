@@ -1,13 +1,19 @@
 import { initTRPC, TRPCError } from "@trpc/server";
-import superjson from "superjson";
 import { ZodError } from "zod";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
+import {
+  readProcedureData,
+  UnreadableData,
+  writeProcedureData,
+} from "../../../sdk/src/contract/procedure-data.ts";
 import type { Actor } from "../accounts/action.ts";
 import type { Session } from "../accounts/sign-in.ts";
 import type { SignedIn, User, Visit } from "../accounts/user.ts";
+import type { Reader } from "../audit/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { RpcCaller } from "./caller.ts";
+import type { ProcedureMeta } from "./calls.ts";
 
 /** Who calls a procedure, and how to answer beside its result. */
 export interface RpcContext {
@@ -21,6 +27,11 @@ export interface RpcContext {
     clear(): void;
   };
 }
+
+/** Dates, bigints and `undefined`s of one input: no input has more than a handful. */
+const MAX_TYPED_VALUES = 1_000;
+/** A message may name what was sent, such as fields that there are not: this much of it is told. */
+const MAX_MESSAGE_LENGTH = 500;
 
 const TRPC_CODES = {
   400: "BAD_REQUEST",
@@ -54,12 +65,10 @@ export function toTrpcError(failure: Failure): TRPCError {
 /** The failure behind an error of tRPC: ours, a refused input, or one of its own (no such procedure, bad JSON). */
 export function failureOf(error: TRPCError): Failure {
   if (error.cause instanceof Failure) return error.cause;
-  if (error.cause instanceof ZodError) {
-    const [issue] = error.cause.issues;
-    const param = issue?.path.join(".") ?? "";
-    const message = issue === undefined ? "The input is not valid." : `${param || "input"}: ${issue.message}`;
-    return new Failure("invalid_request", message, param === "" ? {} : { param });
+  if (error.cause instanceof UnreadableData) {
+    return new Failure("invalid_request", `input: ${error.cause.message}`, { param: "input" });
   }
+  if (error.cause instanceof ZodError) return failureOfInput(error.cause);
   switch (error.code) {
     case "NOT_FOUND":
       return new Failure("not_found", "There is no such procedure.");
@@ -76,28 +85,42 @@ export function failureOf(error: TRPCError): Failure {
   }
 }
 
-const t = initTRPC.context<RpcContext>().create({
-  transformer: superjson,
-  // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
-  sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
-  // Outside development: stack traces never go to a client.
-  isDev: false,
-  errorFormatter: ({ shape, error, ctx }) => {
-    const failure = failureOf(error);
-    const { status, type } = ERROR_CODES[failure.code];
-    return {
-      ...shape,
-      message: failure.message,
-      data: {
-        ...shape.data,
-        // The procedure that was asked for, as it was asked for.
-        ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
-        httpStatus: status,
-        ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
-      },
-    };
-  },
-});
+/** Names of fields are what the caller made up: a key that was put in their place must not come back. */
+function failureOfInput({ issues: [issue] }: ZodError): Failure {
+  if (issue === undefined) return new Failure("invalid_request", "The input is not valid.");
+  const param = withoutSecrets(issue.path.join(".")).slice(0, MAX_MESSAGE_LENGTH);
+  const message = withoutSecrets(`${param || "input"}: ${issue.message}`).slice(0, MAX_MESSAGE_LENGTH);
+  return new Failure("invalid_request", message, param === "" ? {} : { param });
+}
+
+const t = initTRPC
+  .context<RpcContext>()
+  .meta<ProcedureMeta>()
+  .create({
+    transformer: {
+      serialize: writeProcedureData,
+      deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
+    },
+    // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
+    // Outside development: stack traces never go to a client.
+    isDev: false,
+    errorFormatter: ({ shape, error, ctx }) => {
+      const failure = failureOf(error);
+      const { status, type } = ERROR_CODES[failure.code];
+      return {
+        ...shape,
+        message: failure.message,
+        data: {
+          ...shape.data,
+          // The procedure that was asked for, as it was asked for.
+          ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
+          httpStatus: status,
+          ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
+        },
+      };
+    },
+  });
 
 export const router = t.router;
 
@@ -111,8 +134,13 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 /** For whoever may read an account: its users, their management tokens, and its API keys. */
 export const accountReader = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
-  if (caller.kind === "key") return next({ ctx: { accountId: caller.permission.snapshot.account.id } });
-  return next({ ctx: { accountId: ownerOf(caller).account.id } });
+  if (caller.kind === "key") {
+    const { id } = caller.permission.snapshot.account;
+    return next({ ctx: { accountId: id, reader: id as Reader } });
+  }
+  const { id } = ownerOf(caller).account;
+  const reader: Reader = caller.kind === "session" ? `people of ${id}` : id;
+  return next({ ctx: { accountId: id, reader } });
 });
 
 /** For whoever may change an account. An API key may not: a leaked key must not mint its own successor. */

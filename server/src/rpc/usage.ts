@@ -19,6 +19,6 @@ export function usageRouter({ usage }: UsageServices) {
     /** Requests, errors, tokens and cost, in intervals of UTC: always the sum of the entries. */
     summary: accountReader
       .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "key"]).default("none") }))
-      .query(({ ctx, input }) => usage.summary(ctx.accountId, input)),
+      .query(({ ctx, input }) => usage.summary(ctx.accountId, input, ctx.reader)),
   });
 }

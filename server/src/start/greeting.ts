@@ -8,6 +8,8 @@ export interface GreetingFacts {
   readonly listensOn: string;
   readonly database: string;
   readonly models: readonly string[];
+  /** What is dangerous about the settings. */
+  readonly warnings: readonly string[];
   /** Set on the start that made it. */
   readonly demo: DemoAccount | null;
 }
@@ -27,6 +29,7 @@ export function greeting(facts: GreetingFacts): string {
     `  database    ${facts.database}`,
     `  models      ${models}`,
   ];
+  for (const warning of facts.warnings) lines.push("", `WARNING: ${warning}`);
   if (facts.demo !== null) lines.push("", ...demoLines(facts.url, facts.models[0] ?? "", facts.demo));
   return `${lines.join("\n")}\n`;
 }

@@ -4,6 +4,7 @@ import { AuditLog } from "../audit/audit-log.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
 import { Journal } from "../audit/journal.ts";
 import { JournalRepair } from "../audit/journal-repair.ts";
+import { Reads } from "../audit/reads.ts";
 import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { Usage } from "../audit/usage.ts";
 import type { Config } from "../config/config.ts";
@@ -25,12 +26,17 @@ export interface OpenAudit {
   readonly auditChain: AuditChain;
   readonly auditTail: AuditTail;
   readonly usage: Usage;
+  /** What all of these share the database's time by. */
+  readonly reads: Reads;
 }
 
-export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted">> & {
+export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
   /** Told of what accounts did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
-  readonly database: Database;
+  /** For what is recorded. */
+  readonly recording: Database;
+  /** For what is read of it. */
+  readonly longReads: Database;
   /** See {@link nodeId}. */
   readonly nodeId: string;
   readonly log: Logger;
@@ -39,16 +45,17 @@ export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onComm
 /** The audit of this node. What its journal holds from before, it has written when this resolves. */
 export async function openAudit(
   { dataDir, auditDurability }: Config,
-  { database, nodeId, log, onRecorded, onUncollected, onCommitted }: OpenAuditParts,
+  { recording, longReads, nodeId, log, onRecorded, onUncollected, onCommitted, onSetAside }: OpenAuditParts,
 ): Promise<OpenAudit> {
-  const reader = new PostgresAuditReader(database);
-  const auditTail = new AuditTail(reader);
+  const reads = new Reads(() => performance.now());
+  const reader = new PostgresAuditReader(longReads);
+  const auditTail = new AuditTail(reader, reads);
   const folder = `${dataDir}/journal`;
   const { journal, leftover } = await Journal.open({
     folder,
     sync: auditDurability === "disk",
   });
-  const audit = new PostgresAudit(database, nodeId, onUncollected);
+  const audit = new PostgresAudit(recording, nodeId, onUncollected);
   const sink: EntrySink = {
     insertEntries: (entries) => insertInHalves(entries, (part) => audit.insertEntries(part)),
   };
@@ -58,13 +65,14 @@ export async function openAudit(
     durability: auditDurability,
     log,
     onRecorded,
+    onSetAside,
     onCommitted: (entries) => {
       onCommitted(entries);
       auditTail.recorded();
     },
   });
   await recorder.replay(leftover);
-  const actions = new PostgresActions(database);
+  const actions = new PostgresActions(recording);
   const journalRepair = new JournalRepair({
     journal,
     folder,
@@ -77,9 +85,10 @@ export async function openAudit(
     recorder,
     journal,
     journalRepair,
-    auditLog: new AuditLog(reader, recorder),
-    auditChain: new AuditChain(new PostgresAuditChain(database), recorder),
+    auditLog: new AuditLog(reader, recorder, reads),
+    auditChain: new AuditChain(new PostgresAuditChain(longReads), recorder, reads),
     auditTail,
-    usage: new Usage(new PostgresUsage(database), recorder),
+    usage: new Usage(new PostgresUsage(longReads), recorder, reads),
+    reads,
   };
 }

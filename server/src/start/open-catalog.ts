@@ -3,17 +3,16 @@ import type { Logger } from "pino";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
 import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
-import { loadCatalog } from "../catalog/load.ts";
+import { type CatalogSource, loadCatalog } from "../catalog/load.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../catalog/local-servers.ts";
 import type { Config } from "../config/config.ts";
+import { packageProblem } from "../upstream/ai-sdk/provider.ts";
 import type { Transport } from "../upstream/transport.ts";
 
 /** How long a local model server has to answer. It is at hand or it is not: nobody should wait for it. */
 const LOCAL_SERVER_TIMEOUT_MS = 300;
 
 export interface CatalogSurroundings {
-  /** Where upstreams' credentials are. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly transport: Transport;
   readonly now: () => Date;
   readonly log: Logger;
@@ -25,15 +24,44 @@ export interface OpenCatalog {
   readonly watch: CatalogWatch | null;
 }
 
+/** A catalog file that was read and found right. */
+export interface CatalogFromFile {
+  readonly first: Catalog;
+  readonly source: CatalogSource;
+}
+
+/**
+ * Reads a catalog file.
+ *
+ * @param environment where upstreams' credentials are.
+ * @throws {CatalogError} with all that is wrong with it.
+ */
+export async function readCatalogFile(
+  path: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<CatalogFromFile> {
+  const source: CatalogSource = {
+    path,
+    environment,
+    readFile: (name) => readFile(name, "utf8"),
+    packageProblem,
+    now: () => new Date(),
+  };
+  return { first: await loadCatalog(source), source };
+}
+
 /** The catalog file's models; without one, the sandbox models and those of local model servers. */
-export async function openCatalog(config: Config, surroundings: CatalogSurroundings): Promise<OpenCatalog> {
-  const { environment, now, log } = surroundings;
-  const { catalogFile: path } = config;
-  if (path === null) {
+export async function openCatalog(
+  config: Config,
+  file: CatalogFromFile | null,
+  surroundings: CatalogSurroundings,
+): Promise<OpenCatalog> {
+  const { log } = surroundings;
+  if (file === null) {
     return { catalog: new LiveCatalog(await catalogWithoutFile(config, surroundings)), watch: null };
   }
-  const source = { path, environment, readFile: (name: string) => readFile(name, "utf8"), now };
-  const catalog = new LiveCatalog(await loadCatalog(source));
+  const { first, source } = file;
+  const catalog = new LiveCatalog(first);
   const watch = new CatalogWatch({
     catalog,
     source,

@@ -1,6 +1,7 @@
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
 import type { Journal } from "../audit/journal.ts";
+import type { Reads } from "../audit/reads.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
@@ -28,6 +29,8 @@ export interface MeasuredParts {
   /** `null` where there is no Redis. */
   readonly redisMemory: RedisMemoryWatch | null;
   readonly clocks: Clocks;
+  readonly callLimits: { readonly refused: ReadonlyMap<string, number> };
+  readonly reads: Reads;
 }
 
 /** What is measured of requests; the rest is added by {@link measure} once it is there. */
@@ -50,8 +53,27 @@ export function measure(
     clocks,
     admission,
     redisMemory,
+    callLimits,
+    reads,
   }: MeasuredParts,
 ): void {
+  metrics.counters(
+    "reads_refused",
+    "Reads of the audit log and of usage that were refused: too many of one reader at once, or its time was spent.",
+    "reason",
+    () => reads.refused,
+  );
+  metrics.gauge(
+    "reads_waiting",
+    "Reads of the audit log and of usage that wait for their turn.",
+    () => reads.waiting,
+  );
+  metrics.counters(
+    "procedure_calls_refused",
+    "Calls of procedures beyond what there may be a minute: of their caller, or to auth.* of their address.",
+    "reason",
+    () => callLimits.refused,
+  );
   metrics.gauge(
     "requests_in_flight",
     "Requests under /v1 that are being answered.",

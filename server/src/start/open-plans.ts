@@ -5,7 +5,6 @@ import { PLANS } from "../accounts/account.ts";
 import { BUILT_IN_PLANS, type Plans } from "../accounts/plans.ts";
 import { nanoUsdOf } from "../catalog/prices.ts";
 import { ConfigError } from "../config/config.ts";
-import { StartupFailure } from "./startup-failure.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable().optional();
 const usd = z
@@ -30,7 +29,7 @@ const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), en
  * The plans as configured, JSON or the name of a file with it; what it does not name is built in. `null` for a limit:
  * there is none; for a time: it never ends.
  *
- * @throws {ConfigError | StartupFailure} naming all that is wrong with it.
+ * @throws {ConfigError} naming all that is wrong with it.
  */
 export async function openPlans(configured: string | null): Promise<Plans> {
   if (configured === null) return BUILT_IN_PLANS;
@@ -69,6 +68,8 @@ async function readJson(configured: string): Promise<unknown> {
     return JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "";
-    throw new StartupFailure(`OSTIARY_PLANS is neither JSON nor the name of a file with JSON: ${reason}`);
+    throw new ConfigError([
+      `OSTIARY_PLANS: must be JSON or the name of a file with JSON: ${reason.split("\n", 1)[0]}`,
+    ]);
   }
 }

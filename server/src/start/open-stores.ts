@@ -9,7 +9,19 @@ import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
 import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
-const POOL_CONNECTIONS = 10;
+/**
+ * Connections of a node, apart from each other so that nobody who reads much keeps somebody else from revoking a key, nor what was
+ * answered from being recorded. Their sum is documented in docs/operators.md.
+ */
+const CONNECTIONS = {
+  /** For access and management: statements that end soon. */
+  access: 5,
+  /** For reads that go through much, and background jobs. Reads leave one to the jobs: see {@link Reads}. */
+  longReads: 4,
+  /** For the recorder, which inserts one batch at a time, and operators who repair what it left. */
+  recording: 2,
+  readiness: 1,
+} as const;
 /** Shorter than a statement's deadline: once silent connections are closed, requests fail sooner. */
 const CONNECT_TIMEOUT_S = 3;
 /** A hosted database may have to start for the first connection. */
@@ -25,7 +37,12 @@ const ATTEMPTS_TIMEOUT_MS = 300;
 const OLDEST_POSTGRES = 15;
 
 export interface OpenDatabase {
+  /** For access and management. */
   readonly database: Database;
+  /** The same database, for what may take long. */
+  readonly longReads: Database;
+  /** The same, for what is recorded. */
+  readonly recording: Database;
   /** Asks whether the database answers, on a connection of its own: busy connections must not make it seem away. */
   readonly ping: () => PromiseLike<unknown>;
   /** For people: which one it is. */
@@ -66,20 +83,23 @@ export async function openConfiguredDatabase(config: Config, log: Logger): Promi
 }
 
 function openPools(address: DatabaseAddress): Omit<OpenDatabase, "label"> {
-  const database = openDatabase(address, {
-    maxConnections: POOL_CONNECTIONS,
-    connectTimeoutS: CONNECT_TIMEOUT_S,
-  });
+  const open = (maxConnections: number) =>
+    openDatabase(address, { maxConnections, connectTimeoutS: CONNECT_TIMEOUT_S });
+  const pools = {
+    database: open(CONNECTIONS.access),
+    longReads: open(CONNECTIONS.longReads),
+    recording: open(CONNECTIONS.recording),
+  };
   const probe = openDatabase(address, {
-    maxConnections: 1,
+    maxConnections: CONNECTIONS.readiness,
     connectTimeoutS: PING_TIMEOUT_MS / 1_000,
     statementTimeoutMs: PING_TIMEOUT_MS,
   });
   return {
-    database,
+    ...pools,
     ping: () => probe`select 1`,
     close: async () => {
-      await Promise.all([database, probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
+      await Promise.all([...Object.values(pools), probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
     },
   };
 }

@@ -2,7 +2,8 @@ import type { AccountId } from "../accounts/account.ts";
 import type { ChainHead, ChainProblem, ChainReader, StoredChain } from "../audit/audit-chain.ts";
 import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "./database.ts";
 
-const MOST_BATCHES = 20_000;
+/** Of one slice: many small ones cost as much as few large ones. */
+const MOST_BATCHES = 2_000;
 /** A chain of which whole stretches are gone has no end of problems. */
 const MOST_PROBLEMS = 100;
 

@@ -1,5 +1,6 @@
+import type postgres from "postgres";
 import type { AccountId } from "../accounts/account.ts";
-import type { EntryReader, ExportedLines, ExportFormat } from "../audit/audit-log.ts";
+import type { EntryReader, ExportedLines, ExportFormat, ListedStretch } from "../audit/audit-log.ts";
 import type { TailReader } from "../audit/audit-tail.ts";
 import type { AsOf } from "../audit/cursor.ts";
 import {
@@ -40,6 +41,8 @@ interface EntryRow {
 
 /** What has come since the last look is counted so far. */
 const MOST_COUNTED = 10_000;
+/** Entries that are looked at in one statement, in search of those that match: it ends soon, however few they are. */
+const MAX_SEARCHED = 50_000;
 
 /** Audit entries as they are read from Postgres. */
 export class PostgresAuditReader implements EntryReader, TailReader {
@@ -75,18 +78,29 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     before: EntryId | null,
     asOf: AsOf,
     limit: number,
-  ): Promise<readonly ListedEntry[]> {
+  ): Promise<ListedStretch> {
     const sql = this.#longReads;
+    const start = before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`;
+    const edge = isSearch(filter)
+      ? await this.#edge(sql`${inTime(sql, accountId, filter)} and ${start} order by entries.id desc`)
+      : null;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
       select ${entryColumns(sql)}
       from audit_entries entries
       join keys on keys.id = entries.key
-      where ${matching(sql, accountId, filter, asOf)}
-        and ${before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`}
+      where ${matching(sql, accountId, filter, asOf)} and ${start}
+        ${edge === null ? sql`` : sql`and entries.id >= ${edge}`}
       order by entries.id desc
       limit ${limit}`;
-    return rows.map(entryOf);
+    return { entries: rows.map(entryOf), searchedTo: edge };
+  }
+
+  /** The last entry of a stretch that is searched at once; `null` when the stretch is the last. Uses audit_entries_by_account. */
+  async #edge(inOrder: postgres.PendingQuery<postgres.Row[]>): Promise<EntryId | null> {
+    const [row] = await this.#longReads<{ id: EntryId }[]>`
+      select id from audit_entries entries where ${inOrder} offset ${MAX_SEARCHED - 1} limit 1`;
+    return row?.id ?? null;
   }
 
   async heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>> {
@@ -130,6 +144,10 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     limit: number,
   ): Promise<ExportedLines> {
     const sql = this.#longReads;
+    const start = after === null ? sql`` : sql`and entries.id > ${after}`;
+    const edge = isSearch(filter)
+      ? await this.#edge(sql`${inTime(sql, accountId, filter)} ${start} order by entries.id`)
+      : null;
     // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
@@ -138,14 +156,16 @@ export class PostgresAuditReader implements EntryReader, TailReader {
         join keys on keys.id = entries.key
         ${format === "csv" ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
         where ${matching(sql, accountId, filter, asOf)}
-          ${after === null ? sql`` : sql`and entries.id > ${after}`}
+          ${start}
+          ${edge === null ? sql`` : sql`and entries.id <= ${edge}`}
         order by entries.id
         limit ${limit}
       )
       select string_agg(${format === "csv" ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
              (select id from batch order by id desc limit 1) as last
       from batch`;
-    return { text: row?.text ?? "", count: Number(row?.count ?? 0n), last: row?.last ?? null };
+    const { text = null, count = 0n, last = null } = row ?? {};
+    return { text: text ?? "", count: Number(count), last, searchedTo: edge };
   }
 }
 
@@ -162,13 +182,24 @@ function entryColumns(sql: Database) {
     entries.time_to_first_token_ms, host(entries.source_ip) as source_ip, entries.would_refuse`;
 }
 
-function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
-  const { from, to, key, model, status, errorCode, source } = filter;
+/** Whether entries have to be looked at one by one: a time is a range of ids. */
+function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
+  return [key, model, status, errorCode, source].some((part) => part !== null);
+}
+
+/** The account's entries of the filter's time. */
+function inTime(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
   return sql`
     entries.account_id = ${accountId}
-    and entries.batch <= ${asOf}
     ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
-    ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}
+    ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}`;
+}
+
+function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
+  const { key, model, status, errorCode, source } = filter;
+  return sql`
+    ${inTime(sql, accountId, filter)}
+    and entries.batch <= ${asOf}
     ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
     ${model === null ? sql`` : sql`and entries.model = ${model}`}
     ${status === null ? sql`` : sql`and entries.status between ${status.from} and ${status.to}`}

@@ -89,7 +89,8 @@ export class PostgresAudit implements EntrySink {
         join audit_chains chain on chain.account_id = row.account_id
         where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing
-        returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip, coalesce(model, '') as model, status,
+        returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip,
+          usage_model(model, error_code, upstream) as model, status,
           coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
           coalesce(cached_tokens, 0) as cached_tokens, cost_nano_usd
       ),

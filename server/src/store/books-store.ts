@@ -48,7 +48,8 @@ export class PostgresBooks implements BooksReader {
     // usage_hours_by_hour and usage_days_by_day.
     const rows = await this.#database<UsageRow[]>`
       with entry_hours as (
-        select account_id, date_trunc('hour', at, 'UTC') as hour, key, coalesce(model, '') as model,
+        select account_id, date_trunc('hour', at, 'UTC') as hour, key,
+               usage_model(model, error_code, upstream) as model,
                count(*) as requests, count(*) filter (where status >= 400) as errors,
                coalesce(sum(prompt_tokens), 0) as prompt_tokens,
                coalesce(sum(completion_tokens), 0) as completion_tokens,

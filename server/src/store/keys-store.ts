@@ -30,9 +30,12 @@ type ListedRow = KeyRow & UsageRow & SuccessorRow;
 /** Keys in Postgres. */
 export class PostgresKeys implements KeyStore, KeyLookup {
   readonly #database: Database;
+  readonly #longReads: Database;
 
-  constructor(database: Database) {
+  /** `longReads`: the same database, for lists with what keys are used for. */
+  constructor(database: Database, longReads: Database = database) {
     this.#database = database;
+    this.#longReads = longReads;
   }
 
   async findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null> {
@@ -144,7 +147,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   }
 
   async #list(accountId: AccountId, id: KeyUuid | null, now: Date): Promise<readonly ListedKey[]> {
-    const sql = this.#database;
+    const sql = this.#longReads;
     // Uses keys_key_id_unique, by account, and keys_by_replaced.
     const rows = await sql<ListedRow[]>`
       select ${keyColumns(sql)}, ${usageColumns(sql, now)},

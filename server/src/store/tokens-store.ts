@@ -6,7 +6,7 @@ import type {
   NewManagementToken,
   TokenUuid,
 } from "../accounts/management-token.ts";
-import type { SignedIn, Visit } from "../accounts/user.ts";
+import type { SessionId, SignedIn, Visit } from "../accounts/user.ts";
 import { accountColumns } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
 import { type Database, inTransaction, type Transaction } from "./database.ts";
@@ -31,21 +31,29 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     this.#database = database;
   }
 
-  async createToken(token: NewManagementToken, limit: number, by: Actor): Promise<boolean> {
+  async createToken(
+    token: NewManagementToken,
+    limit: number,
+    by: Actor,
+    session: SessionId,
+  ): Promise<"created" | "too-many" | "signed-out"> {
     return inTransaction(this.#database, async (transaction) => {
-      // Locks the user: two creations count one after the other.
+      // Locks the user: two creations count one after the other, and a change of the password comes before or after.
       await transaction`select from users where id = ${token.userId} for no key update`;
+      const { count: sessions } = await transaction`
+        select from sessions where id = ${session} and user_id = ${token.userId}`;
+      if (sessions === 0) return "signed-out";
       const [row] = await transaction<{ active: bigint }[]>`
         select count(*) as active from management_tokens
         where user_id = ${token.userId} and revoked_at is null
           and (expires_at is null or expires_at > ${token.createdAt})`;
-      if ((row?.active ?? 0n) >= limit) return false;
+      if ((row?.active ?? 0n) >= limit) return "too-many";
       await transaction`
         insert into management_tokens (id, user_id, name, token_id, digest, created_at, expires_at)
         values (${token.id}, ${token.userId}, ${token.name}, ${token.tokenId}, ${token.digest}, ${token.createdAt},
                 ${token.expiresAt})`;
       await recordTokenAction(transaction, "token.create", by, token.createdAt, token);
-      return true;
+      return "created";
     });
   }
 

@@ -17,6 +17,7 @@ interface Row extends TotalsRow {
   key: KeyUuid | null;
   key_id: string | null;
   key_name: string | null;
+  is_rest: boolean;
 }
 
 interface ServiceRow extends TotalsRow {
@@ -47,8 +48,10 @@ export class PostgresUsage implements UsageReader {
   async readUsage(
     accountId: AccountId,
     { from, to, interval, groupBy }: UsageQuestion,
+    maxGroups: number,
   ): Promise<readonly UsageRow[]> {
     const sql = this.#database;
+    const group = { none: sql`''`, model: sql`model`, key: sql`key::text` }[groupBy];
     // Uses the primary keys, by account and time.
     const source =
       interval === "hour"
@@ -57,38 +60,48 @@ export class PostgresUsage implements UsageReader {
     const rows = await sql<Row[]>`
       with narrow as (
         -- By the rows' own intervals first: truncating every row would cost more than adding it up.
-        select at,
-               ${groupBy === "model" ? sql`model` : sql`null::text`} as model,
-               ${groupBy === "key" ? sql`key` : sql`null::uuid`} as key,
-               ${sums(sql)}
+        select at, ${group} as "group", ${sums(sql)}
         from (${source}) source
         where account_id = ${accountId}
           and at >= date_trunc(${interval}, ${from}::timestamptz, 'UTC')
           and at < date_trunc(${interval}, ${to}::timestamptz, 'UTC')
-        group by 1, 2, 3
+        group by 1, 2
       ),
-      usage as (
-        select date_trunc(${interval}, at, 'UTC') as start, model, key, ${sums(sql)} from narrow group by 1, 2, 3
+      usage as materialized (
+        select date_trunc(${interval}, at, 'UTC') as start, "group", ${sums(sql)} from narrow group by 1, 2
+      ),
+      ranked as (
+        select "group" from usage group by 1
+        order by sum(cost_nano_usd) desc, sum(requests) desc, "group"
+        limit ${maxGroups}
+      ),
+      named as (
+        select start, ranked."group", ranked."group" is null as is_rest, ${sums(sql)}
+        from usage left join ranked on ranked."group" = usage."group"
+        group by 1, 2
       )
-      select usage.*, keys.key_id, keys.name as key_name
-      from usage
-      left join keys on keys.id = usage.key
-      order by start, model, key`;
+      select named.*,
+             ${groupBy === "model" ? sql`named."group"` : sql`null`} as model,
+             keys.id as key, keys.key_id, keys.name as key_name
+      from named
+      left join keys on ${groupBy === "key" ? sql`keys.id = named."group"::uuid` : sql`false`}
+      order by start, is_rest, named."group"`;
     return rows.map((row) => ({
       start: row.start,
       model: row.model,
       key: row.key === null ? null : { id: row.key, keyId: row.key_id ?? "", name: row.key_name ?? "" },
+      isRest: row.is_rest,
       ...totalsOf(row),
     }));
   }
 
   async readServiceUsage(
     question: ServiceUsageQuestion,
-    mostGroups: number,
+    maxGroups: number,
   ): Promise<readonly ServiceUsageRow[]> {
     const rows = await (question.groupBy === "account"
-      ? this.#readByAccount(question, mostGroups)
-      : this.#readByModel(question, mostGroups));
+      ? this.#readByAccount(question, maxGroups)
+      : this.#readByModel(question, maxGroups));
     return rows.map((row) => ({
       start: row.start,
       model: row.model,
@@ -100,7 +113,7 @@ export class PostgresUsage implements UsageReader {
 
   async #readByModel(
     { from, to, interval, groupBy }: ServiceUsageQuestion,
-    mostGroups: number,
+    maxGroups: number,
   ): Promise<readonly ServiceRow[]> {
     const sql = this.#database;
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
@@ -115,7 +128,7 @@ export class PostgresUsage implements UsageReader {
       ranked as (
         select model from usage group by model
         order by sum(cost_nano_usd) desc, sum(requests) desc, model
-        limit ${mostGroups}
+        limit ${maxGroups}
       )
       select start, ranked.model, null as account_id, null as account_name,
              usage.model is not null and ranked.model is null as is_rest, ${sums(sql)}
@@ -127,7 +140,7 @@ export class PostgresUsage implements UsageReader {
 
   async #readByAccount(
     { from, to, interval }: ServiceUsageQuestion,
-    mostGroups: number,
+    maxGroups: number,
   ): Promise<readonly ServiceRow[]> {
     const sql = this.#database;
     const [first, end] = [floor(from, interval), floor(to, interval)];
@@ -142,7 +155,7 @@ export class PostgresUsage implements UsageReader {
         select account_id from (${costs(sql, partsOf(first, end))}) costs
         group by account_id
         order by sum(cost_nano_usd) desc, sum(requests) desc, account_id
-        limit ${mostGroups}
+        limit ${maxGroups}
       ),
       narrow as (
         select at, account_id, ${sums(sql)}

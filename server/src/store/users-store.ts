@@ -73,16 +73,17 @@ export class PostgresUsers implements UserStore {
     userId: UserId,
     { verified, next }: { readonly verified: string; readonly next: string },
     session: NewSession | null,
-    change: UserChange,
-  ): Promise<boolean> {
+    change: UserChange & { readonly revokeTokens: boolean },
+  ): Promise<number | null> {
     return inTransaction(this.#database, async (transaction) => {
       const { count } = await transaction`
         update users set password_hash = ${next} where id = ${userId} and password_hash = ${verified}`;
-      if (count === 0) return false;
+      if (count === 0) return null;
       await transaction`delete from sessions where user_id = ${userId}`;
       if (session !== null) await insertSession(transaction, session, next);
-      await recordUserChange(transaction, userId, change);
-      return true;
+      const revoked = change.revokeTokens ? await revokeTokensOf(transaction, userId, change.at) : 0;
+      await recordUserChange(transaction, userId, change, revoked === 0 ? {} : { revokedTokens: revoked });
+      return revoked;
     });
   }
 
@@ -167,10 +168,18 @@ async function insertSession(
   return count > 0;
 }
 
+/** Uses management_tokens_by_user. @returns how many there were. */
+async function revokeTokensOf(transaction: Transaction, userId: UserId, at: Date): Promise<number> {
+  const { count } = await transaction`
+    update management_tokens set revoked_at = ${at} where user_id = ${userId} and revoked_at is null`;
+  return count;
+}
+
 async function recordUserChange(
   transaction: Transaction,
   userId: UserId,
   { by, at, action }: UserChange,
+  more: Readonly<Record<string, number>> = {},
 ): Promise<void> {
   const [user] = await transaction<{ email: string; account_id: Account["id"] | null }[]>`
     select email, account_id from users where id = ${userId}`;
@@ -181,7 +190,7 @@ async function recordUserChange(
     action,
     reason: null,
     before: null,
-    after: { email: user?.email ?? null },
+    after: { email: user?.email ?? null, ...more },
   });
 }
 

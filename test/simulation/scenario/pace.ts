@@ -34,7 +34,7 @@ export class Pace {
     this.#lastMs = this.#world.nowMs;
     if (wasBusy) return;
     this.#jobs = this.#jobs.filter(({ life }) => !life.isOver);
-    for (const job of this.#jobs) job.schedule();
+    for (const job of this.#jobs) job.hasten();
   }
 
   /** Runs a job for as long as the process lives, never twice at once. What it throws is for the next run to mend. */
@@ -59,6 +59,7 @@ class Job {
   readonly #job: BackgroundJob;
   #running: Promise<void> | null = null;
   #next = { isCancelled: false };
+  #dueMs = Number.POSITIVE_INFINITY;
 
   constructor(world: World, pace: Pace, life: Life, job: BackgroundJob) {
     this.life = life;
@@ -68,9 +69,20 @@ class Job {
   }
 
   schedule(): void {
-    this.#next.isCancelled = true;
     const { everyMs, idleMs } = this.#job;
-    this.#next = this.#world.schedule(this.#pace.isBusy ? everyMs : idleMs, this.life, () => {
+    this.#scheduleIn(this.#pace.isBusy ? everyMs : idleMs);
+  }
+
+  /** Never puts it off: what is due sooner stays so. */
+  hasten(): void {
+    const { everyMs } = this.#job;
+    if (this.#world.nowMs + everyMs < this.#dueMs) this.#scheduleIn(everyMs);
+  }
+
+  #scheduleIn(ms: number): void {
+    this.#next.isCancelled = true;
+    this.#dueMs = this.#world.nowMs + ms;
+    this.#next = this.#world.schedule(ms, this.life, () => {
       this.schedule();
       if (this.#running !== null) return;
       const ended = () => {

@@ -1,5 +1,5 @@
 import type { AccountId } from "../../../server/src/accounts/account.ts";
-import type { Demand } from "../../../server/src/admission/limits.ts";
+import type { Demand, Place } from "../../../server/src/admission/limits.ts";
 import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/audit/entry.ts";
 import type { KeyUuid } from "../../../server/src/keys/key.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
@@ -58,7 +58,8 @@ export class Referee {
   readonly #revokedMs = new Map<KeyUuid, number>();
   readonly #spendable: Spendable;
   readonly #asked = new Map<AccountId, Set<Attempt>>();
-  readonly #admittedMs = new Map<AccountId, number[]>();
+  /** When each was admitted, of an account in their order. */
+  readonly #admittedMs = new Map<AccountId, Map<Place, number>>();
   /** Until then more requests at once than the limit are let pass. */
   #limitsHoldFromMs = 0;
   #violation: Violation | null = null;
@@ -78,6 +79,8 @@ export class Referee {
     };
     database.credit.onInserted = (entry) => this.#spendable.recorded(entry);
     redis.onAdmitted = (accountId, demand) => this.#lookAtMinute(accountId, demand);
+    // It was not served, and is given back to the account.
+    redis.onCancelled = (accountId, place) => void this.#admittedMs.get(accountId)?.delete(place);
   }
 
   get violation(): Violation | null {
@@ -239,13 +242,12 @@ export class Referee {
       this.#report("no overdraft", `${accountId} has ${balance}, and ${reserved} of it is set aside`);
   }
 
-  #lookAtMinute(accountId: AccountId, { limits }: Demand): void {
+  #lookAtMinute(accountId: AccountId, { limits, place }: Demand): void {
     const { world, maxAMinute } = this.#parts;
     if (limits.requestsPerMinute === null) return;
-    const times = this.#admittedMs.get(accountId) ?? [];
-    this.#admittedMs.set(accountId, times);
-    times.push(world.nowMs);
-    const first = times.at(-maxAMinute - 1) ?? Number.NEGATIVE_INFINITY;
+    const admitted = this.#admittedMs.get(accountId) ?? new Map<Place, number>();
+    this.#admittedMs.set(accountId, admitted.set(place, world.nowMs));
+    const first = [...admitted.values()].at(-maxAMinute - 1) ?? Number.NEGATIVE_INFINITY;
     if (world.nowMs - first < 60_000 && first >= this.#limitsHoldFromMs)
       this.#report("requests a minute", `${maxAMinute + 1} of ${accountId} in ${world.nowMs - first} ms`);
   }

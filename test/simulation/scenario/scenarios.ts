@@ -90,7 +90,7 @@ export const NOTHING_HAPPENS = scenario(
 );
 
 export const NODES_DIE = scenario(
-  400,
+  1_000,
   {
     nodes: { min: 2, max: 2 },
     creditNanoUsd: POOR,
@@ -117,7 +117,7 @@ export const NODES_ARE_CUT_OFF = scenario(
 );
 
 export const DATABASE_IS_AWAY = scenario(
-  300,
+  1_000,
   {
     nodes: { min: 1, max: 1 },
     creditNanoUsd: POOR,
@@ -188,7 +188,7 @@ export const REDIS_ANSWERS_ARE_LOST = scenario(
 );
 
 export const REDIS_FORGETS = scenario(
-  60,
+  150,
   {
     creditNanoUsd: RICH,
     longestGapMs: MINUTE_MS,
@@ -196,6 +196,22 @@ export const REDIS_FORGETS = scenario(
     events: [emptiedRedis(5 * SECOND_MS), outages({ store: "redis", how: ["cut"], who: "either" })],
   },
   { invariants: ["requests at once"], limits: TIGHT, drainWithinMs: 10 * MINUTE_MS },
+);
+
+/** For longer than a slot's lease, while long answers are given. */
+export const REDIS_IS_CUT_OFF = scenario(
+  500,
+  {
+    nodes: { min: 1, max: 2 },
+    creditNanoUsd: RICH,
+    maxBursts: 8,
+    longestGapMs: MINUTE_MS,
+    longestAnswerMs: 20 * MINUTE_MS,
+    keyed: "never",
+    events: [outages({ store: "redis", how: ["cut"], who: "either" })],
+    maxEvents: 2,
+  },
+  { invariants: ["requests at once"], limits: TIGHT, drainWithinMs: 40 * MINUTE_MS },
 );
 
 const ANYTHING: readonly Menu["events"][number][] = [

@@ -8,6 +8,7 @@ import { BodyBudget, shareOut } from "../../../server/src/admission/body-budget.
 import { PLACE_LEASE_MS } from "../../../server/src/admission/limits.ts";
 import { Publisher } from "../../../server/src/admission/publisher.ts";
 import { EntryIds } from "../../../server/src/audit/entry-ids.ts";
+import { Reads } from "../../../server/src/audit/reads.ts";
 import { Recorder } from "../../../server/src/audit/recorder.ts";
 import { Credits } from "../../../server/src/credits/credits.ts";
 import { ChatEndpoint } from "../../../server/src/edge/chat-endpoint.ts";
@@ -105,6 +106,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     publisher,
     mint: new KeyMint(new Uint8Array(32)),
     flushed: () => recorder.flushed(),
+    reads: new Reads(monotonicMs),
     now,
   });
   const gateway = new Gateway({

@@ -31,9 +31,15 @@ export class IdempotencyTable {
     this.#nowMs = nowMs;
   }
 
-  /** How many requests are claimed and have no answer yet. */
+  /**
+   * How many requests are claimed and have no answer yet. Not those whose lease is over: the claim of a node that died may
+   * arrive when nobody is left to release it.
+   */
   get running(): number {
-    return [...this.#rows.values()].filter(({ answered }) => answered === null).length;
+    const leasedSinceMs = this.#nowMs() - CLAIM_LEASE_MS;
+    return [...this.#rows.values()].filter(
+      ({ answered, renewedAtMs }) => answered === null && renewedAtMs >= leasedSinceMs,
+    ).length;
   }
 
   /** Requests that were answered. */

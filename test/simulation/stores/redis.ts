@@ -42,6 +42,8 @@ export class SimulatedRedis {
   #accounts = new Map<AccountId, AccountKeys>();
   /** Told of each request that is let through. */
   onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
+  /** Told of each of them that was given back because it is not served. */
+  onCancelled: (accountId: AccountId, place: Place) => void = () => {};
 
   /** `nowMs`: Redis's clock. */
   constructor(nowMs: () => number, faults: PutBackFaults) {
@@ -102,7 +104,9 @@ export class SimulatedRedis {
     keys.slots.delete(place);
     const atS = release.atS ?? Math.floor((lapsesMs - PLACE_LEASE_MS) / 1_000);
     keys.tokens.correct(atS, tokensMore);
-    if (isCancelled) keys.requests.correct(atS, -1);
+    if (!isCancelled) return;
+    keys.requests.correct(atS, -1);
+    this.onCancelled(accountId, place);
   }
 
   /** Takes the slots again where they were lost. One that was given back is not taken by a renewal that comes late. */

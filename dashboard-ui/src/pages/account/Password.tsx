@@ -10,15 +10,18 @@ import { PasswordField } from "../../components/PasswordField.tsx";
 export function Password() {
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
+  const [revokeTokens, setRevokeTokens] = useState(false);
   const me = useQuery(api.auth.me.queryOptions());
   const change = useMutation({
-    mutationFn: () => client.auth.changePassword.mutate({ current, next }),
+    mutationFn: () => client.auth.changePassword.mutate({ current, next, revokeTokens }),
     onSuccess: async () => {
       setCurrent("");
       setNext("");
+      setRevokeTokens(false);
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() }),
         queryClient.invalidateQueries(api.account.actions.pathFilter()),
+        queryClient.invalidateQueries(api.tokens.list.pathFilter()),
       ]);
     },
   });
@@ -53,6 +56,14 @@ export function Password() {
           error={errorTextAt(change.error, "next")}
           onChange={(event) => setNext(event.target.value)}
         />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={revokeTokens}
+            onChange={({ target }) => setRevokeTokens(target.checked)}
+          />
+          Also revoke my management tokens
+        </label>
         <div>
           <Button type="submit" busy={change.isPending}>
             Change password

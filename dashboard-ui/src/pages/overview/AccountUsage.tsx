@@ -1,4 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
 import { client } from "../../api/client.ts";
 import type { UsageRow } from "../../api/types.ts";
 import type { GroupName } from "../usage/groups.ts";
@@ -43,7 +44,8 @@ export function AccountUsage() {
   );
 }
 
-function groupOf({ model, key }: UsageRow): GroupName {
+function groupOf({ model, key, isRest }: UsageRow): GroupName {
+  if (isRest) return { id: "rest", label: "all others", isRest };
   // A key that was revoked leaves its name to others.
   if (key !== null) return { id: key.id, label: `${key.name} …${key.keyId}` };
   if (model !== null) return { id: model, label: model === "" ? "no model" : model };
@@ -56,11 +58,14 @@ interface GroupLinkProps {
   readonly span: Span;
 }
 
+/** Entries have the names that were asked for. */
+const UNKNOWN_MODELS = { error_code: "model_not_found" };
+
 /** Leads to the entries that were counted. */
-function GroupLink({ group: { id, label }, by, span }: GroupLinkProps) {
-  // Entries without a model can't be asked for.
-  if (id === "") return label;
-  const filter = by === "key" ? { key: id } : { model: id };
+function GroupLink({ group: { id, label, isRest }, by, span }: GroupLinkProps) {
+  // Entries without a model can't be asked for, nor those of all others.
+  if (id === "" || isRest === true) return label;
+  const filter = by === "key" ? { key: id } : id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
   return (
     <Link to="/audit" search={{ ...filter, from: span.from.toISOString() }}>
       {label}

@@ -87,12 +87,30 @@ export async function loadProvider(upstream: Upstream): Promise<(settings: Provi
   }
 }
 
+/** What is wrong with a provider package, for the operator; `null` when it can be used. */
+export async function packageProblem(name: string): Promise<string | null> {
+  try {
+    await loadPackage(name);
+    return null;
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+    if (isMissing || !(error instanceof Error)) {
+      return `${name} is not installed. Run \`npm install ${name}\` beside the server.`;
+    }
+    return error instanceof NotAProvider ? error.message : `${name} can't be loaded: ${error.name}`;
+  }
+}
+
+class NotAProvider extends Error {
+  override readonly name = "NotAProvider";
+}
+
 async function loadPackage(name: string): Promise<(settings: ProviderSettings) => Provider> {
   const module: Record<string, unknown> = await import(name);
   // `createMistral`, `createGroq`: each package has one such function, and names it after itself.
   const create = Object.entries(module).find(
     ([exported, value]) => exported.startsWith("create") && typeof value === "function",
   )?.[1];
-  if (typeof create !== "function") throw new Error(`${name} is no provider package of the AI SDK`);
+  if (typeof create !== "function") throw new NotAProvider(`${name} is not a provider package of the AI SDK`);
   return (settings) => create(settings);
 }

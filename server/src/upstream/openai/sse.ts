@@ -30,6 +30,7 @@ export class EventReader {
 
   /** The events that end in this piece. @throws {EventTooLarge} */
   push(bytes: Uint8Array): readonly string[] {
+    if (bytes.length === 0) return [];
     if (this.#lineBytes + bytes.length + this.#dataCharacters > MAX_EVENT_BYTES) {
       throw new EventTooLarge("a server-sent event is too large");
     }

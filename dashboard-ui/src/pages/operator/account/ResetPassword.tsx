@@ -17,9 +17,10 @@ interface ResetPasswordProps {
 export function ResetPassword({ email, onClose }: ResetPasswordProps) {
   // The only place that holds the password: what a mutation resolves to would stand in a cache too.
   const [password, setPassword] = useState<string | null>(null);
+  const [keepTokens, setKeepTokens] = useState(false);
   const reset = useMutation({
     mutationFn: async () => {
-      setPassword((await client.operator.users.resetPassword.mutate({ email })).password);
+      setPassword((await client.operator.users.resetPassword.mutate({ email, keepTokens })).password);
     },
     onSettled: askAgain,
   });
@@ -38,9 +39,17 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
     <Dialog title="Reset the password?" onDismiss={reset.isPending ? undefined : onClose}>
       <p>
         The password of <strong className="user-email">{email}</strong> is replaced by a new one, which you
-        are shown next. They are signed out everywhere. The account's keys and management tokens go on
-        working.
+        are shown next. They are signed out everywhere, and their management tokens are revoked: whoever had
+        the old password may have created some. The account's API keys keep working.
       </p>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={keepTokens}
+          onChange={({ target }) => setKeepTokens(target.checked)}
+        />
+        Keep the management tokens
+      </label>
       {reset.error === null ? null : <Notice tone="error">{errorTextOf(reset.error)}</Notice>}
       <div className="dialog-actions">
         <Button onClick={onClose} disabled={reset.isPending}>

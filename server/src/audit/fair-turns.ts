@@ -1,0 +1,118 @@
+/** How many may have a turn at once, and how many may wait. */
+export interface TurnLimits {
+  /** Of all names together. */
+  readonly max: number;
+  readonly maxOfName: number;
+  /** Beyond this, whoever comes is refused at once. */
+  readonly maxWaitingOfName: number;
+}
+
+/** Why there was no turn: `waiting`, when too many of the name wait already; `timeout`, when it did not come in time. */
+export type NoTurn = "waiting" | "timeout";
+
+interface Waiter {
+  readonly grant: () => void;
+}
+
+interface Line {
+  running: number;
+  readonly waiting: Set<Waiter>;
+}
+
+/**
+ * Turns for those who share something, each under a name. Names are served in rotation, and a name's own in the order in which they
+ * came: whoever has much to do waits behind itself, and keeps nobody else waiting for longer than a turn.
+ */
+export class FairTurns {
+  readonly #limits: TurnLimits;
+  /** In the order in which they are served next. Names for which nobody is there have no line. */
+  readonly #lines = new Map<string, Line>();
+  #running = 0;
+  #waiting = 0;
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** How many of a name have a turn now. */
+  runningOf(name: string): number {
+    return this.#lines.get(name)?.running ?? 0;
+  }
+
+  /**
+   * Resolves with a function that ends the turn, to be called once; or with the reason why there was none.
+   */
+  take(name: string, timeoutMs: number): Promise<(() => void) | NoTurn> {
+    const line = this.#lineOf(name);
+    if (line.waiting.size === 0 && this.#hasRoom(line)) {
+      this.#begin(name, line);
+      return Promise.resolve(() => this.#end(name, line));
+    }
+    if (line.waiting.size >= this.#limits.maxWaitingOfName) return Promise.resolve("waiting");
+    return new Promise((resolve) => {
+      const leave = () => {
+        clearTimeout(timer);
+        line.waiting.delete(waiter);
+        this.#waiting--;
+      };
+      const waiter: Waiter = {
+        grant: () => {
+          leave();
+          this.#begin(name, line);
+          resolve(() => this.#end(name, line));
+        },
+      };
+      const timer = setTimeout(() => {
+        leave();
+        this.#forgetIdle(name, line);
+        resolve("timeout");
+      }, timeoutMs);
+      line.waiting.add(waiter);
+      this.#waiting++;
+    });
+  }
+
+  #lineOf(name: string): Line {
+    const known = this.#lines.get(name);
+    if (known !== undefined) return known;
+    const line: Line = { running: 0, waiting: new Set() };
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  #hasRoom(line: Line): boolean {
+    return this.#running < this.#limits.max && line.running < this.#limits.maxOfName;
+  }
+
+  #begin(name: string, line: Line): void {
+    this.#running++;
+    line.running++;
+    // Who has just been served is served last.
+    this.#lines.delete(name);
+    this.#lines.set(name, line);
+  }
+
+  #end(name: string, line: Line): void {
+    this.#running--;
+    line.running--;
+    this.#forgetIdle(name, line);
+    for (const next of this.#lines.values()) {
+      const [waiter] = next.waiting;
+      if (waiter === undefined || !this.#hasRoom(next)) continue;
+      waiter.grant();
+      return;
+    }
+  }
+
+  #forgetIdle(name: string, line: Line): void {
+    if (line.running === 0 && line.waiting.size === 0) this.#lines.delete(name);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Upstream } from "../catalog/catalog.ts";
+import type { Credential } from "../catalog/credential.ts";
+import { Failure } from "../errors/failure.ts";
+import { UpstreamRefused } from "./dialect.ts";
+
+/**
+ * Changes a piece of an upstream's answer so that its credential is not in it. Some servers, and proxies before them, quote the
+ * request that they received.
+ */
+export function cutCredential({ credential }: Upstream): (text: string) => string {
+  return credential === null ? unchanged : (text) => credential.cutFromAnswer(text);
+}
+
+/** The same for what an upstream's dialect has thrown. */
+export function errorWithoutCredential(thrown: unknown, { credential }: Upstream): unknown {
+  if (credential === null || !(thrown instanceof UpstreamRefused)) return thrown;
+  const failure = failureWithout(thrown.failure, credential);
+  return failure === thrown.failure ? thrown : new UpstreamRefused(thrown.status, failure);
+}
+
+function failureWithout(failure: Failure, credential: Credential): Failure {
+  const message = credential.cutFromError(failure.message);
+  const param = failure.param === null ? null : credential.cutFromError(failure.param);
+  if (message === failure.message && param === failure.param) return failure;
+  const { code, retryAfterMs, headers, cause } = failure;
+  return new Failure(code, message, {
+    ...(param === null ? {} : { param }),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    headers,
+    cause,
+  });
+}
+
+function unchanged(text: string): string {
+  return text;
+}

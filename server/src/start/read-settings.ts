@@ -1,0 +1,47 @@
+import { resolve } from "node:path";
+import type { Plans } from "../accounts/plans.ts";
+import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
+import { type CatalogFromFile, readCatalogFile } from "./open-catalog.ts";
+import { openPlans } from "./open-plans.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that an operator has set, checked. */
+export interface Settings {
+  readonly config: Config;
+  readonly plans: Plans;
+  /** `null`: there is no catalog file. */
+  readonly catalogFile: CatalogFromFile | null;
+}
+
+/**
+ * Reads the environment, and the plans and the catalog file that it names.
+ *
+ * @throws {ConfigError} with all that is wrong with any of them, and with settings that are most likely misspelt.
+ */
+export async function readSettings(environment: Environment): Promise<Settings> {
+  const problems: string[] = [];
+  const attempt = async <Result>(read: () => Result | Promise<Result>): Promise<Result | null> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (!hasProblems(error)) throw error;
+      problems.push(...error.problems);
+      return null;
+    }
+  };
+  const config = await attempt(() => readConfig(environment));
+  const plans = await attempt(() => openPlans(settingOf(environment, "OSTIARY_PLANS")));
+  const path = settingOf(environment, "OSTIARY_CATALOG");
+  const catalogFile = path === null ? null : await attempt(() => readCatalogFile(resolve(path), environment));
+  if (config !== null && plans !== null && problems.length === 0) return { config, plans, catalogFile };
+  throw new ConfigError([...problems, ...unknownSettings(environment)]);
+}
+
+function settingOf(environment: Environment, name: string): string | null {
+  return environment[name]?.trim() || null;
+}
+
+function hasProblems(error: unknown): error is Error & { readonly problems: readonly string[] } {
+  return error instanceof Error && "problems" in error && Array.isArray(error.problems);
+}

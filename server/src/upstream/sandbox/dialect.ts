@@ -1,0 +1,59 @@
+import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
+import { Failure } from "../../errors/failure.ts";
+import {
+  type ChatAnswer,
+  type ChatCall,
+  type Dialect,
+  type UpstreamCall,
+  UpstreamRefused,
+  type WholeAnswer,
+} from "../../gateway/dialect.ts";
+import { OpenAiDialect } from "../openai/dialect.ts";
+import { createSandboxTransport, type SandboxOptions } from "./sandbox-transport.ts";
+
+const RETRY_AFTER_MS = 1_000;
+
+/**
+ * The errors that a developer can ask the sandbox for, as the service answers them itself. Other statuses arrive as those of any
+ * upstream do.
+ */
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  401: "invalid_api_key",
+  402: "credit_balance_exhausted",
+  403: "permission_denied",
+  404: "not_found",
+  408: "request_timeout",
+  409: "conflict",
+  413: "request_too_large",
+  415: "unsupported_media_type",
+  429: "rate_limit_exceeded",
+  502: "upstream_error",
+  503: "server_is_overloaded",
+  504: "upstream_timeout",
+};
+
+/** The sandbox models. What they do on request says nothing about an upstream's health. */
+export class SandboxDialect implements Dialect {
+  readonly #dialect: Dialect;
+
+  constructor(options: SandboxOptions) {
+    this.#dialect = new OpenAiDialect(createSandboxTransport(options));
+  }
+
+  chat(call: ChatCall): Promise<ChatAnswer> {
+    return this.#dialect.chat(call).catch(throwAsService);
+  }
+
+  embed(call: UpstreamCall): Promise<WholeAnswer> {
+    return this.#dialect.embed(call).catch(throwAsService);
+  }
+}
+
+function throwAsService(thrown: unknown): never {
+  if (!(thrown instanceof UpstreamRefused)) throw thrown;
+  const { status } = thrown;
+  const code = CODES[status];
+  if (code === undefined) throw thrown;
+  const details = status === 429 || status === 503 ? { retryAfterMs: RETRY_AFTER_MS } : {};
+  throw new UpstreamRefused(status, new Failure(code, `The sandbox was told to answer ${status}.`, details));
+}

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { insertEntries } from "../fixtures/entries.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
+
+const ENTRIES = 110_000;
+/** Connections of a node for reads that go through much, and those of them that one account gets at once. */
+const MAX_READING = 4;
+const MAX_READING_OF_ACCOUNT = 2;
+
+let service: Service;
+let sql: ServiceDatabase;
+/** Has many entries, and a key that may only read. */
+let reader: Owner & { readonly key: string };
+
+beforeAll(async () => {
+  service = await startService();
+  sql = await openDatabaseOf(service);
+  reader = await signUpWithKey(service.baseUrl);
+  await insertEntries(service, reader, ENTRIES);
+  await chain((await reader.trpc.account.get.query()).id);
+});
+
+afterAll(async () => {
+  await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** Gives the batches that a test has written the digests that they would have. */
+async function chain(accountId: string): Promise<void> {
+  await sql.unsafe(`
+    do $$
+    declare
+      one record;
+      previous bytea := '';
+    begin
+      for one in
+        select batch, sha256(string_agg(entry_digest(entry), ''::bytea order by id)) as content
+        from audit_entries entry where account_id = '${accountId}' group by batch order by batch
+      loop
+        previous := sha256(previous || one.content);
+        update audit_batches set digest = previous where account_id = '${accountId}' and batch = one.batch;
+      end loop;
+      update audit_chains set digest = previous where account_id = '${accountId}';
+    end $$`);
+  await sql.unsafe("vacuum analyze audit_batches");
+}
+
+interface Batch {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly codes: readonly string[];
+}
+
+/** Twenty calls in one request, with the key. */
+async function batchOf(procedure: string): Promise<Batch> {
+  const names = Array.from({ length: 20 }, () => procedure).join(",");
+  const response = await fetch(`${service.baseUrl}/trpc/${names}?batch=1&input={}`, {
+    headers: { authorization: `Bearer ${reader.key}` },
+  });
+  const answers = (await response.json()) as { error?: { json: { data: { ostiary: { code: string } } } } }[];
+  return {
+    status: response.status,
+    retryAfter: response.headers.get("retry-after"),
+    codes: answers.map(({ error }) => error?.json.data.ostiary.code ?? "ok"),
+  };
+}
+
+/** What the service's connections are busy with. */
+async function busy(): Promise<readonly string[]> {
+  const rows = await sql<{ query: string }[]>`
+    select query from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`;
+  return rows.map(({ query }) => query);
+}
+
+const isVerification = (query: string) => query.includes("entry_digest") || query.includes("audit_batches");
+
+describe("an account that verifies its log without end", () => {
+  it("keeps nobody else from anything, and is told to wait", async () => {
+    const victim = await signUp(service.baseUrl);
+    const [revoked, uncached] = await Promise.all([
+      victim.trpc.keys.create.mutate({ name: "leaked" }),
+      victim.trpc.keys.create.mutate({ name: "new" }),
+    ]);
+    let isOver = false;
+    const flood = Promise.all(Array.from({ length: 6 }, () => batchOf("audit.verify"))).finally(() => {
+      isOver = true;
+    });
+    await expect.poll(async () => (await busy()).filter(isVerification).length).toBeGreaterThan(0);
+
+    // The account itself finds the key and revokes it, too.
+    const { keys } = await reader.trpc.keys.list.query();
+    const own = await reader.trpc.keys.create.mutate({ name: "another" });
+    await reader.trpc.keys.revoke.mutate({ id: own.id });
+    expect(keys).not.toHaveLength(0);
+    expect((await reader.trpc.audit.list.query({ limit: 1 })).entries).toHaveLength(1);
+    await victim.trpc.keys.revoke.mutate({ id: revoked.id });
+    const ready = await fetch(`${service.baseUrl}/readyz`);
+    const chat = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${uncached.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+    });
+    const read = await victim.trpc.audit.list.query({ status: "2xx" });
+    const reading = (await busy()).filter(isVerification);
+
+    // All of it was answered while the reads went on, which none of it had to wait for.
+    expect(isOver).toBe(false);
+    expect(ready.status).toBe(200);
+    expect(chat.status).toBe(200);
+    expect(read.entries).toHaveLength(1);
+    expect(reading.length).toBeLessThanOrEqual(MAX_READING_OF_ACCOUNT);
+
+    const answers = await flood;
+    const codes = answers.flatMap((answer) => answer.codes);
+    expect(codes).toHaveLength(120);
+    expect(new Set(codes)).toEqual(new Set(["ok", "rate_limit_exceeded"]));
+    expect(codes.filter((code) => code === "ok").length).toBeLessThanOrEqual(22);
+    const refused = answers.filter((answer) => answer.codes.includes("rate_limit_exceeded"));
+    for (const { retryAfter } of refused) expect(Number(retryAfter)).toBeGreaterThan(0);
+  });
+
+  it("still has its log verified as a whole, some at a time", async () => {
+    const whole = { entries: 0, batches: 0, calls: 0 };
+    let next: number | null = 0;
+    while (next !== null) {
+      const report: { next: number | null; entries: number; batches: number; problems: readonly unknown[] } =
+        await reader.trpc.audit.verify.query({ after: next });
+      expect(report.problems).toEqual([]);
+      whole.entries += report.entries;
+      whole.batches += report.batches;
+      whole.calls++;
+      next = report.next;
+    }
+    expect(whole.entries).toBeGreaterThanOrEqual(ENTRIES);
+    expect(whole.calls).toBeLessThanOrEqual(20);
+  });
+});
+
+describe("an account that asks for its keys without end", () => {
+  it("takes few connections", async () => {
+    let mostReading = 0;
+    const flood = Promise.all(Array.from({ length: 6 }, () => batchOf("keys.list")));
+    let isOver = false;
+    void flood.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      mostReading = Math.max(
+        mostReading,
+        (await busy()).filter((query) => query.includes("key_usage")).length,
+      );
+    }
+    expect(mostReading).toBeLessThanOrEqual(MAX_READING);
+    const codes = (await flood).flatMap((answer) => answer.codes);
+    expect(new Set(codes)).toEqual(new Set(["ok", "rate_limit_exceeded"]));
+  });
+});
+
+describe("an account that searches its log for what is not there", () => {
+  it("takes few connections, whichever way it asks", async () => {
+    const headers = { authorization: `Bearer ${reader.key}` };
+    const ask = (path: string) => fetch(`${service.baseUrl}${path}`, { headers });
+    let mostReading = 0;
+    const flood = Promise.all([
+      ...Array.from({ length: 30 }, () => ask("/v1/audit?source=203.0.113.1")),
+      ...Array.from({ length: 10 }, () => ask("/v1/audit/export?source=203.0.113.1")),
+      ...Array.from({ length: 3 }, () => batchOf("audit.list")),
+    ]);
+    let isOver = false;
+    void flood.finally(() => {
+      isOver = true;
+    });
+    while (!isOver)
+      mostReading = Math.max(mostReading, (await busy()).filter((q) => q.includes("entries")).length);
+    expect(mostReading).toBeLessThanOrEqual(MAX_READING);
+    const answers = (await flood).filter((answer): answer is Response => answer instanceof Response);
+    for (const answer of answers) {
+      expect([200, 429]).toContain(answer.status);
+      if (answer.status === 429) expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      await answer.text();
+    }
+    expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  });
+});
+
+describe("a search through a long log", () => {
+  it("finds all that matches, page after page and as an export, though it goes on in stretches", async () => {
+    const filter = { source: "192.0.2.7", key: undefined };
+    const { id } = await reader.trpc.account.get.query();
+    const [expected] = await sql<{ count: bigint }[]>`
+      select count(*) from audit_entries where account_id = ${id} and source_ip = '192.0.2.7'`;
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page: { entries: readonly { id: string }[]; nextCursor: string | null } =
+        await reader.trpc.audit.list.query({ source: filter.source, limit: 150, cursor });
+      found.push(...page.entries.map((entry) => entry.id));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(found).toHaveLength(Number(expected?.count));
+    expect(new Set(found).size).toBe(found.length);
+    const response = await fetch(`${service.baseUrl}/v1/audit/export?source=${filter.source}`, {
+      headers: { authorization: `Bearer ${reader.key}` },
+    });
+    const lines = (await response.text()).trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(found.reverse());
+  });
+});

@@ -1,0 +1,152 @@
+import { inspect } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import {
+  answerWhole,
+  chunkOf,
+  type ModelServer,
+  type ReceivedRequest,
+  startModelServer,
+} from "../fixtures/model-server.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+/** With what JSON escapes, and what some servers escape besides. */
+const CREDENTIAL = 'operators/credential"of\\40-characters';
+const PLACEHOLDER = "ollama";
+
+let answer: (request: ReceivedRequest) => void = answerWhole;
+let upstream: ModelServer;
+let catalog: CatalogFile;
+let service: Service;
+let owner: Awaited<ReturnType<typeof signUpWithKey>>;
+
+beforeAll(async () => {
+  upstream = await startModelServer((request) => answer(request));
+  const { baseUrl } = upstream;
+  catalog = await writeCatalog({
+    upstreams: {
+      openai: { dialect: "openai", baseUrl, credentialEnv: "HOSTILE", breaker: { failures: 1_000 } },
+      anthropic: { dialect: "anthropic", baseUrl, credentialEnv: "HOSTILE", breaker: { failures: 1_000 } },
+      local: { dialect: "openai", baseUrl, credentialEnv: "PLACEHOLDER" },
+    },
+    models: ["openai", "anthropic", "local"].map((name) => ({ id: name, routes: [{ upstream: name }] })),
+  });
+  service = await startService({
+    env: { OSTIARY_CATALOG: catalog.file, HOSTILE: CREDENTIAL, PLACEHOLDER },
+  });
+  owner = await signUpWithKey(service.baseUrl);
+});
+
+afterEach(() => {
+  answer = answerWhole;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await upstream?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+});
+
+async function ask(model: string, fields: object = {}, path = "chat/completions"): Promise<string> {
+  const response = await fetch(`${service.baseUrl}/v1/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model,
+      ...(path === "embeddings" ? { input: "hi" } : { messages: [{ role: "user", content: "hi" }] }),
+      ...fields,
+    }),
+  });
+  return `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`;
+}
+
+function refuse(status: number, error: object): void {
+  answer = ({ response }) => {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error }));
+  };
+}
+
+/** Whether a client was shown the credential, in any spelling. */
+function holdsCredential(told: string): boolean {
+  const inJson = JSON.stringify(CREDENTIAL).slice(1, -1);
+  return [CREDENTIAL, inJson, inJson.replaceAll("/", "\\/")].some((spelling) => told.includes(spelling));
+}
+
+const QUOTED = `Can't use Bearer ${CREDENTIAL} here`;
+
+describe("an upstream that quotes the operator's credential", () => {
+  it.each(["openai", "anthropic"])("shows it to no client of %s by refusing a request", async (model) => {
+    for (const status of [400, 401, 404, 413, 422, 429, 500, 503]) {
+      refuse(status, { message: QUOTED, param: CREDENTIAL, code: CREDENTIAL, type: CREDENTIAL });
+      for (const fields of [{}, { stream: true }]) {
+        const told = await ask(model, fields);
+        expect(holdsCredential(told), told.slice(0, 3)).toBe(false);
+      }
+    }
+    refuse(400, { message: QUOTED, code: "context_length_exceeded" });
+    expect(holdsCredential(await ask(model))).toBe(false);
+  });
+
+  it("still tells the client what is wrong", async () => {
+    refuse(400, { message: QUOTED, param: "messages" });
+    expect(await ask("openai")).toContain("Can't use Bearer [credential] here");
+  });
+
+  it("shows it to no client by refusing embeddings", async () => {
+    refuse(400, { message: QUOTED });
+    expect(holdsCredential(await ask("openai", {}, "embeddings"))).toBe(false);
+  });
+
+  it("shows it to no client by its answer, whole or streamed, whatever is escaped", async () => {
+    for (const escaped of [(text: string) => text, (text: string) => text.replaceAll("/", "\\/")]) {
+      answer = ({ response }) => {
+        const choices = [
+          { index: 0, message: { role: "assistant", content: QUOTED }, finish_reason: "stop" },
+        ];
+        response.setHeader("content-type", "application/json");
+        response.end(escaped(JSON.stringify({ id: "1", model: "m", choices, echo: QUOTED })));
+      };
+      const whole = await ask("openai");
+      expect(whole).toContain("Can't use Bearer [credential] here");
+      expect(holdsCredential(whole)).toBe(false);
+      answer = ({ response }) => {
+        response.setHeader("content-type", "text/event-stream");
+        response.write(escaped(chunkOf({ content: QUOTED })));
+        response.write(escaped(chunkOf({ content: QUOTED })));
+        response.end(`${escaped(chunkOf({}, "stop"))}data: [DONE]\n\n`);
+      };
+      const streamed = await ask("openai", { stream: true });
+      expect(streamed.split("Bearer [credential] here")).toHaveLength(3);
+      expect(holdsCredential(streamed)).toBe(false);
+    }
+  });
+
+  it("shows it to no client by an error in the middle of a stream", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ content: "so far" }));
+      const error = { message: QUOTED, code: "context_length_exceeded" };
+      response.end(`data: ${JSON.stringify({ error })}\n\n`);
+    };
+    const told = await ask("openai", { stream: true });
+    expect(told).toContain("[credential]");
+    expect(holdsCredential(told)).toBe(false);
+  });
+
+  it("leaves it in no log entry and no line that the service prints", async () => {
+    refuse(400, { message: QUOTED, param: CREDENTIAL });
+    await ask("openai");
+    const { entries } = await owner.trpc.audit.list.query({ limit: 10 });
+    expect(holdsCredential(inspect(entries, { depth: 9 }))).toBe(false);
+    expect(holdsCredential(service.stdout() + service.stderr())).toBe(false);
+  });
+});
+
+describe("an upstream with a placeholder for a credential", () => {
+  it("may say that word in its answers", async () => {
+    answer = (request) => answerWhole(request, `I run on ${PLACEHOLDER}.`);
+    expect(await ask("local")).toContain("I run on ollama.");
+  });
+});

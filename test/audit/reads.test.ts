@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import { Reads } from "../../server/src/audit/reads.ts";
+import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
+
+const [A, B, C] = ["a", "b", "c"] as AccountId[] as [AccountId, AccountId, AccountId];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Reads on a clock of its own, each part of which takes as long as is said. */
+function world() {
+  const reads = new Reads(() => performance.now());
+  const order: string[] = [];
+  let running = 0;
+  let maxRunning = 0;
+  const part = (name: string, ms: number) => async () => {
+    order.push(name);
+    maxRunning = Math.max(maxRunning, ++running);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    running--;
+  };
+  const read = (reader: AccountId, ms: number, parts = 1) =>
+    reads.whole(reader, async ({ run }) => {
+      for (let at = 0; at < parts; at++) await run(part(reader, ms));
+    });
+  return { reads, read, part, order, maxRunning: () => maxRunning };
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => "done",
+    (error: unknown) => (error instanceof Failure ? error.code : String(error)),
+  );
+}
+
+describe("reads of several accounts", () => {
+  it("take turns, whoever came first with how many", async () => {
+    const { read, order, maxRunning } = world();
+    const flood = Array.from({ length: 20 }, () => read(A, 100, 10));
+    const others = [read(B, 100, 3), read(C, 100, 3)];
+    const ofOthers = Promise.all(others);
+    await vi.advanceTimersByTimeAsync(100);
+    // All others' turns come within a few rounds.
+    await vi.advanceTimersByTimeAsync(600);
+    await ofOthers;
+    expect(maxRunning()).toBe(3);
+    expect(order.filter((name) => name === A).length).toBeLessThan(20);
+    await vi.runAllTimersAsync();
+    await Promise.allSettled(flood);
+  });
+
+  it("are refused beyond what may wait, and only those of the account that sends so many", async () => {
+    const { reads, read } = world();
+    const codes = Promise.all(Array.from({ length: 120 }, () => codeOf(read(A, 10))));
+    const other = codeOf(read(B, 10));
+    await vi.runAllTimersAsync();
+    expect((await codes).filter((code) => code === "done")).toHaveLength(22);
+    expect((await codes).filter((code) => code === "rate_limit_exceeded")).toHaveLength(98);
+    expect(await other).toBe("done");
+    expect(reads.refused.get("waiting")).toBe(98);
+    expect(reads.waiting).toBe(0);
+  });
+
+  it("are refused when their turn does not come in time", async () => {
+    const { read } = world();
+    const codes = Promise.all(Array.from({ length: 4 }, () => codeOf(read(A, 11_000))));
+    await vi.runAllTimersAsync();
+    expect(await codes).toEqual(["done", "done", "rate_limit_exceeded", "rate_limit_exceeded"]);
+  });
+});
+
+describe("the time that an account may read", () => {
+  it("is spent by what it reads, and comes back within a minute", async () => {
+    const { read } = world();
+    const long = read(A, 29_000);
+    await vi.advanceTimersByTimeAsync(29_000);
+    await long;
+    // 29 seconds took 14.5 of them back: what is left is enough to begin.
+    const second = read(A, 60_000);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await second;
+    const refused = await read(A, 1).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "rate_limit_exceeded" });
+    const { retryAfterMs } = refused as Failure;
+    expect(retryAfterMs).toBeGreaterThan(0);
+    expect(retryAfterMs).toBeLessThanOrEqual(62_000);
+    expect(await codeOf(Promise.all([read(B, 0), vi.advanceTimersByTimeAsync(0)]))).toBe("done");
+    await vi.advanceTimersByTimeAsync(retryAfterMs ?? 0);
+    const after = codeOf(read(A, 1));
+    await vi.runAllTimersAsync();
+    expect(await after).toBe("done");
+  });
+
+  it("is not spent by a database that is away", async () => {
+    const { reads } = world();
+    for (let at = 0; at < 10; at++) {
+      const away = codeOf(
+        reads.whole(A, ({ run }) =>
+          run(async () => {
+            await new Promise((resolve) => setTimeout(resolve, 5_000));
+            throw new Unavailable("away");
+          }),
+        ),
+      );
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(await away).toContain("away");
+    }
+  });
+
+  it("is waited for by exports, of which there may be a few at once", async () => {
+    const { reads, part } = world();
+    const streams = Array.from({ length: 5 }, () => reads.stream(A));
+    expect(() => reads.stream(A)).toThrow(Failure);
+    expect(() => reads.stream(B)).not.toThrow();
+    const started = performance.now();
+    const [stream] = streams;
+    let hasEnded = false;
+    const all = (async () => {
+      for (let page = 0; page < 60; page++) await stream?.run(part("page", 1_000));
+      hasEnded = true;
+    })();
+    while (!hasEnded) await vi.advanceTimersByTimeAsync(1_000);
+    await all;
+    // A minute of the database's time: half of it there was, and what came meanwhile.
+    expect(performance.now() - started).toBeGreaterThanOrEqual(60_000);
+    for (const each of streams) each.end();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(() => reads.stream(A)).not.toThrow();
+  });
+
+  it("counts no export of which nothing is read any more", async () => {
+    const { reads } = world();
+    for (let at = 0; at < 5; at++) reads.stream(A);
+    expect(() => reads.stream(A)).toThrow(Failure);
+    await vi.advanceTimersByTimeAsync(121_000);
+    expect(() => reads.stream(A)).not.toThrow();
+  });
+});
