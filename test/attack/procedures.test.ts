@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readProcedureData, UnreadableData } from "../../sdk/src/contract/procedure-data.ts";
 import { RefusedCaller } from "../../server/src/access/access.ts";
+import { BodyBudget } from "../../server/src/admission/body-budget.ts";
 import { createApp } from "../../server/src/app.ts";
 import type { EntryId } from "../../server/src/audit/entry.ts";
 import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
@@ -387,6 +388,7 @@ describe("whatever is thrown", () => {
       },
       router: { _def: { procedures: {} } },
       callLimits: new CallLimits(() => 0),
+      bodies: new BodyBudget({ processBytes: 1_000, accountBytes: 1_000, addressBytes: 1_000 }),
       security: { note: () => {} },
       clientAddress: () => null,
       publicOrigin: null,
