@@ -109,13 +109,15 @@ describe("bodies that are not finished", () => {
 
   it("of strangers take a share of each address, and requests with keys go on", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
-    const connections = await unfinished(50, signInHead(MAX_BODY_BYTES), 100);
-    const statuses = await Promise.all(
-      connections.slice(5).map((connection) => connection.answer().then((answer) => answer.status)),
+    const size = 16_000;
+    const fitting = Math.floor(UNFINISHED_BYTES / 2 / size);
+    const connections = await unfinished(fitting + 8, signInHead(size), 100);
+    const refusedOnes = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => connections[fitting + index]?.answer()),
     );
-    expect(new Set(statuses).size).toBe(1);
-    expect([413, 429]).toContain(statuses[0]);
-    expect(await bytesInUse()).toBeLessThanOrEqual(UNFINISHED_BYTES / 2);
+    expect(refusedOnes.map((answer) => answer?.status)).toEqual(Array(8).fill(429));
+    expect(await refused("address_bytes")).toBe(8);
+    expect(await bytesInUse()).toBe(fitting * size);
     expect(await chat(key)).toBe(200);
     close(connections);
     await expect.poll(bytesInUse).toBe(0);

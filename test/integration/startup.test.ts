@@ -51,6 +51,13 @@ describe("a service that can't start", () => {
     expect(exit.stderr).not.toContain("hunter2");
   });
 
+  it("says that request bodies would have no room", async () => {
+    const env = { OSTIARY_MAX_BODY_BYTES: "2000000", OSTIARY_MAX_UNFINISHED_BODY_BYTES: "3999999" };
+    const [line, ...others] = lines(await runToExit({ env }));
+    expect(line).toContain("OSTIARY_MAX_UNFINISHED_BODY_BYTES: must be at least twice");
+    expect(others).toEqual([]);
+  });
+
   it("says that the catalog file is missing", async () => {
     const path = join(folder, "absent.yaml");
     const [line, ...others] = lines(await runToExit({ env: { OSTIARY_CATALOG: path } }));

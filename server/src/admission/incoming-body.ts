@@ -116,12 +116,13 @@ export class IncomingBody {
     this.refuse(this.#sender.budget.refuse("too_slow"));
   }
 
-  /** Takes no more of it: {@link receive} rejects with `failure`. */
+  /** Takes no more of it: {@link receive} rejects with `failure`. Harmless when the body is over. */
   refuse(failure: Error): void {
     const reject = this.#reject;
+    if (reject === null) return;
     this.#finish();
     this.release();
-    reject?.(failure);
+    reject(failure);
   }
 
   /** Gives back what is reserved. Harmless when called again. */

@@ -32,8 +32,8 @@ export function nothingAt(path: string): Failure {
   const operation = WITHOUT_VERSION.exec(path)?.[1];
   if (operation !== undefined) {
     const elsewhere = hintFor(`/v1/${operation}`);
-    const right = elsewhere ?? `Here it is /v1/${operation}.`;
-    return new Failure("not_found", `Paths begin with /v1, and so ends the client's base URL. ${right}`);
+    const right = elsewhere ?? `Use /v1/${operation}.`;
+    return new Failure("not_found", `${right} Set the client's base URL so that it ends in /v1.`);
   }
   return new Failure(
     "not_found",

@@ -14,13 +14,7 @@ const LINGER_MS = 10_000;
 
 /** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
 export async function serveOnNode(served: Served, options: ListenerOptions): Promise<Listener> {
-  const web = getRequestListener(
-    (request, env) => {
-      const incoming = "incoming" in env ? env.incoming : null;
-      return served.web(request, incoming?.socket?.remoteAddress ?? "");
-    },
-    { overrideGlobalObjects: false },
-  );
+  const route = routerOf(served);
   let retiring = false;
   let closing = false;
   /** Connections on which nothing was asked yet. */
@@ -34,20 +28,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       if (!request.complete) linger(request);
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
-    if (request.headers.host === undefined && request.httpVersion === "1.1") {
-      refuse(response, noHost(), served.newRequestId());
-      return;
-    }
-    const target = originForm(request.url ?? "/");
-    request.url = target;
-    const question = target.indexOf("?");
-    const path = question === -1 ? target : target.slice(0, question);
-    if (isRequestPlane(path, () => request.headers.accept)) {
-      void served.requestPlane.handle(new NodeExchange(request, response, awaitsContinue));
-    } else {
-      if (awaitsContinue) response.writeContinue();
-      void web(request, response);
-    }
+    route(request, response, awaitsContinue);
   };
   const server = createServer(SERVER_OPTIONS, (request, response) => handle(request, response, false));
   server.on("checkContinue", (request, response) => handle(request, response, true));
@@ -72,6 +53,35 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       for (const socket of unused) socket.destroy();
       return closed;
     },
+  };
+}
+
+type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
+
+/** Hands each request to the part that answers it. */
+function routerOf(served: Served): Route {
+  const web = getRequestListener(
+    (request, env) => {
+      const incoming = "incoming" in env ? env.incoming : null;
+      return served.web(request, incoming?.socket?.remoteAddress ?? "");
+    },
+    { overrideGlobalObjects: false },
+  );
+  return (request, response, awaitsContinue) => {
+    if (request.headers.host === undefined && request.httpVersion === "1.1") {
+      refuse(response, noHost(), served.newRequestId());
+      return;
+    }
+    const target = originForm(request.url ?? "/");
+    request.url = target;
+    const question = target.indexOf("?");
+    const path = question === -1 ? target : target.slice(0, question);
+    if (isRequestPlane(path, () => request.headers.accept)) {
+      void served.requestPlane.handle(new NodeExchange(request, response, awaitsContinue));
+      return;
+    }
+    if (awaitsContinue) response.writeContinue();
+    void web(request, response);
   };
 }
 
