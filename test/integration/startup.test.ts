@@ -35,6 +35,9 @@ describe("a service that can't start", () => {
         TRUSTED_PROXIES: "10.0.0.0/8, 10.0.0.0/99",
         AUDIT_DURABILITY: "never",
         OSTIARY_LOG: "loud",
+        // What does not fit together is told as well.
+        OSTIARY_OPERATOR_EMAIL: "operator@example.com",
+        OSTIARY_MAX_UNFINISHED_BODY_BYTES: "1048576",
       },
     });
     const problems = lines(exit);
@@ -46,6 +49,8 @@ describe("a service that can't start", () => {
       "TRUSTED_PROXIES",
       "AUDIT_DURABILITY",
       "OSTIARY_LOG",
+      "OSTIARY_OPERATOR_PASSWORD",
+      "OSTIARY_MAX_UNFINISHED_BODY_BYTES",
     ]);
     expect(exit.stderr).toContain("10.0.0.0/99");
     expect(exit.stderr).not.toContain("hunter2");

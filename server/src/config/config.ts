@@ -127,6 +127,30 @@ const variables = z.object({
   NODE_ENV: z.string().optional(),
 });
 
+const EVEN_IF_OTHERS_FAIL = { when: () => true };
+
+/** With what must fit together: told with the faults of single variables, not after they are mended. */
+const checkedVariables = variables
+  .refine((given) => isAbsent(given.OSTIARY_OPERATOR_PASSWORD) || !isAbsent(given.OSTIARY_OPERATOR_EMAIL), {
+    path: ["OSTIARY_OPERATOR_EMAIL"],
+    message: "must be set together with OSTIARY_OPERATOR_PASSWORD",
+    ...EVEN_IF_OTHERS_FAIL,
+  })
+  .refine((given) => isAbsent(given.OSTIARY_OPERATOR_EMAIL) || !isAbsent(given.OSTIARY_OPERATOR_PASSWORD), {
+    path: ["OSTIARY_OPERATOR_PASSWORD"],
+    message: "must be set together with OSTIARY_OPERATOR_EMAIL",
+    ...EVEN_IF_OTHERS_FAIL,
+  })
+  .refine(
+    ({ OSTIARY_MAX_UNFINISHED_BODY_BYTES: unfinished, OSTIARY_MAX_BODY_BYTES: body }) =>
+      typeof unfinished !== "number" || typeof body !== "number" || unfinished >= 2 * body,
+    {
+      path: ["OSTIARY_MAX_UNFINISHED_BODY_BYTES"],
+      message: "must be at least twice OSTIARY_MAX_BODY_BYTES",
+      ...EVEN_IF_OTHERS_FAIL,
+    },
+  );
+
 const MAX_TYPING_ERRORS = 3;
 
 /** Read by the SDK, and so likely to stand in the same environment. */
@@ -143,7 +167,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       .map(([name, value]) => [name, value?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ""),
   );
-  const parsed = variables.safeParse(present);
+  const parsed = checkedVariables.safeParse(present);
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
   }
@@ -213,17 +237,13 @@ export function unknownSettings(
 
 /** Several of the largest bodies fit, and more of those that are usual. */
 function unfinishedBytesOf(given: number | undefined, maxBodyBytes: number): number {
-  if (given === undefined) return Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * maxBodyBytes);
-  if (given >= 2 * maxBodyBytes) return given;
-  throw new ConfigError(["OSTIARY_MAX_UNFINISHED_BODY_BYTES: must be at least twice OSTIARY_MAX_BODY_BYTES"]);
+  return given ?? Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * maxBodyBytes);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined;
 }
 
 function operatorOf(email: string | undefined, password: string | undefined): Config["firstOperator"] {
-  if (email === undefined && password === undefined) return null;
-  if (email !== undefined && password !== undefined) return { email, password };
-  const [absent, given] =
-    email === undefined
-      ? ["OSTIARY_OPERATOR_EMAIL", "OSTIARY_OPERATOR_PASSWORD"]
-      : ["OSTIARY_OPERATOR_PASSWORD", "OSTIARY_OPERATOR_EMAIL"];
-  throw new ConfigError([`${absent}: must be set together with ${given}`]);
+  return email === undefined || password === undefined ? null : { email, password };
 }
