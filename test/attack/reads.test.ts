@@ -209,3 +209,29 @@ describe("a search through a long log", () => {
     expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(found.reverse());
   });
 });
+
+describe("an account that has created and revoked many keys", () => {
+  it("lists them page by page, those that work first", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id: accountId } = await owner.trpc.account.get.query();
+    await sql`
+      insert into keys (id, account_id, name, key_id, digest, state, created_at, issued_at, revoked_at)
+      select gen_random_uuid(), ${accountId}, 'old', lpad(number::text, 4, '0'), sha256(('old' || number)::bytea),
+             'revoked', now(), now(), now()
+      from generate_series(1, 2500) number`;
+    const first = await owner.trpc.keys.list.query();
+    expect(first.keys).toHaveLength(1_000);
+    expect(first.keys[0]).toMatchObject({ id: owner.id, state: "active" });
+    const seen = new Set(first.keys.map(({ id }) => id));
+    for (let cursor = first.nextCursor; cursor !== null; ) {
+      const page = await owner.trpc.keys.list.query({ cursor, limit: 700 });
+      expect(page.keys.length).toBeLessThanOrEqual(700);
+      for (const { id } of page.keys) seen.add(id);
+      cursor = page.nextCursor;
+    }
+    expect(seen.size).toBe(2_501);
+    await expect(owner.trpc.keys.list.query({ cursor: "active~1" })).rejects.toThrow("nextCursor");
+    // Neither does a rotation go through all of them.
+    expect((await owner.trpc.keys.rotate.mutate({ id: owner.id })).name).toBe("test 2");
+  });
+});

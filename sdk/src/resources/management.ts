@@ -15,6 +15,11 @@ import { Page, PagePromise } from "../core/pagination.ts";
 import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions } from "../core/transport.ts";
 
+interface KeyPage {
+  readonly keys: readonly ListedKey[];
+  readonly nextCursor: string | null;
+}
+
 /** The account's API keys. Creating, rotating and revoking needs a management token: an API key can only read. */
 export class Keys {
   readonly #rpc: Rpc;
@@ -23,9 +28,19 @@ export class Keys {
     this.#rpc = rpc;
   }
 
-  /** All keys, revoked ones too, with who uses them and from where. */
+  /**
+   * All keys with who uses them and from where: active keys first, then revoked ones, each newest first. Asks for pages of 1,000 until
+   * there are no more.
+   */
   async list(options?: RequestOptions): Promise<readonly ListedKey[]> {
-    return (await this.#rpc.query<{ keys: readonly ListedKey[] }>("keys.list", undefined, options)).keys;
+    const keys: ListedKey[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const input: { readonly cursor: string } | undefined = cursor === null ? undefined : { cursor };
+      const page: KeyPage = await this.#rpc.query<KeyPage>("keys.list", input, options);
+      keys.push(...page.keys);
+      if (page.nextCursor === null) return keys;
+      cursor = page.nextCursor;
+    }
   }
 
   /**

@@ -7,14 +7,19 @@ import type { Reader, Reads } from "../audit/reads.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
-import type { Key, KeyUsage, KeyUuid, ListedKey } from "./key.ts";
+import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "./key.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
-import { successorName } from "./successor-name.ts";
+import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 
 /** What managing keys needs of the store. Every change is recorded in its transaction. */
 export interface KeyStore {
   createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome>;
-  listKeys(accountId: AccountId, now: Date): Promise<readonly ListedKey[]>;
+  /** Active keys first, each state's newest first. */
+  listKeys(accountId: AccountId, page: KeyPage, now: Date): Promise<readonly ListedKey[]>;
+  /** The newest key that was created to replace a key. */
+  findSuccessor(accountId: AccountId, id: KeyUuid): Promise<Pick<Key, "name" | "state"> | null>;
+  /** Names of active keys that begin so: some thousands of them at most. */
+  listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]>;
   /** @returns `null` when the account has no such key. */
   findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null>;
   /** Raises the version. Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
@@ -24,6 +29,19 @@ export interface KeyStore {
     by: Actor,
     now: Date,
   ): Promise<{ readonly key: Key; readonly version: bigint } | null>;
+}
+
+/** A part of an account's keys. */
+export interface KeyPage {
+  /** The last key of the page before; `null` for the first page. */
+  readonly after: KeyPosition | null;
+  readonly limit: number;
+}
+
+/** Where a key stands among its account's. */
+export interface KeyPosition {
+  readonly state: KeyState;
+  readonly id: KeyUuid;
 }
 
 export interface NewKey {
@@ -131,23 +149,28 @@ export class Keys {
   rotate(by: Actor, accountId: AccountId, request: RotateRequest): Promise<CreatedKey> {
     const nameFor = async () => {
       if (request.name !== null) return request.name;
-      const keys = await this.#parts.store.listKeys(accountId, this.#parts.now());
-      const old = keys.find(({ id }) => id === request.id) ?? noSuchKey();
-      const earlier = keys.find(({ replaces }) => replaces === request.id);
+      const { store, now } = this.#parts;
+      const old = (await store.findKey(accountId, request.id, now())) ?? noSuchKey();
+      const earlier = await store.findSuccessor(accountId, request.id);
       // A repeated call must ask for the same: the name that it was given the first time.
       if (request.idempotencyKey !== null && earlier?.state === "active") return earlier.name;
-      return successorName(
-        old.name,
-        keys.filter(({ state }) => state === "active").map(({ name }) => name),
-      );
+      return successorName(old.name, await store.listActiveNames(accountId, prefixOfSuccessors(old.name)));
     };
     const rotation = { replaces: request.id, quietAfterS: request.quietAfterS };
     return this.#create(by, accountId, nameFor, request.idempotencyKey, rotation);
   }
 
-  /** With who uses them: what this node has answered by now is counted. */
-  async list(accountId: AccountId, reader: Reader = accountId): Promise<readonly ListedKey[]> {
-    return this.#onceFlushed(reader, () => this.#parts.store.listKeys(accountId, this.#parts.now()));
+  /** A page of keys with who uses them: what this node has answered by now is counted. */
+  async list(
+    accountId: AccountId,
+    { after, limit }: KeyPage,
+    reader: Reader = accountId,
+  ): Promise<{ readonly keys: readonly ListedKey[]; readonly next: KeyPosition | null }> {
+    const found = await this.#onceFlushed(reader, () =>
+      this.#parts.store.listKeys(accountId, { after, limit: limit + 1 }, this.#parts.now()),
+    );
+    const keys = found.slice(0, limit);
+    return { keys, next: found.length > limit ? (keys.at(-1) ?? null) : null };
   }
 
   /** Who uses a key, now. @throws {Failure} `not_found` */

@@ -11,6 +11,12 @@ export function successorName(name: string, taken: readonly string[]): string {
   }
 }
 
+/** What the names of a key's possible successors begin with. */
+export function prefixOfSuccessors(name: string): string {
+  const [, base = name] = NUMBERED.exec(name) ?? [];
+  return truncated(base, LONGEST / 2);
+}
+
 /** Whole characters only: half of a surrogate pair is no name. */
 function truncated(text: string, length: number): string {
   let short = "";

@@ -6,6 +6,19 @@ import { accountProcedure, accountReader, router } from "./trpc.ts";
 
 const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
+const MAX_PAGE = 1_000;
+
+/** Where a page of keys ended, as the answer before told it. */
+const position = z
+  .string()
+  .max(64)
+  .transform((text, context) => {
+    const [state, after = ""] = text.split("~");
+    const read = id.safeParse(after);
+    if ((state === "active" || state === "revoked") && read.success) return { state, id: read.data } as const;
+    context.addIssue({ code: "custom", message: "must be the nextCursor of the page before" });
+    return z.NEVER;
+  });
 
 export interface KeyServices {
   readonly keys: Keys;
@@ -13,8 +26,24 @@ export interface KeyServices {
 
 export function keysRouter({ keys }: KeyServices) {
   return router({
-    /** With who uses them, and from where. */
-    list: accountReader.query(async ({ ctx }) => ({ keys: await keys.list(ctx.accountId, ctx.reader) })),
+    /**
+     * With who uses them, and from where: active keys first, each state's newest first, 1,000 at most. `nextCursor` is the
+     * `cursor` of the next page.
+     */
+    list: accountReader
+      .input(
+        z
+          .strictObject({
+            cursor: position.optional(),
+            limit: z.number().int().min(1).max(MAX_PAGE).default(MAX_PAGE),
+          })
+          .default({ limit: MAX_PAGE }),
+      )
+      .query(async ({ ctx, input }) => {
+        const page = { after: input.cursor ?? null, limit: input.limit };
+        const { keys: found, next } = await keys.list(ctx.accountId, page, ctx.reader);
+        return { keys: found, nextCursor: next === null ? null : `${next.state}~${next.id}` };
+      }),
 
     /** Who uses one key, now; and how far its successor has taken over. */
     usage: accountReader

@@ -1,8 +1,9 @@
+import type postgres from "postgres";
 import type { KeyLookup } from "../access/access.ts";
 import type { AccountId, AccountState, IpRules, Plan } from "../accounts/account.ts";
 import type { ActionName, Actor } from "../accounts/action.ts";
 import type { Key, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../keys/key.ts";
-import type { CreateOutcome, CreationRules, KeyStore, NewKey } from "../keys/keys.ts";
+import type { CreateOutcome, CreationRules, KeyPage, KeyPosition, KeyStore, NewKey } from "../keys/keys.ts";
 import { recordAction } from "./actions-store.ts";
 import { type Database, inTransaction, type Transaction, violatesUnique } from "./database.ts";
 import {
@@ -26,6 +27,9 @@ interface KeyRow {
 }
 
 type ListedRow = KeyRow & UsageRow & SuccessorRow;
+
+/** Enough to find a free name among them. */
+const MAX_NAMES = 5_000;
 
 /** Keys in Postgres. */
 export class PostgresKeys implements KeyStore, KeyLookup {
@@ -114,13 +118,45 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     }
   }
 
-  async listKeys(accountId: AccountId, now: Date): Promise<readonly ListedKey[]> {
-    return this.#list(accountId, null, now);
+  async listKeys(accountId: AccountId, { after, limit }: KeyPage, now: Date): Promise<readonly ListedKey[]> {
+    const sql = this.#longReads;
+    const rest = after === null ? sql`` : restAfter(sql, after);
+    return this.#list(
+      sql`
+        select * from keys
+        where account_id = ${accountId} ${rest}
+        order by state = 'revoked', id desc
+        limit ${limit}`,
+      now,
+    );
   }
 
   async findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null> {
-    const [found] = await this.#list(accountId, id, now);
+    const sql = this.#longReads;
+    const [found] = await this.#list(
+      sql`select * from keys where account_id = ${accountId} and id = ${id}`,
+      now,
+    );
     return found ?? null;
+  }
+
+  async findSuccessor(
+    accountId: AccountId,
+    id: KeyUuid,
+  ): Promise<{ readonly name: string; readonly state: KeyState } | null> {
+    // Uses keys_by_replaced.
+    const [found] = await this.#database<{ name: string; state: KeyState }[]>`
+      select name, state from keys where replaces = ${id} and account_id = ${accountId} order by id desc limit 1`;
+    return found ?? null;
+  }
+
+  async listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]> {
+    // Uses keys_active_name_unique, by account.
+    const rows = await this.#database<{ name: string }[]>`
+      select name from keys
+      where account_id = ${accountId} and state = 'active' and starts_with(name, ${prefix})
+      limit ${MAX_NAMES}`;
+    return rows.map(({ name }) => name);
   }
 
   async revokeKey(
@@ -146,27 +182,34 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     });
   }
 
-  async #list(accountId: AccountId, id: KeyUuid | null, now: Date): Promise<readonly ListedKey[]> {
+  /** `chosen`: the rows of keys that are listed, a page at most. */
+  async #list(chosen: postgres.PendingQuery<postgres.Row[]>, now: Date): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     // Uses keys_key_id_unique, by account, and keys_by_replaced.
     const rows = await sql<ListedRow[]>`
       select ${keyColumns(sql)}, ${usageColumns(sql, now)},
              successor.id as successor, successor.created_at as successor_created_at, successor.quiet_after_s
-      from keys
+      from (${chosen}) keys
       ${usageJoins(sql, now)}
       left join lateral (
         select next.id, next.created_at, next.quiet_after_s from keys next
         where next.replaces = keys.id and next.state = 'active'
         order by next.id desc limit 1
       ) successor on true
-      where keys.account_id = ${accountId} ${id === null ? sql`` : sql`and keys.id = ${id}`}
-      order by keys.created_at desc, keys.id desc`;
+      order by keys.state = 'revoked', keys.id desc`;
     return rows.map((row) => ({
       ...keyOf(row),
       usage: usageOf(row),
       rotation: rotationOf(row, row.last_used_at, now),
     }));
   }
+}
+
+/** What comes after a key in the order of lists. */
+function restAfter(sql: Database, { state, id }: KeyPosition) {
+  return state === "active"
+    ? sql`and (state = 'revoked' or id < ${id})`
+    : sql`and state = 'revoked' and id < ${id}`;
 }
 
 /** What becomes of a call that has created a key before; `null` when it has not. */

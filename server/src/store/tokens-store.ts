@@ -23,6 +23,9 @@ interface TokenRow {
   last_used_ip: string | null;
 }
 
+/** Of which those that hold, a hundred at most, come first. */
+const MAX_LISTED = 1_000;
+
 /** Management tokens in Postgres. */
 export class PostgresManagementTokens implements ManagementTokenStore {
   readonly #database: Database;
@@ -61,7 +64,7 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     // Uses management_tokens_by_user.
     const rows = await this.#database<TokenRow[]>`
       select ${tokenColumns(this.#database)} from management_tokens
-      where user_id = ${userId} order by id desc`;
+      where user_id = ${userId} order by revoked_at is not null, id desc limit ${MAX_LISTED}`;
     return rows.map(tokenOf);
   }
 

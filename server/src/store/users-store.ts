@@ -13,6 +13,9 @@ export interface SignedInRow extends AccountRow {
   role: SignedIn["role"];
 }
 
+/** Of which those are listed that were seen last. */
+const MAX_SESSIONS = 1_000;
+
 /** Users and their sessions in Postgres. */
 export class PostgresUsers implements UserStore {
   readonly #database: Database;
@@ -127,7 +130,8 @@ export class PostgresUsers implements UserStore {
       select id, created_at, last_seen_at, expires_at, host(source_ip) as source_ip, user_agent
       from sessions
       where user_id = ${userId} and expires_at > ${now}
-      order by last_seen_at desc nulls last, created_at desc`;
+      order by last_seen_at desc nulls last, created_at desc
+      limit ${MAX_SESSIONS}`;
     return rows.map((row) => ({
       id: row.id,
       createdAt: row.created_at,

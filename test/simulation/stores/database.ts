@@ -85,6 +85,8 @@ export class SimulatedDatabase {
     return {
       createKey: () => notSimulated(),
       listKeys: () => notSimulated(),
+      findSuccessor: () => notSimulated(),
+      listActiveNames: () => notSimulated(),
       findKey: () => notSimulated(),
       revokeKey: (account, id, _, now) => link.call("revokeKey", () => this.keys.revoke(account, id, now)),
     };

@@ -66,7 +66,15 @@ export function Keys() {
               </p>
             </Empty>
           ) : (
-            <KeyList keys={all} search={search} revoke={(key) => setDialog({ kind: "revoke", key })} />
+            <>
+              <KeyList keys={all} search={search} revoke={(key) => setDialog({ kind: "revoke", key })} />
+              {list.data?.nextCursor == null ? null : (
+                <p className="small">
+                  The first {formatCount(all.length)} keys are shown, active ones first. The SDK and the
+                  command line list all of them.
+                </p>
+              )}
+            </>
           )
         }
       </Answer>
