@@ -108,6 +108,6 @@ describe.skipIf(!isDistributed)("two nodes under load", () => {
     const { uncollected } = await expectPaid(nodes.operator, account, ended);
     expect(uncollected).toBe(0n);
     const taken = async () => (await account.trpc.account.limits.query()).used.concurrent;
-    await expect.poll(taken, RECOVERY).toBe(0);
+    await expect.poll(taken, { ...RECOVERY, interval: 200 }).toBe(0);
   });
 });

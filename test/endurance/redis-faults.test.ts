@@ -52,7 +52,7 @@ async function slotsTaken(account: Account): Promise<number> {
 
 /** Expects all slots to be free long before their leases end, and the full number of requests to be admitted. */
 async function expectAllFree(account: Account, gate: string): Promise<Outcome[]> {
-  await expect.poll(() => slotsTaken(account), RECOVERY).toBe(0);
+  await expect.poll(() => slotsTaken(account), { ...RECOVERY, interval: 200 }).toBe(0);
   const { outcomes } = await fill(account, gate);
   nodes.model.open(gate);
   const ended = await outcomes;
@@ -127,7 +127,7 @@ describe.skipIf(!isDistributed)("concurrency slots", () => {
       const { outcomes } = await fill(account, what);
       await lose(node);
       const taken = () => slotsTaken(account).catch(() => null);
-      await expect.poll(taken, { timeout: RENEWAL_TIMEOUT_MS, interval: 50 }).toBe(AT_ONCE);
+      await expect.poll(taken, { timeout: RENEWAL_TIMEOUT_MS, interval: 200 }).toBe(AT_ONCE);
       for (const { baseUrl } of [node, other]) expect((await ask(baseUrl, account.key)).status).toBe(429);
       model.open(what);
       const ended = await outcomes;
