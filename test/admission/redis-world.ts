@@ -372,8 +372,8 @@ export class SimulatedNode {
   /** @returns whether the request was let through. */
   async request(): Promise<boolean> {
     try {
-      const caller = await this.#access.identify(this.#authorization);
-      await this.#access.confirm(caller, null);
+      const caller = await this.#access.authenticate(this.#authorization);
+      await this.#access.authorize(caller, null);
       return true;
     } catch {
       return false;

@@ -302,7 +302,7 @@ export class Simulation {
       if (holds > 0) return `${name} holds credit for ${holds} requests`;
       const { entries } = service.recorder.backlog();
       if (entries > 0) return `${entries} entries of ${name} are not in the database`;
-      const { inFlight } = service.requestPlane;
+      const { inFlight } = service.requests;
       if (inFlight > 0) return `${name} still works on ${inFlight} requests`;
     }
     const { idempotency, credit, keys } = this.#database;

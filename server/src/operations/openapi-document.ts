@@ -4,7 +4,7 @@ import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-cod
 import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import { filterInput } from "../audit/filter.ts";
 import { chatBody } from "./chat-body.ts";
-import { embeddingsBody } from "./embeddings-endpoint.ts";
+import { embeddingsBody } from "./embeddings.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

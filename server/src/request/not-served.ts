@@ -1,22 +1,24 @@
 import type { Failure } from "../errors/failure.ts";
+import type { PublicOperation } from "../operations/operation.ts";
 import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
-import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
 const MAX_NAME_LENGTH = 256;
 
 /**
- * In an endpoint's place where there is none: answers with the failure, and names in the entry what was asked for. It is for anyone,
- * but a key that is shown is looked at, so that its owner finds the request in their log.
+ * The operation of a request for something that is not served: it answers with the failure. Its path is what the entry says of the
+ * request: the method and path as sent. It is public, but its key, if one is sent, has the request in its log.
  */
-export function notServed({ method, path }: Pick<Exchange, "method" | "path">, failure: Failure): Endpoint {
+export function notServed(
+  { method, path }: Pick<Exchange, "method" | "path">,
+  failure: Failure,
+): PublicOperation {
   return {
+    kind: "public",
     method: "GET",
-    name: nameOf(method, path),
-    openedBy: "anyone",
+    path: nameOf(method, path),
     isServed: false,
-    match: () => null,
-    answer: async () => {
+    run: async () => {
       throw failure;
     },
   };

@@ -1,39 +1,40 @@
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
+import type { EntryFilter } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
 import { readFilter, requireKnown } from "./audit-query.ts";
-import { type Endpoint, type EndpointRequest, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
-import { exactPath } from "./routing.ts";
+import { jsonReply, type QueryOperation } from "./operation.ts";
 
 const DEFAULT_LIMIT = 100;
 
+interface AuditPageInput {
+  readonly filter: EntryFilter;
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
 /** `GET /v1/audit`: a page of the account's audit entries, newest first. */
-export class AuditEndpoint implements Endpoint {
-  readonly method = "GET";
-  readonly name = "GET /v1/audit";
-  readonly openedBy = "key-or-management-token";
-  readonly match = exactPath("/v1/audit");
-  readonly #auditLog: AuditLog;
-
-  constructor(auditLog: AuditLog) {
-    this.#auditLog = auditLog;
-  }
-
-  async answer(request: EndpointRequest): Promise<Reply> {
-    const { query } = request.exchange;
-    requireKnown(query, ["limit", "cursor"]);
-    const limit = readLimit(query.get("limit"));
-    const filter = readFilter(query);
-    const accountId = await request.confirm();
-    const page = await this.#auditLog.list(accountId, filter, query.get("cursor"), limit);
-    const body = JSON.stringify({
-      object: "list",
-      data: page.entries.map(publicView),
-      has_more: page.nextCursor !== null,
-      next_cursor: page.nextCursor,
-    });
-    return { kind: "whole", headers: JSON_HEADERS, body, facts: NO_FACTS };
-  }
+export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageInput> {
+  return {
+    kind: "query",
+    method: "GET",
+    path: "/v1/audit",
+    auth: "key-or-management-token",
+    read: ({ query }) => {
+      requireKnown(query, ["limit", "cursor"]);
+      const limit = readLimit(query.get("limit"));
+      return { filter: readFilter(query), cursor: query.get("cursor"), limit };
+    },
+    run: async ({ input: { filter, cursor, limit }, accountId }) => {
+      const { entries, nextCursor } = await auditLog.list(accountId, filter, cursor, limit);
+      return jsonReply({
+        object: "list",
+        data: entries.map(publicView),
+        has_more: nextCursor !== null,
+        next_cursor: nextCursor,
+      });
+    },
+  };
 }
 
 function readLimit(text: string | null): number {

@@ -1,9 +1,10 @@
 import type { IncomingBody } from "../admission/incoming-body.ts";
+import type { ResponseHeaders } from "../operations/operation.ts";
 
-export type { IncomingBody };
+export type { IncomingBody, ResponseHeaders };
 
 /**
- * One request and its answer, as the request plane sees them: implemented on `node:http` and on web-standard
+ * One request and its answer, as the request lifecycle sees them: implemented on `node:http` and on web-standard
  * `Request`/`Response`. Exactly one of `respond` and `stream` is called, once.
  */
 export interface Exchange {
@@ -26,10 +27,8 @@ export interface Exchange {
   stream(status: number, headers: ResponseHeaders): BodySink;
 }
 
-/** A client that reads nothing for so long is taken for gone: what is held for it is others' then. */
-export const READER_PATIENCE_MS = 60_000;
-
-export type ResponseHeaders = Readonly<Record<string, string>>;
+/** A client that reads nothing for this long counts as disconnected: what is held for it is released. */
+export const READER_TIMEOUT_MS = 60_000;
 
 /** Where a streamed body goes. After the client has gone, writes are dropped silently. */
 export interface BodySink {

@@ -4,20 +4,12 @@ import { isJsonObject, type JsonObject } from "../gateway/json.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { BodySchema } from "./body-schema.ts";
+import type { ModelUse } from "./operation.ts";
 
 /** What the gateway needs to know of a chat request. */
-export interface AskedChat {
-  readonly model: string;
+export interface ChatInput extends ModelUse {
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** The most that the answer may have; `null`: as many as the model gives. */
-  readonly maxTokens: number | null;
-  readonly choices: number;
-  readonly prompts: 1;
-  /** Images in the messages. */
-  readonly images: number;
-  /** Files and recordings in the messages. */
-  readonly files: number;
 }
 
 const MAX_MESSAGES = 10_000;
@@ -99,14 +91,14 @@ const PLAIN_NAME = /^[a-z0-9_]*$/;
 const RELIED_ON = new Set([...chatBody.names, "input", "dimensions", "encoding_format"]);
 
 /** @throws {Failure} `invalid_request` naming the field. */
-export function readChat(body: JsonBody): AskedChat {
+export function readChat(body: JsonBody): ChatInput {
   requirePlainFields(body);
   const data = chatBody.read(body.value);
   return {
     model: data.model,
     stream: data.stream === true,
     includeUsage: data.stream_options?.include_usage === true,
-    maxTokens: mostOf(data.max_completion_tokens ?? null, data.max_tokens ?? null),
+    maxTokens: larger(data.max_completion_tokens ?? null, data.max_tokens ?? null),
     choices: data.n ?? 1,
     prompts: 1,
     ...mediaIn(data.messages as readonly JsonObject[]),
@@ -117,7 +109,7 @@ export function readChat(body: JsonBody): AskedChat {
 export function requirePlainFields(body: JsonBody): void {
   const doubled = body.doubledName;
   if (doubled !== null) {
-    throw new Failure("invalid_request", "The field stands twice in the body. Send it once.", {
+    throw new Failure("invalid_request", "The body has this field twice. Send it once.", {
       param: withoutSecrets(doubled).slice(0, 64),
     });
   }
@@ -130,14 +122,14 @@ export function requirePlainFields(body: JsonBody): void {
     if (!ROUTING_FIELDS.has(name)) continue;
     throw new Failure(
       "invalid_request",
-      `${name}: where requests go is the operator's to say. Choose a model, and leave the field out.`,
+      `${name}: the operator decides which upstream answers. Remove the field and choose a model.`,
       { param: name },
     );
   }
 }
 
-/** Servers differ in which of the two they heed. */
-function mostOf(one: number | null, other: number | null): number | null {
+/** Servers differ in which of the two they use. */
+function larger(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 

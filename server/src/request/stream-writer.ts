@@ -1,40 +1,40 @@
 import { BegunStream } from "../gateway/begun-stream.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "../operations/heartbeat.ts";
 import type { BodySink } from "./exchange.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 
 type Chunk = string | Uint8Array;
 
-export interface StreamingOptions {
+export interface StreamWriterOptions {
   /** Whether a comment may stand between two chunks. */
   readonly takesHeartbeats: boolean;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
 }
 
-/** The sending of one streamed answer: its chunks as they come, and signs of life where none do. */
-export class Streaming {
+/** Sends one streamed answer: its chunks as they come, and heartbeats while none do. */
+export class StreamWriter {
   readonly #sink: BodySink;
-  readonly #options: StreamingOptions;
+  readonly #options: StreamWriterOptions;
   #writtenMs: number;
   /** Between chunks, while there are more to come. */
   #isSilent = false;
 
-  constructor(sink: BodySink, options: StreamingOptions) {
+  constructor(sink: BodySink, options: StreamWriterOptions) {
     this.#sink = sink;
     this.#options = options;
     this.#writtenMs = options.monotonicMs();
   }
 
-  /** A proxy on the way may take silence for death. To be called every few seconds. */
-  beat(): void {
+  /** Keeps proxies from closing a connection that is silent for long. To be called every few seconds. */
+  sendHeartbeat(): void {
     const { takesHeartbeats, monotonicMs } = this.#options;
-    // A client that is being waited for needs no sign.
+    // A client that is slow to read needs none.
     if (!takesHeartbeats || !this.#isSilent || monotonicMs() - this.#writtenMs < HEARTBEAT_MS) return;
     this.#writtenMs = monotonicMs();
     void this.#sink.write(HEARTBEAT);
   }
 
-  /** Sends all chunks, unless nobody wants them any more. Throws what they throw. */
+  /** Sends all chunks, or those until `isUnwanted` says so. Throws what they throw. */
   async send(chunks: AsyncIterable<Chunk>, isUnwanted: () => boolean): Promise<void> {
     this.#isSilent = true;
     try {
@@ -50,31 +50,31 @@ export class Streaming {
     }
   }
 
-  /** `last`: what tells the client how it has ended; may be empty. */
+  /** @param last tells the client how the stream has ended; may be empty. */
   async end(last: string): Promise<void> {
     if (last !== "") await this.#sink.write(last);
     await this.#sink.end();
   }
 
-  /** Breaks the answer off, so that its client can't take it for whole. */
+  /** Closes the connection early, so that the client can't take the answer for complete. */
   abort(): void {
     this.#sink.abort();
   }
 }
 
 /**
- * Chunks of which the first was asked for, once something else has been done: then leaving them ends all that belongs to them,
- * which it does not before.
+ * Asks for the first chunk while `done` is waited for. A stream that was asked for its first chunk is ended by leaving it; one that
+ * was not is not.
  *
- * @throws what `done` throws; the chunks are left then.
+ * @throws what `done` throws; the stream is left then.
  */
-export async function begunWhen(
+export async function primeStream(
   done: Promise<unknown>,
   chunks: AsyncIterable<Chunk>,
 ): Promise<AsyncIterable<Chunk>> {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = iterator.next();
-  // It is waited for below; till then its failure is nobody's.
+  // It is awaited below; until then its failure is not an unhandled one.
   first.catch(() => {});
   try {
     await done;

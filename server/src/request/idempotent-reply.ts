@@ -1,25 +1,22 @@
 import type { AccountId } from "../accounts/account.ts";
 import { Failure } from "../errors/failure.ts";
+import { idempotentRequest, type KeptAnswer, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
-  type Idempotency,
-  idempotentRequest,
-  type KeptAnswer,
-  MAX_ANSWER_CHARACTERS,
-} from "../idempotency/idempotency.ts";
-import {
-  type EndpointRequest,
   type EntryFacts,
   EVENT_STREAM_HEADERS,
   JSON_HEADERS,
+  LAST_EVENT,
   NO_FACTS,
   type Reply,
-} from "./endpoint.ts";
+  type StreamReply,
+} from "../operations/operation.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
 
 /** Visible ASCII, as in the Idempotency-Key header's draft (draft-ietf-httpapi-idempotency-key-header). */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e][\x20-\x7e]{0,253}[\x21-\x7e]$|^[\x21-\x7e]$/;
-export const LAST_EVENT = "data: [DONE]\n\n";
 
-/** @throws {Failure} `invalid_request` when the header is there and no key. */
+/** @throws {Failure} `invalid_request` when the header is not a valid key. */
 export function readIdempotencyKey(values: readonly string[]): string | null {
   const [value] = values;
   if (value === undefined) return null;
@@ -31,53 +28,37 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
   );
 }
 
-export interface IdempotentParts {
-  readonly idempotency: Idempotency;
-  readonly accountId: AccountId;
-  /** As audit entries name it. */
-  readonly endpoint: string;
-  readonly body: Uint8Array;
-}
-
 /**
- * Executes a request once: when it is sent again with its idempotency key it gets the same answer, and is not charged. Such
- * a request runs to completion even if its client disconnects, so that the client can come back for the answer.
+ * Claims a request with an idempotency key for this node: when it is sent again with its key it gets the same answer, and is not
+ * charged. It runs to completion even if its client disconnects, so that the client can come back for the answer.
  *
- * @throws {Failure} as {@link Idempotency.begin}, and as `answer`.
+ * @returns the answer, if it was answered before; `null`: the request is to be answered now.
+ * @throws {Failure} as {@link Idempotency.begin}; `invalid_request` for a malformed key.
  */
-export function answerOnce(
-  request: EndpointRequest,
-  parts: IdempotentParts,
-  answer: () => Promise<Reply>,
-): Promise<Reply> {
+export async function beginOnce(
+  request: RequestContext,
+  accountId: AccountId,
+  body: Uint8Array,
+  { idempotency }: Services,
+): Promise<Reply | null> {
   const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
-  return key === null ? answer() : answerKeyed(request, key, parts, answer);
-}
-
-async function answerKeyed(
-  request: EndpointRequest,
-  key: string,
-  { idempotency, accountId, endpoint, body }: IdempotentParts,
-  answer: () => Promise<Reply>,
-): Promise<Reply> {
-  const begun = await idempotency.begin(idempotentRequest(accountId, endpoint, key, body));
+  if (key === null) return null;
+  const begun = await idempotency.begin(idempotentRequest(accountId, request.operation ?? "", key, body));
   if (!("release" in begun)) return repeated(begun);
-  request.runToCompletion(begun);
-  const reply = await answer();
-  switch (reply.kind) {
-    case "failed":
-      return reply;
-    case "whole": {
-      const { facts, body: text } = reply;
-      return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
-    }
-    case "stream":
-      return collected(reply);
-  }
+  request.claim = begun;
+  return null;
 }
 
-/** The same stream, whose facts have its text when it has come to its end. */
-function collected(reply: Extract<Reply, { kind: "stream" }>): Reply {
+/** The reply of a claimed request, whose facts have the answer to be kept. */
+export function keepAnswer({ claim }: RequestContext, reply: Reply): Reply {
+  if (claim === null) return reply;
+  if (reply.kind === "stream") return collected(reply);
+  const { facts, body: text } = reply;
+  return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
+}
+
+/** The same stream, whose facts have its text once it has ended. */
+function collected(reply: StreamReply): Reply {
   const parts: string[] = [];
   let length = 0;
   let isWhole = false;
@@ -109,11 +90,11 @@ function textOf(chunk: string | Uint8Array): string {
 function repeated({ isStream, model, text }: KeptAnswer): Reply {
   const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   const facts: EntryFacts = { ...NO_FACTS, model, usage };
-  const mark = { "idempotency-replayed": "true" };
-  if (!isStream) return { kind: "whole", headers: { ...JSON_HEADERS, ...mark }, body: text, facts };
+  const replayed = { "idempotency-replayed": "true" };
+  if (!isStream) return { kind: "whole", headers: { ...JSON_HEADERS, ...replayed }, body: text, facts };
   return {
     kind: "stream",
-    headers: { ...EVENT_STREAM_HEADERS, ...mark },
+    headers: { ...EVENT_STREAM_HEADERS, ...replayed },
     chunks: (async function* () {
       yield text;
     })(),
