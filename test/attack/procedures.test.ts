@@ -1,17 +1,9 @@
-import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readProcedureData, UnreadableData } from "../../sdk/src/contract/procedure-data.ts";
-import { RefusedCaller } from "../../server/src/access/access.ts";
-import { BodyBudget } from "../../server/src/admission/body-budget.ts";
-import { createApp } from "../../server/src/app.ts";
-import type { EntryId } from "../../server/src/audit/entry.ts";
-import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
-import { CallLimits } from "../../server/src/rpc/call-limits.ts";
-import { createRpcHandler, type RpcParts } from "../../server/src/rpc/handler.ts";
-import { withoutSecrets } from "../../server/src/secrets/redact.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
+import { FORGED } from "./forged-inputs.ts";
 
 let service: Service;
 
@@ -77,72 +69,6 @@ async function taken(): Promise<{ readonly cpuS: number; readonly bytes: number 
 
 const email = "x@example.com";
 const MIB = 1024 * 1024;
-
-/** Each names, in superjson's notes, something else than what procedures use. */
-const FORGED: Readonly<Record<string, unknown>> = {
-  "a typed array of any length": {
-    json: { email: { length: 100_000_000 }, password: "x" },
-    meta: { values: { email: [["typed-array", "Uint8Array"]] } },
-  },
-  "typed arrays by number": {
-    json: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`f${at}`, 4_000_000_000])),
-    meta: {
-      values: Object.fromEntries(
-        Array.from({ length: 40 }, (_, at) => [`f${at}`, [["typed-array", "Int8Array"]]]),
-      ),
-    },
-  },
-  "references into a set": {
-    json: { email, s: Array.from({ length: 1_000 }, (_, at) => at) },
-    meta: {
-      values: { s: ["set"] },
-      referentialEqualities: { email: Array.from({ length: 500 }, () => "s.999") },
-    },
-  },
-  "a map": { json: { email: [["a", 1]] }, meta: { values: { email: ["map"] } } },
-  "an error": { json: { email: { message: "x" } }, meta: { values: { email: ["Error"] } } },
-  "a regular expression": { json: { email: "/(a+)+$/" }, meta: { values: { email: ["regexp"] } } },
-  "a URL": { json: { email: "http://x/" }, meta: { values: { email: ["URL"] } } },
-  "a number": { json: { email: "NaN" }, meta: { values: { email: ["number"] } } },
-  "a class": { json: { email: {} }, meta: { values: { email: [["class", "Date"]] } } },
-  "a symbol": { json: { email: "x" }, meta: { values: { email: [["symbol", "x"]] } } },
-  "a custom type": { json: { email: "x" }, meta: { values: { email: [["custom", "x"]] } } },
-  "a type that there is not": { json: { email }, meta: { values: { email: ["toString"] } } },
-  "a note that is no list": { json: { email }, meta: { values: { email: "Date" } } },
-  "notes within notes": { json: { email: [email] }, meta: { values: { email: ["set", { 0: ["Date"] }] } } },
-  "notes within a date": { json: { email }, meta: { values: { email: ["Date", { 0: ["Date"] }] } } },
-  "the prototype": { json: { email }, meta: { values: { "__proto__.polluted": ["undefined"] } } },
-  "the constructor": {
-    json: { email },
-    meta: { values: { "constructor.prototype.polluted": ["undefined"] } },
-  },
-  "an array's length": { json: { email: [] }, meta: { values: { "email.length": ["undefined"] } } },
-  "an index beyond an array": {
-    json: { email: [] },
-    meta: { values: { "email.4294967294": ["undefined"] } },
-  },
-  "a place that there is not": { json: { email }, meta: { values: { other: ["undefined"] } } },
-  "a place in a text": { json: { email }, meta: { values: { "email.0": ["undefined"] } } },
-  "a path that is too deep": { json: { email }, meta: { values: { [".".repeat(50)]: ["undefined"] } } },
-  "a path that is too long": { json: { email }, meta: { values: { ["a".repeat(5_000)]: ["undefined"] } } },
-  "a number of thousands of digits": {
-    json: { email: "9".repeat(3_000) },
-    meta: { values: { email: ["bigint"] } },
-  },
-  "a number that is none": { json: { email: "1e3" }, meta: { values: { email: ["bigint"] } } },
-  "a date that is none": {
-    json: { email: "2026-02-31T99:00:00.000Z" },
-    meta: { values: { email: ["Date"] } },
-  },
-  "a date in words": { json: { email: "yesterday (really)" }, meta: { values: { email: ["Date"] } } },
-  "an absence that is there": { json: { email }, meta: { values: { email: ["undefined"] } } },
-  "notes that are a text": { json: { email }, meta: "values" },
-  "notes that are a list": { json: { email }, meta: [] },
-  "notes of another kind": { json: { email }, meta: { values: {}, more: {} } },
-  "no object": [],
-  nothing: null,
-  "a text": '"x"',
-};
 
 describe("the input of a procedure that is open to everyone", () => {
   it.each(Object.entries(FORGED))("is refused when it names %s", async (_, forged) => {
@@ -301,109 +227,5 @@ describe("calls beyond what there may be a minute", () => {
     expect((await call("auth.signIn", { json: { email, password: "x" } })).code).toMatch(
       /rate_limit|wrong_cred/,
     );
-  });
-});
-
-/** A log in memory, redacted as the service's is. */
-function memoryLog() {
-  let text = "";
-  const log = pino(
-    { level: "info", hooks: { streamWrite: withoutSecrets } },
-    {
-      write: (line: string) => {
-        text += line;
-      },
-    },
-  );
-  return { log, text: () => text };
-}
-
-const SECRET = `sk-${"a".repeat(48)}`;
-const newId = () => "0199c1f2-0000-7000-8000-000000000001" as EntryId;
-
-function appThat(throws: () => never) {
-  const { log, text } = memoryLog();
-  const fail = async (): Promise<never> => throws();
-  const app = createApp({
-    rpc: fail,
-    metrics: fail,
-    dashboard: { answer: throws },
-    newId,
-    notReady: fail,
-    log,
-  });
-  return { answer: (path: string) => app(new Request(`http://x${path}`), "127.0.0.1"), text };
-}
-
-describe("whatever is thrown", () => {
-  const THROWN: Readonly<Record<string, () => never>> = {
-    "an error": () => {
-      throw new Error(`unforeseen, with ${SECRET}`);
-    },
-    "no error": () => {
-      throw `unforeseen, with ${SECRET}`;
-    },
-    "nothing at all": () => {
-      throw undefined;
-    },
-    "a store that is away": () => {
-      throw new Unavailable("away");
-    },
-  };
-
-  it.each(Object.entries(THROWN))(
-    "%s is answered as an error, and logged without secrets",
-    async (name, throws) => {
-      const { answer, text } = appThat(throws);
-      for (const path of ["/trpc/auth.me", "/metrics", "/readyz", `/any?key=${SECRET}`]) {
-        const response = await answer(path);
-        expect(response.status).toBe(name === "a store that is away" ? 503 : 500);
-        expect(response.headers.get("x-request-id")).toMatch(/^req_/);
-        const body = await response.text();
-        expect(JSON.parse(body)).toMatchObject({ error: { type: "server_error" } });
-        expect(body).not.toContain(SECRET);
-      }
-      expect(text().trim().split("\n")).toHaveLength(4);
-      expect(text()).not.toContain(SECRET);
-    },
-  );
-
-  it("while a refused key's call is recorded is answered, too", async () => {
-    const { log, text } = memoryLog();
-    const account = { id: "a" };
-    const refused = new RefusedCaller(new Failure("account_suspended", "Suspended."), {
-      account,
-      key: { id: "k", keyId: "1234" },
-    } as unknown as RefusedCaller["snapshot"]);
-    const handler = createRpcHandler({
-      access: {
-        identify: () => {
-          throw refused;
-        },
-      },
-      recorder: {
-        record: async () => {
-          throw new Error(`the journal failed, with ${SECRET}`);
-        },
-      },
-      router: { _def: { procedures: {} } },
-      callLimits: new CallLimits(() => 0),
-      bodies: new BodyBudget({ processBytes: 1_000, accountBytes: 1_000, addressBytes: 1_000 }),
-      security: { note: () => {} },
-      clientAddress: () => null,
-      publicOrigin: null,
-      now: () => new Date(),
-      newId,
-      log,
-    } as unknown as RpcParts);
-    const response = await handler(
-      new Request("http://x/trpc/audit.list", { headers: { authorization: `Bearer ${SECRET}` } }),
-      "127.0.0.1",
-    );
-    expect(response.status).toBe(500);
-    expect(response.headers.get("x-request-id")).toMatch(/^req_/);
-    expect(await response.json()).toMatchObject({ error: { code: "internal_error" } });
-    expect(text()).toContain("the journal failed");
-    expect(text()).not.toContain(SECRET);
   });
 });
