@@ -81,7 +81,7 @@ const other = (generation: number, heeds: number | null = generation): OtherNode
 });
 
 describe("a node among others", () => {
-  it("admits when it is alone, and when the others use the same Redis or an older one", async () => {
+  it("admits requests when it is alone, and when the others use the same Redis or an older one", async () => {
     for (const others of [[], [other(5)], [other(4)], [other(4), other(5)]]) {
       const node = nodeAmong(() => others);
       expect(node.admits()).toBe(false);
@@ -90,7 +90,7 @@ describe("a node among others", () => {
     }
   });
 
-  it("stops to admit before it says so, and says that it may again before it does", async () => {
+  it("stops admitting requests before it announces that, and announces that it resumes before it does", async () => {
     let others = [other(5)];
     const node = nodeAmong(() => others);
     await node.agreement.join();
@@ -109,7 +109,7 @@ describe("a node among others", () => {
     expect(node.admits()).toBe(true);
   });
 
-  it("admits nothing on a new connection until it has noted where that leads", async () => {
+  it("admits nothing on a new connection until it has recorded which Redis it leads to", async () => {
     const node = nodeAmong(() => []);
     await node.agreement.join();
     const before = node.notes.length;
@@ -120,7 +120,7 @@ describe("a node among others", () => {
     expect(node.admits()).toBe(true);
   });
 
-  it("does not count a change as published before all others heed its Redis", async () => {
+  it("does not count a change as published before all other nodes use its Redis", async () => {
     let others = [other(5)];
     const node = nodeAmong(() => others);
     await node.agreement.join();
@@ -136,7 +136,7 @@ describe("a node among others", () => {
     await expect(node.publish()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
   });
 
-  it("admits nothing by a replica, and connects again", async () => {
+  it("admits nothing while its Redis is a replica, and reconnects", async () => {
     const node = nodeAmong(() => []);
     await node.agreement.join();
     node.leadsTo({ runId: "own", replicationId: "other", isReplica: true });
@@ -146,7 +146,7 @@ describe("a node among others", () => {
     expect(node.notes.at(-1)).toMatchObject({ generation: null });
   });
 
-  it("goes on as if all agreed where Redis does not say which one it is", async () => {
+  it("assumes that all nodes agree when Redis does not identify itself", async () => {
     const node = nodeAmong(() => [other(6)]);
     node.leadsTo(null);
     expect(await node.agreement.mayJoin(false)).toBe("may join");
@@ -156,7 +156,7 @@ describe("a node among others", () => {
     await node.publish();
   });
 
-  it("joins those who use its Redis, and not those who use another", async () => {
+  it("joins nodes that use its Redis, and refuses to join nodes that use another", async () => {
     const joining = (others: readonly OtherNode[], isLastTry = false) =>
       nodeAmong(() => others).agreement.mayJoin(isLastTry);
     expect(await joining([])).toBe("may join");
@@ -170,7 +170,7 @@ describe("a node among others", () => {
     expect(await joining([lost], true)).toBe("may join");
   });
 
-  it("tries after a while whether the address still leads there, when another node stays with an older one", async () => {
+  it("reconnects from time to time to check the address, while another node stays with an older Redis", async () => {
     const node = nodeAmong(() => [other(4)]);
     await node.agreement.join();
     for (let look = 0; look < 100; look++) await node.agreement.look();
@@ -180,7 +180,7 @@ describe("a node among others", () => {
 });
 
 describe("nodes that share a Redis, under random failovers, restarts and lost connections", () => {
-  it("admit nothing against a change that was answered, and all admit again in the end", {
+  it("never admit requests against a confirmed change, and all admit again in the end", {
     timeout: 600_000,
   }, async () => {
     let admitted = 0;

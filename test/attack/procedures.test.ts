@@ -70,7 +70,7 @@ async function taken(): Promise<{ readonly cpuS: number; readonly bytes: number 
 const email = "x@example.com";
 const MIB = 1024 * 1024;
 
-describe("the input of a procedure that is open to everyone", () => {
+describe("the input of a procedure that needs no session", () => {
   it.each(Object.entries(FORGED))("is refused when it names %s", async (_, forged) => {
     const before = await taken();
     const answers = [
@@ -92,7 +92,7 @@ describe("the input of a procedure", () => {
     owner = await signUp(service.baseUrl);
   });
 
-  it("may hold dates and nothing, as superjson writes them", async () => {
+  it("may contain dates and undefined as superjson writes them", async () => {
     const date = new Date();
     // One object in two places: superjson notes that, and is understood without.
     const summary = await owner.trpc.usage.summary
@@ -105,14 +105,14 @@ describe("the input of a procedure", () => {
     });
   });
 
-  it("has no more dates, bigints and absences than an input needs", () => {
+  it("has a limit on its dates, bigints and undefined values", () => {
     const values = Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [at, ["undefined"]]));
     const data = () => ({ json: Array.from({ length: 1_001 }, () => null), meta: { values } });
     expect(() => readProcedureData(data(), { maxTypedValues: 1_000 })).toThrow(UnreadableData);
     expect(readProcedureData(data(), { maxTypedValues: 1_001 })).toHaveLength(1_001);
   });
 
-  it("that names a key as a field is refused without repeating it", async () => {
+  it("that contains a key as a field name is refused without repeating the key", async () => {
     const { key } = await owner.trpc.keys.create.mutate({ name: "pasted" });
     const answer = await call("auth.signIn", { json: { email, password: "x", [key]: 1 } });
     expect(answer).toMatchObject({ status: 400, code: "invalid_request" });
@@ -127,7 +127,7 @@ function chunked(text: string): ReadableStream<Uint8Array> {
   return new Blob([text]).stream();
 }
 
-describe("the body of a call", () => {
+describe("the body of a procedure call", () => {
   let owner: Owner;
   beforeAll(async () => {
     owner = await signUp(service.baseUrl);
@@ -135,7 +135,7 @@ describe("the body of a call", () => {
 
   const long = (bytes: number) => JSON.stringify({ json: { name: "x".repeat(bytes) } });
 
-  it("of somebody who is not signed in has at most 16 KiB, whatever the procedure", async () => {
+  it("is limited to 16 KiB without a session, whatever the procedure", async () => {
     for (const procedure of ["auth.signIn", "keys.create", "operator.journal.replay", "no.such.procedure"]) {
       expect(await call(procedure, long(17 * KIB))).toMatchObject({ status: 413, code: "request_too_large" });
     }
@@ -143,7 +143,7 @@ describe("the body of a call", () => {
     expect(await call("keys.create", long(17 * KIB), cookie)).toMatchObject({ status: 413 });
   });
 
-  it("has at most that where its length is not told", async () => {
+  it("is limited to 16 KiB when its length is not declared", async () => {
     const response = await fetch(`${service.baseUrl}/trpc/auth.signIn`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -153,7 +153,7 @@ describe("the body of a call", () => {
     expect(await answerOf(response)).toMatchObject({ status: 413, code: "request_too_large" });
   });
 
-  it("has as much as its procedures' inputs may have, of somebody who is signed in", async () => {
+  it("is limited to the size of its procedures' inputs within a session", async () => {
     const cookie = { cookie: owner.cookie() };
     expect(await call("keys.create", long(17 * KIB), cookie)).toMatchObject({ status: 413 });
     expect(await call("keys.create,keys.create?batch=1", long(17 * KIB), cookie)).toMatchObject({
@@ -193,8 +193,8 @@ async function refusedCalls(reason: string): Promise<number> {
   );
 }
 
-describe("calls beyond what there may be a minute", () => {
-  it("of one user are refused, each call of a batch counted; others' are not", async () => {
+describe("procedure calls over the limit per minute", () => {
+  it("of one user are refused, counting each call of a batch; other users are not affected", async () => {
     const [owner, other] = [await signUp(service.baseUrl), await signUp(service.baseUrl)];
     const before = await refusedCalls("caller");
     const { passed, refused, minutes } = await flood("models.list", 60, { cookie: owner.cookie() });
@@ -206,7 +206,7 @@ describe("calls beyond what there may be a minute", () => {
     expect((await other.trpc.models.list.query()).models).not.toHaveLength(0);
   });
 
-  it("of one key are refused, and leave entries", async () => {
+  it("of one key are refused, and leave audit entries", async () => {
     const owner = await signUp(service.baseUrl);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
     const { passed, refused } = await flood("models.list", 60, { authorization: `Bearer ${key}` });
@@ -218,7 +218,7 @@ describe("calls beyond what there may be a minute", () => {
     expect(limited).toHaveLength(60 - passed / 20);
   });
 
-  it("of auth.* from one address are refused, whoever makes them", async () => {
+  it("to auth.* from one address are refused for every user", async () => {
     const before = await refusedCalls("address");
     const { passed, refused, minutes } = await flood("auth.me", 40, {});
     expect(passed).toBeLessThanOrEqual(300 * (1 + minutes));

@@ -40,7 +40,7 @@ function appThat(throws: () => never) {
   return { answer: (path: string) => app(new Request(`http://x${path}`), "127.0.0.1"), text };
 }
 
-describe("whatever is thrown", () => {
+describe("an unexpected error", () => {
   const THROWN: Readonly<Record<string, () => never>> = {
     "an error": () => {
       throw new Error(`unforeseen, with ${SECRET}`);
@@ -57,7 +57,7 @@ describe("whatever is thrown", () => {
   };
 
   it.each(Object.entries(THROWN))(
-    "%s is answered as an error, and logged without secrets",
+    'of the kind "%s" is answered as an error, and logged without secrets',
     async (name, throws) => {
       const { answer, text } = appThat(throws);
       for (const path of ["/trpc/auth.me", "/metrics", "/readyz", `/any?key=${SECRET}`]) {
@@ -73,7 +73,7 @@ describe("whatever is thrown", () => {
     },
   );
 
-  it("while a refused key's call is recorded is answered, too", async () => {
+  it("in recording a refused key's call is answered and logged without secrets", async () => {
     const { log, text } = memoryLog();
     const account = { id: "a" };
     const refused = new RefusedCaller(new Failure("account_suspended", "Suspended."), {

@@ -13,8 +13,8 @@ beforeEach(async () => {
 
 afterEach(() => folder[Symbol.asyncDispose]());
 
-describe("an operator", () => {
-  it("sees what is set aside, mends a line, replays it, and all of that is recorded", async () => {
+describe("an operator who repairs the journal", () => {
+  it("lists rejected lines, corrects one and replays it, and every step is recorded", async () => {
     const bad = auditEntry({ sourceIp: "127.0.0.z", costNanoUsd: 9n });
     await folder.leave(ended(auditEntry()), "garbage\n", ended(bad));
     const { journal, repair, actions } = await folder.start();
@@ -59,7 +59,7 @@ describe("an operator", () => {
     ]);
   });
 
-  it("mends a file by hand, and replays it", async () => {
+  it("can correct a file by hand and replay it", async () => {
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
     await folder.leave(ended(bad));
     const { journal, repair } = await folder.start();
@@ -81,7 +81,7 @@ describe("an operator", () => {
     expect(actions).toMatchObject([{ action: "journal.discard", reason: "of no use", after: { lines: 1 } }]);
   });
 
-  it("is told when no such line is set aside, and on which node that is", async () => {
+  it("gets a not-found error that names the node when no such line was rejected", async () => {
     const { repair } = await folder.start();
     for (const call of [repair.get("0123456789ab"), repair.discard(BY, ["0123456789ab"], "why")]) {
       await expect(call).rejects.toMatchObject({
@@ -91,7 +91,7 @@ describe("an operator", () => {
     }
   });
 
-  it("loses nothing when the database is away, or a line comes in meanwhile", async () => {
+  it("loses nothing when the database is unreachable or a line is added meanwhile", async () => {
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
     await folder.leave(ended(bad));
     const { journal, repair } = await folder.start();

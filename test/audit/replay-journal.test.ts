@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => folder[Symbol.asyncDispose]());
 
-describe("a line of the journal that can't be read", () => {
+describe("an unreadable line of the journal", () => {
   const [first, second] = [auditEntry(), auditEntry()];
   const torn = ended(auditEntry()).subarray(0, 100);
   it.each<[string, Buffer]>([
@@ -25,7 +25,7 @@ describe("a line of the journal that can't be read", () => {
     ["two lines in one", Buffer.concat([torn, ended(auditEntry())])],
     ["JSON that is no entry", Buffer.from('{"hello":"world"}\n')],
     ["an entry without its request", Buffer.from(`${JSON.stringify([null, ...Array(20).fill("1")])}\n`)],
-  ])("is set aside to the byte: %s", async (_, damaged) => {
+  ])("is set aside byte for byte: %s", async (_, damaged) => {
     await folder.leave(ended(first), damaged, ended(second));
     const { journal } = await folder.start();
     expect(folder.database.ids).toEqual([first.id, second.id]);
@@ -39,7 +39,7 @@ describe("a line of the journal that can't be read", () => {
     ]);
   });
 
-  it("stays set aside over restarts, and is told of at each", async () => {
+  it("stays set aside over restarts, and is reported at each start", async () => {
     await folder.leave("garbage\n", ended(first));
     await folder.start();
     folder.logged.length = 0;
@@ -48,7 +48,7 @@ describe("a line of the journal that can't be read", () => {
     expect(folder.alarms()).toMatchObject([{ lines: 1 }]);
   });
 
-  it("is set aside once, though the start was interrupted after that", async () => {
+  it("is set aside once, even when the start was interrupted after that", async () => {
     await folder.leave("garbage\n", ended(first));
     await folder.start();
     await folder.leave("garbage\n", ended(first));
@@ -57,7 +57,7 @@ describe("a line of the journal that can't be read", () => {
     expect(await readFile(join(folder.path, REJECTED), "utf8")).toBe("garbage\n");
   });
 
-  it("is kept in its segment while it can't be set aside", async () => {
+  it("stays in its segment while it can't be set aside", async () => {
     await folder.leave("garbage\n", ended(first));
     folder.disk.failing.add("replace");
     const { journal } = await folder.start();
@@ -69,14 +69,14 @@ describe("a line of the journal that can't be read", () => {
     expect(await readdir(folder.path)).toEqual([REJECTED]);
   });
 
-  it("of which there are many is not named in the log line by line", async () => {
+  it("is not logged line by line when there are many", async () => {
     await folder.leave(...Array.from({ length: 1_000 }, (_, number) => `garbage ${number}\n`));
     const { journal } = await folder.start();
     expect(journal.rejectedLines()).toBe(1_000);
     expect(folder.alarms().length).toBeLessThan(30);
   });
 
-  it("leaves open whether a request that had begun was lost, until it is dealt with", async () => {
+  it("delays the decision whether a started request was lost, until an operator resolves it", async () => {
     const [lost, unknown] = [auditEntry(), auditEntry({ costNanoUsd: 7n })];
     const line = ended(unknown);
     const damaged = Buffer.concat([Buffer.from("}"), line]);
@@ -103,7 +103,7 @@ describe("the last line of a segment", () => {
   it.each<[string, Buffer]>([
     ["torn by a crash", ended(auditEntry()).subarray(0, 80)],
     ["zeros that a power loss left", Buffer.alloc(4_096)],
-  ])("is left out, as nobody was told that it is recorded: %s", async (_, tail) => {
+  ])("is dropped when it is incomplete, as its request was never answered: %s", async (_, tail) => {
     const first = auditEntry();
     await folder.leave(ended(first), tail);
     const { journal } = await folder.start();
@@ -127,7 +127,7 @@ describe("an entry that the database refuses", () => {
     });
   });
 
-  it("does not keep a request that was lost from being recorded", async () => {
+  it("does not prevent a lost request from being recorded", async () => {
     const [bad, lost] = [auditEntry({ sourceIp: "127.0.0.z" }), auditEntry()];
     await folder.leave(begun(auditEntry({ ...bad, sourceIp: null })), begun(lost), ended(bad));
     await folder.start();
@@ -136,7 +136,7 @@ describe("an entry that the database refuses", () => {
     expect(folder.database.ids).not.toContain(bad.id);
   });
 
-  it("is not what a database is that is away: then the start fails, and nothing is lost", async () => {
+  it("is told apart from an unreachable database, where the start fails and nothing is lost", async () => {
     const first = auditEntry();
     await folder.leave("garbage\n", ended(first));
     folder.database.isAway = true;
@@ -149,7 +149,7 @@ describe("an entry that the database refuses", () => {
 });
 
 describe("an entry that the database refuses while the service runs", () => {
-  it("is set aside as it stands in the journal, so that the next start knows it again", async () => {
+  it("is set aside as it is in the journal, so that the next start recognizes it", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
     const segment = await journal.append({ kind: "ended", entry: bad });
@@ -164,7 +164,7 @@ describe("an entry that the database refuses while the service runs", () => {
     expect(await readdir(folder.path)).toEqual([REJECTED]);
   });
 
-  it("counts as set aside also while there is no room for it", async () => {
+  it("counts as set aside while there is no room for it", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const refused = [{ segment: 1, entry: auditEntry({ sourceIp: "127.0.0.z" }), reason: "invalid input" }];
     folder.disk.failing.add("replace");
@@ -177,12 +177,12 @@ describe("an entry that the database refuses while the service runs", () => {
   });
 });
 
-describe("what stands where a segment should be and is none", () => {
+describe("something other than a file in the place of a segment", () => {
   it.each<[string, (path: string) => Promise<unknown>]>([
     ["a folder", (path) => mkdir(path)],
     ["a link to nothing", (path) => symlink(join(folder.path, "absent"), path)],
     ["a device", (path) => symlink("/dev/null", path)],
-  ])("is set aside as it is: %s", async (_, make) => {
+  ])("is set aside unchanged: %s", async (_, make) => {
     const first = auditEntry();
     await writeFile(join(folder.path, "000000000002.ndjson"), ended(first));
     await make(join(folder.path, SEGMENT));
@@ -198,7 +198,7 @@ describe("what stands where a segment should be and is none", () => {
     expect(journal.rejectedLines()).toBe(0);
   });
 
-  it("does not take the place of what is set aside already", async () => {
+  it("does not overwrite what is set aside already", async () => {
     await writeFile(join(folder.path, REJECTED), "garbage\n");
     await mkdir(join(folder.path, SEGMENT));
     const { journal } = await folder.start();
@@ -206,7 +206,7 @@ describe("what stands where a segment should be and is none", () => {
     expect(journal.rejectedLines()).toBe(2);
   });
 
-  it("is replayed once it can be read, like any other lines that are set aside", async () => {
+  it("is replayed like other rejected lines once it is readable", async () => {
     const first = auditEntry();
     await symlink(join(folder.path, "absent"), join(folder.path, SEGMENT));
     const { journal, repair } = await folder.start();
@@ -217,7 +217,7 @@ describe("what stands where a segment should be and is none", () => {
   });
 });
 
-it("segments are numbered above those that lines are set aside of", async () => {
+it("new segments get higher numbers than those with rejected lines", async () => {
   await folder.leave("garbage\n");
   await rm(join(folder.path, REJECTED), { force: true });
   const { journal } = await folder.start();

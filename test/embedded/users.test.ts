@@ -32,13 +32,16 @@ describe("as an ordinary user", () => {
     expect(await clusterOwner(house)).toBe(uid);
   });
 
-  it.runIf(isRoot && userNamespaces)("it runs also when the system has no name for that user", async () => {
-    await using house = await House.build();
-    await chown(house.dataDir, NAMELESS, NAMELESS);
-    await keepsData(house, { uid: NAMELESS });
-  });
+  it.runIf(isRoot && userNamespaces)(
+    "the database runs also when the system has no name for that user",
+    async () => {
+      await using house = await House.build();
+      await chown(house.dataDir, NAMELESS, NAMELESS);
+      await keepsData(house, { uid: NAMELESS });
+    },
+  );
 
-  it.runIf(isRoot)("what root's run made is refused with the way out", async () => {
+  it.runIf(isRoot)("a folder that root created is refused with what to do", async () => {
     await using house = await House.build();
     await (await house.start()).stop();
     for (const part of ["", "lock", "postgres.password", "postgres-socket"]) {
@@ -55,7 +58,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(await clusterOwner(house)).not.toBe(0);
   });
 
-  it("it runs as the user whose the cluster is already", async () => {
+  it("the database runs as the user who owns the cluster", async () => {
     await using house = await House.build();
     await chown(house.dataDir, DAEMON, DAEMON);
     const before = await house.start({ uid: DAEMON });
@@ -67,14 +70,14 @@ describe.runIf(isRoot)("as root", () => {
     expect(await clusterOwner(house)).toBe(DAEMON);
   });
 
-  it.runIf(userNamespaces)("it runs in a folder that only root can enter", async () => {
+  it.runIf(userNamespaces)("the database runs in a folder that only root can enter", async () => {
     await using house = await House.build({ mode: 0o700, ownBinaries: true, links: false });
     await keepsData(house);
     expect(await clusterOwner(house)).toBe(0);
   });
 
   it.runIf(works("unshare", "--mount", "true"))(
-    "it runs there also where user namespaces are forbidden",
+    "the database runs in such a folder when user namespaces are forbidden",
     async () => {
       await using house = await House.build({ mode: 0o700, ownBinaries: true });
       await keepsData(house, { runtime: inChangedRoot(house, [process.execPath]) });
@@ -82,7 +85,7 @@ describe.runIf(isRoot)("as root", () => {
     },
   );
 
-  it("it goes on when the folder was closed to others in the meantime", async () => {
+  it("the database keeps running when the folder is closed to others later", async () => {
     await using house = await House.build();
     const service = await house.start();
     await service.write("kept");

@@ -77,7 +77,7 @@ function insertOfEntries(isPrepared: boolean): Matches {
 }
 
 describe.skipIf(!isDistributed)("a node whose connections to the database have gone silent", () => {
-  it("opens new ones, and answers requests all the while", async () => {
+  it("opens new ones, and answers requests meanwhile", async () => {
     const { node } = nodes;
     outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
     const stopAsking = keepAsking();
@@ -123,7 +123,7 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
 });
 
 describe.skipIf(!isDistributed)("a node whose packets to the database are all dropped", () => {
-  it("answers every call within seconds, and goes on with requests that have credit at hand", async () => {
+  it("answers every call within seconds, and serves requests from its reserves", async () => {
     const { node } = nodes;
     const { baseUrl } = node;
     const owner = accountAt(baseUrl, account);
@@ -159,7 +159,7 @@ describe.skipIf(!isDistributed)("a node whose packets to the database are all dr
     await expectAllPaid();
   });
 
-  it("ends on SIGTERM, and keeps in its journal what it could not write", async () => {
+  it("stops on SIGTERM, and keeps in its journal what it could not write", async () => {
     const { node } = nodes;
     outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
     node.database.blackHole();

@@ -100,7 +100,7 @@ describe.skipIf(!isDistributed)("two nodes under load", () => {
     }
   }
 
-  it("have lost no entry, charged nothing twice and kept no slot in all that", async () => {
+  it("lose no entry, charge nothing twice and leak no slot under all these faults", async () => {
     clearInterval(load);
     await Promise.all(asked);
     await nodes.settled();

@@ -155,7 +155,7 @@ describe.skipIf(!isDistributed)("a Redis server that may evict keys", () => {
 
 // The last test of this file, because it leaves the nodes with another Redis server.
 describe.skipIf(!isDistributed)("a node that stays on the old Redis server after a failover", () => {
-  it("stops admitting requests, so that a key that was revoked elsewhere does not stay valid there", async () => {
+  it("stops admitting requests, so that a key that was revoked elsewhere is not accepted there", async () => {
     const { node, other, redis, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const revoked = await account.trpc.keys.create.mutate({ name: "to be revoked" });

@@ -83,7 +83,7 @@ describe.runIf(isDistributed)("with two nodes under load", () => {
 });
 
 describe.runIf(isDistributed)("a limit of 100 requests a minute, on four nodes", () => {
-  it("lets through 100 of 1,000 that come at once", { timeout: 120_000 }, async () => {
+  it("admits 100 of 1,000 concurrent requests", { timeout: 120_000 }, async () => {
     await using redis = await startRedis();
     const limits = { requestsPerMinute: 100, tokensPerMinute: null, concurrentRequests: null };
     const env = { REDIS_URL: redis.url, OSTIARY_PLANS: JSON.stringify({ enterprise: limits }) };

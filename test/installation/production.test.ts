@@ -133,7 +133,7 @@ describe("an installation without development dependencies", () => {
     expect(stdout).toContain("accounts");
   });
 
-  it("builds nothing again because files have another time", async () => {
+  it("does not build again when only file times have changed", async () => {
     const later = new Date(Date.now() + 60 * 60_000);
     for (const path of ["sdk/src", "server/src", "dashboard-ui/src"]) {
       for (const entry of await readdir(join(folder, path), { recursive: true }))
@@ -142,7 +142,7 @@ describe("an installation without development dependencies", () => {
     expect(await build()).toEqual({ code: 0, stderr: "" });
   });
 
-  it("builds again what a source has changed of, and only that", async () => {
+  it("builds again only what a changed source affects", async () => {
     await appendFile(join(folder, "server/src/main.ts"), "\n");
     const { code, stderr } = await build();
     expect(code).toBe(0);

@@ -9,7 +9,7 @@ import { routesTo } from "./routed-service.ts";
 const UNUSED_URL = "http://127.0.0.1:9/v1";
 
 describe("the catalog file", () => {
-  it("is read anew when it changes, and stays as it was when the change is wrong", async () => {
+  it("is reloaded when it changes, and stays in force when the change is invalid", async () => {
     await using file = await writeCatalog({
       upstreams: { one: { dialect: "openai", baseUrl: UNUSED_URL } },
       models: [{ id: "acme/old", routes: routesTo("one") }],

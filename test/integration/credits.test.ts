@@ -24,7 +24,7 @@ afterEach(() => credit.setAnswer(answerWhole));
 afterAll(() => credit?.[Symbol.asyncDispose]());
 
 describe("credit", () => {
-  it("is charged as much as a request took, once, and the balance is the sum of the ledger", async () => {
+  it("is charged once for what a request cost, and the balance is the sum of the ledger", async () => {
     const owner = await credit.ownerWith(1_000_000_000n);
     credit.setAnswer(answerWith(40, 500));
     for (let number = 0; number < 5; number++) {
@@ -41,7 +41,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("that there is none of refuses what costs, with 402 that no client tries again, and serves what is free", async () => {
+  it("when exhausted refuses priced requests with 402, which no client retries, and serves free models", async () => {
     const owner = await credit.ownerWith(0n);
     const refused = await credit.chat(owner.key);
     expect(refused.status).toBe(402);
@@ -72,7 +72,7 @@ describe("credit", () => {
     await expect.poll(async () => (await credit.chat(owner.key)).status).toBe(200);
   });
 
-  it("for forty of five hundred requests at once is spent on at most forty", async () => {
+  it("for 40 requests is spent by exactly 40 of 500 concurrent ones", async () => {
     const owner = await credit.ownerWith(40n * OUTPUT_NANO_USD);
     credit.setAnswer(answerWith(100));
     const statuses = await Promise.all(
@@ -89,7 +89,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("is held for what a request may cost, and free again when it cost less", async () => {
+  it("is held for a request's maximum cost, and the rest is released when it cost less", async () => {
     const owner = await credit.ownerWith(2n * OUTPUT_NANO_USD);
     credit.setAnswer(answerWith(1));
     for (let number = 0; number < 50; number++) expect((await credit.chat(owner.key)).status).toBe(200);
@@ -97,7 +97,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("that does not cover all that was asked for is what the upstream is asked to stay within", async () => {
+  it("that covers a request only in part limits what the upstream is asked for", async () => {
     const owner = await credit.ownerWith(OUTPUT_NANO_USD / 2n);
     credit.setAnswer(answerWith(50));
     expect((await credit.chat(owner.key)).status).toBe(200);
@@ -113,7 +113,7 @@ describe("credit", () => {
     expect(credit.upstream.received.at(-1)?.body).toMatchObject({ max_completion_tokens: 50 });
   });
 
-  it("is charged for all that a request took, also beyond what was held for it", async () => {
+  it("is charged for all that a request cost, even beyond its hold", async () => {
     const owner = await credit.ownerWith(10_000_000_000n);
     for (const [tokens, promptTokens] of [
       [2_000, 10],
@@ -129,7 +129,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("that does not reach for what a request took is charged to the last, and what is left is told as uncollected", async () => {
+  it("that does not cover a request is charged to zero, and the rest is recorded as uncollected", async () => {
     const before = await credit.uncollected("beyond_hold");
     const owner = await credit.ownerWith(2n * OUTPUT_NANO_USD);
     credit.setAnswer(answerWith(1_000));
@@ -150,7 +150,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("is not drained by an upstream that reports more than the model can do, nor given back", async () => {
+  it("is neither drained nor refunded by an upstream that reports impossible usage", async () => {
     const owner = await credit.ownerWith(1_000_000_000_000n);
     credit.setAnswer(answerWith(999_999_999, 999_999_999));
     expect((await credit.chat(owner.key, { model: "acme/chat" })).status).toBe(200);
@@ -175,7 +175,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("is taken back only as far as the account has it", async () => {
+  it("is withdrawn by an operator only as far as the balance reaches", async () => {
     const owner = await credit.ownerWith(3n * OUTPUT_NANO_USD);
     credit.setAnswer(answerWith(100));
     expect((await credit.chat(owner.key)).status).toBe(200);
@@ -192,7 +192,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("is not charged for what failed, and charged for what came before the client left", async () => {
+  it("is not charged for failures, and is charged for what was sent before the client left", async () => {
     const owner = await credit.ownerWith(10n * OUTPUT_NANO_USD);
     credit.setAnswer(({ response }) => void response.writeHead(500).end("{}"));
     expect((await credit.chat(owner.key)).status).toBe(502);
@@ -212,7 +212,7 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
-  it("is held for the dearest that any server could make of a request", async () => {
+  it("is held for the maximum cost by any server's reading of a request", async () => {
     const owner = await credit.ownerWith(10_000_000_000n);
     credit.setAnswer((request) => {
       const { max_tokens: one, max_completion_tokens: other } = request.body;
@@ -240,7 +240,7 @@ describe("credit", () => {
     }
   });
 
-  it("is charged for images at an address, which say nothing of their size", async () => {
+  it("is charged for images by URL, whose size the request does not tell", async () => {
     const owner = await credit.ownerWith(10_000_000_000n);
     credit.setAnswer(answerWith(1, 1_500));
     for (const part of [
@@ -258,7 +258,7 @@ describe("credit", () => {
 });
 
 describe.skipIf(!isDistributed)("credit that several nodes spend", () => {
-  it("is not overdrawn, and none of it is kept from who needs it", async () => {
+  it("is not overdrawn, and all of it stays available to every node", async () => {
     const { databaseUrl, env } = credit;
     const others = await Promise.all([1, 2, 3].map(() => startOperatedService({ env, databaseUrl })));
     const nodes = [credit, ...others];

@@ -26,8 +26,8 @@ beforeAll(async () => {
 
 afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
-describe("what a session opens at the dashboard", () => {
-  it("is closed to who has none, whatever else they have", async () => {
+describe("a request in a session at the dashboard", () => {
+  it("is refused without a valid session, whatever other credentials it has", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const withoutSession: Headers[] = [
@@ -55,7 +55,7 @@ describe("what a session opens at the dashboard", () => {
     expect((await again.trpc.audit.list.query()).entries).toEqual([]);
   });
 
-  it("is not a chat that another site's page has sent", async () => {
+  it("is refused when another site's page has sent a chat", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const foreign: Headers[] = [
       { origin: "https://evil.example" },
@@ -82,7 +82,7 @@ describe("what a session opens at the dashboard", () => {
     expect(entries.map(({ status }) => status)).toEqual([415]);
   });
 
-  it("is not another account's key, nor one that there is not", async () => {
+  it("is refused with another account's key or an unknown one", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const other = await signUpWithKey(dashboard.baseUrl);
     for (const id of [other.id, crypto.randomUUID()]) {
@@ -103,7 +103,7 @@ describe("what a session opens at the dashboard", () => {
     for (const { trpc } of [owner, other]) expect((await trpc.audit.list.query()).entries).toEqual([]);
   });
 
-  it("is refused with a revoked key, and its owner sees that", async () => {
+  it("is refused with a revoked key, and the owner sees it in the log", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     expect((await dashboard.chat(asKey(owner, owner.id))).status).toBe(200);
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
@@ -120,7 +120,7 @@ describe("what a session opens at the dashboard", () => {
     });
   });
 
-  it("is no chat in a suspended account, whose log can still be exported", async () => {
+  it("is refused for a chat of a suspended account, whose log can still be exported", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await (await dashboard.chat(asKey(owner, owner.id))).arrayBuffer();
@@ -135,7 +135,7 @@ describe("what a session opens at the dashboard", () => {
     expect((await dashboard.chat(asKey(owner, owner.id))).status).toBe(200);
   });
 
-  it("is no chat from outside the account's IP rules", async () => {
+  it("is refused for a chat from outside the account's IP rules", async () => {
     const owner = await signUpEnterprise(dashboard.baseUrl, dashboard.operator);
     const key = await owner.trpc.keys.create.mutate({ name: "ruled" });
     const setRules = (networks: string[]) =>
@@ -152,7 +152,7 @@ describe("what a session opens at the dashboard", () => {
     expect((await dashboard.chat(asKey(owner, key.id))).status).toBe(200);
   });
 
-  it("is nothing to an dashboard.operator, who has no account", async () => {
+  it("is refused for an operator, who has no account", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const denied = { status: 403, code: "permission_denied", param: null };
     expect(await refusalOf(dashboard.chat(asKey(dashboard.operator, owner.id)))).toEqual(denied);
@@ -160,7 +160,7 @@ describe("what a session opens at the dashboard", () => {
     expect(await refusalOf(fetch(dashboard.baseUrl + EXPORT, { headers }))).toEqual(denied);
   });
 
-  it("is at its own paths only, and not in the contract", async () => {
+  it("is served only at its own paths, which the OpenAPI document does not contain", async () => {
     const { key } = await signUpWithKey(dashboard.baseUrl);
     const headers = { authorization: `Bearer ${key}` };
     const { paths } = await (await fetch(`${dashboard.baseUrl}/v1/openapi.json`)).json();
@@ -177,8 +177,8 @@ describe("what a session opens at the dashboard", () => {
   });
 });
 
-describe("a chat whose body is still on its way", () => {
-  it("is not made by a session that ended meanwhile", async () => {
+describe("a chat whose body is still being sent", () => {
+  it("is refused when its session ended meanwhile", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const call = slowChat(dashboard.baseUrl, asKey(owner, owner.id));
     await owner.trpc.auth.changePassword.mutate({ current: PASSWORD, next: "another long password" });
@@ -186,7 +186,7 @@ describe("a chat whose body is still on its way", () => {
     expect((await owner.trpc.audit.list.query({ status: "200" })).entries).toEqual([]);
   });
 
-  it("is not made as a key that was revoked meanwhile", async () => {
+  it("is refused when its key was revoked meanwhile", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     await (await dashboard.chat(asKey(owner, owner.id))).arrayBuffer();
     const call = slowChat(dashboard.baseUrl, asKey(owner, owner.id));
@@ -197,7 +197,7 @@ describe("a chat whose body is still on its way", () => {
 });
 
 describe.skipIf(!isDistributed)("a key that was revoked at one node", () => {
-  it("makes no chat at another that knew it, from the moment that the revocation is answered", async () => {
+  it("is refused for chats at another node that knew it, as soon as the revocation is answered", async () => {
     await using other = await startService({
       databaseUrl: dashboard.databaseUrl ?? "",
       env: { OSTIARY_CATALOG: dashboard.env.OSTIARY_CATALOG },

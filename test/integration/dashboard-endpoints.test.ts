@@ -29,8 +29,8 @@ function contentOf(stream: string): string {
   return chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("");
 }
 
-describe("a person at the dashboard", () => {
-  it("chats as one of their keys, which needs no key string and pays for it", async () => {
+describe("a user at the dashboard", () => {
+  it("chats with one of their keys without its string, and is charged", async () => {
     const owner = await signUp(dashboard.baseUrl);
     const first = await owner.trpc.keys.create.mutate({ name: "first" });
     const second = await owner.trpc.keys.create.mutate({ name: "second" });
@@ -62,7 +62,7 @@ describe("a person at the dashboard", () => {
     expect((await owner.trpc.keys.usage.query({ id: second.id })).lastUsedAt).not.toBeNull();
   });
 
-  it("gets an answer that is not streamed as well, also for a key's id in capitals", async () => {
+  it("gets an answer that is not streamed, also for a key's ID in capitals", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const response = await dashboard.chat(asKey(owner, owner.id.toUpperCase()), bodyOf("Hello there"));
     expect(response.status).toBe(200);
@@ -71,7 +71,7 @@ describe("a person at the dashboard", () => {
     expect(await lastEntryOf(owner)).toMatchObject({ tokenCount: usage.total_tokens });
   });
 
-  it("is held to the account's limits together with its applications", async () => {
+  it("shares the account's limits with its applications", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const limits = { requestsPerMinute: 2, tokensPerMinute: null, concurrentRequests: null };
@@ -92,7 +92,7 @@ describe("a person at the dashboard", () => {
     expect(await lastEntryOf(owner)).toMatchObject({ status: 429, endpoint: `POST ${CHAT}` });
   });
 
-  it("is told what is wrong with a body, and that there is no credit", async () => {
+  it("gets the reason when a body is invalid or credit is exhausted", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     expect(await refusalOf(dashboard.chat(asKey(owner, owner.id), "{"))).toMatchObject({
       code: "invalid_json",
@@ -121,7 +121,7 @@ describe("a person at the dashboard", () => {
     ]);
   });
 
-  it("exports what GET /v1/audit/export answers under the same filter, byte for byte", async () => {
+  it("exports the same bytes as GET /v1/audit/export under the same filter", async () => {
     const owner = await signUp(dashboard.baseUrl);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const first = await owner.trpc.keys.create.mutate({ name: "first" });
@@ -162,7 +162,7 @@ describe("a person at the dashboard", () => {
     expect(await exported("")).toHaveLength(4);
   });
 
-  it("exports nobody else's entries", async () => {
+  it("exports no entries of other accounts", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     await (await dashboard.chat(asKey(owner, owner.id))).arrayBuffer();
     const stranger = await signUpWithKey(dashboard.baseUrl);
@@ -176,7 +176,7 @@ describe("a person at the dashboard", () => {
 });
 
 describe("a dashboard that browsers reach over HTTPS", () => {
-  it("is known by its cookie for HTTPS, and chats from its public address only", async () => {
+  it("requires its HTTPS cookie, and accepts chats only from its public origin", async () => {
     await using secure = await startService({
       env: { OSTIARY_PUBLIC_URL: "https://keys.example", OSTIARY_CATALOG: dashboard.env.OSTIARY_CATALOG },
     });

@@ -38,7 +38,7 @@ async function forbidWriting(folder: string): Promise<Disposable> {
   return { [Symbol.dispose]: () => {} };
 }
 
-describe("a data folder that can't be used is named, with the setting and the reason", () => {
+describe("an unusable data folder is reported with the setting and the reason", () => {
   it("when a file stands there", async () => {
     await writeFile(dataDir, "");
     expect(await refusal()).toContain("it is not a folder");
@@ -55,7 +55,7 @@ describe("a data folder that can't be used is named, with the setting and the re
     expect(await refusal()).toMatch(/read-only|permission denied/);
   });
 
-  it.runIf(!isRoot || canMountDisks)("when it can't be made", async () => {
+  it.runIf(!isRoot || canMountDisks)("when it can't be created", async () => {
     using _forbidden = await forbidWriting(parent);
     expect(await refusal()).toMatch(/can't be made|read-only|permission denied/);
   });

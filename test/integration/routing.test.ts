@@ -25,7 +25,7 @@ async function contentOf(response: Response): Promise<string> {
 
 describe("a model with two routes", () => {
   for (const [index, [what, fault]] of Object.entries(upstreamFaults).entries()) {
-    it(`is answered by the other when the first ${what}`, async () => {
+    it(`is answered by the second when the first ${what}`, async () => {
       routed.answers.one = fault;
       const isStream = what.includes("stream") || what.includes("chunk");
       routed.answers.two = isStream
@@ -40,14 +40,14 @@ describe("a model with two routes", () => {
     });
   }
 
-  it("is not asked of the other for what is the request's own fault", async () => {
+  it("does not try the second when the request itself is at fault", async () => {
     routed.answers.one = failing(400);
     const before = routed.servers.two.received.length;
     expect((await routed.chat("acme/both")).status).toBe(400);
     expect(routed.servers.two.received.length).toBe(before);
   });
 
-  it("is not asked of the other once something has reached the client", async () => {
+  it("does not try the second once a part of the answer has reached the client", async () => {
     routed.answers.one = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "so far" }), () => response.destroy());
@@ -60,7 +60,7 @@ describe("a model with two routes", () => {
     expect(routed.servers.two.received.length).toBe(before);
   });
 
-  it("sends requests by the routes' weights", async () => {
+  it("distributes requests by the routes' weights", async () => {
     const before = routed.servers.spare.received.length;
     for (let number = 0; number < 200; number++) await (await routed.chat("acme/weighed")).arrayBuffer();
     const share = (routed.servers.spare.received.length - before) / 200;
@@ -69,8 +69,8 @@ describe("a model with two routes", () => {
   });
 });
 
-describe("an upstream that dribbles", () => {
-  it("is read as any other, byte by byte", async () => {
+describe("an upstream that sends single bytes", () => {
+  it("is read like any other", async () => {
     const text = `${chunkOf({ role: "assistant", content: "grüße" })}: comment\r\n\r\n${chunkOf({ content: " 字" })}${chunkOf({}, "stop")}data: [DONE]\n\n`;
     routed.answers.one = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
@@ -89,7 +89,7 @@ describe("an upstream that dribbles", () => {
 });
 
 describe("an upstream that keeps failing", () => {
-  it("is left alone, tried again by one request, and asked as before when it is well", async () => {
+  it("gets no requests, then a single test request, and all of them once it has recovered", async () => {
     routed.answers.one = failing(500);
     for (let number = 0; number < 3; number++) expect((await routed.chat("acme/one")).status).toBe(502);
     expect((await routed.healthOf("one")).breaker).toBe("open");
@@ -110,7 +110,7 @@ describe("an upstream that keeps failing", () => {
     expect((await routed.healthOf("one")).breaker).toBe("closed");
   });
 
-  it("does not make requests wait for it that another can answer", async () => {
+  it("does not delay requests that another upstream can answer", async () => {
     routed.answers.one = failing(500);
     for (let number = 0; number < 3; number++) expect((await routed.chat("acme/one")).status).toBe(502);
     const before = routed.servers.one.received.length;
@@ -119,7 +119,7 @@ describe("an upstream that keeps failing", () => {
     expect(routed.servers.one.received.length).toBe(before);
   });
 
-  it("is noticed also when it only ever breaks off its answers", async () => {
+  it("is detected when all it does is break off its answers", async () => {
     routed.answers.one = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "so far" }), () => response.destroy());
@@ -128,7 +128,7 @@ describe("an upstream that keeps failing", () => {
     expect((await routed.healthOf("one")).breaker).toBe("open");
   });
 
-  it("is told to the operator when it is our credential that it refuses", async () => {
+  it("is reported to the operator when it refuses the service's credential", async () => {
     routed.answers.one = failing(401);
     expect((await routed.chat("acme/one")).status).toBe(502);
     expect((await routed.healthOf("one")).credentialRefusedAt).toBeInstanceOf(Date);
@@ -140,8 +140,8 @@ describe("an upstream that keeps failing", () => {
   });
 });
 
-describe("an upstream with few places", () => {
-  it("gets no more at once, the others wait a moment, and who has waited is answered", async () => {
+describe("an upstream with a maximum concurrency", () => {
+  it("gets no more concurrent requests; the others wait for a slot and are answered", async () => {
     const waiting: ReceivedRequest[] = [];
     routed.answers.narrow = (request) => waiting.push(request);
     const asked = Array.from({ length: 6 }, () => routed.chat("acme/narrow"));
@@ -154,7 +154,7 @@ describe("an upstream with few places", () => {
     await expect.poll(async () => (await routed.healthOf("narrow")).inFlight).toBe(0);
   });
 
-  it("gives way at once to another route, and is 503 when nobody has gone in time", async () => {
+  it("leaves requests to another route at once, and answers 503 when no slot is freed in time", async () => {
     const waiting: ReceivedRequest[] = [];
     routed.answers.narrow = (request) => waiting.push(request);
     const held = [routed.chat("acme/narrow"), routed.chat("acme/narrow")];
@@ -167,7 +167,7 @@ describe("an upstream with few places", () => {
     await Promise.all(held);
   });
 
-  it("lets what it has no place for overflow to another route, all of it", async () => {
+  it("leaves all requests beyond its maximum to another route", async () => {
     const waiting: ReceivedRequest[] = [];
     routed.answers.narrow = (request) => waiting.push(request);
     const held = [routed.chat("acme/narrow"), routed.chat("acme/narrow")];
@@ -180,7 +180,7 @@ describe("an upstream with few places", () => {
     await Promise.all(held);
   });
 
-  it("has its places back from clients that leave, and from streams that are left", async () => {
+  it("has its slots freed by clients that disconnect and by streams that are cancelled", async () => {
     routed.answers.narrow = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "first" }));
@@ -203,7 +203,7 @@ describe("an upstream with few places", () => {
 });
 
 describe("a stream whose upstream is silent", () => {
-  it("is given signs of life, before its first word and between words, and breaks off as events", async () => {
+  it("sends heartbeats before and between chunks, and later errors as events", async () => {
     routed.answers.narrow = ({ body, response }) => {
       response.setHeader("content-type", "text/event-stream");
       const isBetween = JSON.stringify(body).includes("between");

@@ -141,8 +141,8 @@ async function databaseStopped({ databaseUrl, dataDir }: Service): Promise<void>
   await vi.waitFor(() => expect(existsSync(pidFile)).toBe(false), { timeout: 30_000 });
 }
 
-describe("after everything was used, rightly and wrongly", () => {
-  it("no key string, token or password stands in the database, the journal or the log", async () => {
+describe("after valid and invalid use of every endpoint", () => {
+  it("the database, the journal and the log contain no key string, token or password", async () => {
     await using service = await startOperatedService({ env: { OSTIARY_LOG: "debug" } });
     const secrets = await useEverything(service);
     const inDatabase = await databaseText(service);

@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 const isDistributed = hasDatabaseServer && process.env.OSTIARY_TEST_REDIS_URL !== undefined;
 
-describe("the list of events", () => {
+describe("a security event", () => {
   it("is kept for 90 days", async () => {
     await using own = await startOperatedService();
     const admin = await signInOperator(own.baseUrl);
@@ -51,8 +51,8 @@ async function flood(baseUrl: string, count: number, headersOf: (number: number)
   return statuses;
 }
 
-describe("a flood from 20,000 addresses", () => {
-  it("is counted to the last request, in a bounded number of events, and hides no other kind", {
+describe("a flood of requests from 20,000 addresses", () => {
+  it("is counted completely, in a bounded number of events, and hides no other kind of event", {
     timeout: 300_000,
   }, async () => {
     const COUNT = 20_000;
@@ -95,7 +95,7 @@ describe("a flood from 20,000 addresses", () => {
   });
 });
 
-describe("events that were not written yet", () => {
+describe("security events that are not written yet", () => {
   it("are written when the service stops", async () => {
     await using first = await startOperatedService({ env: TRUSTING_PROXY });
     await useUnknownKey(first.baseUrl, "192.0.2.5");
@@ -109,7 +109,7 @@ describe("events that were not written yet", () => {
     expect(events).toMatchObject([plainEvent("unknown_key", 1, "192.0.2.5")]);
   });
 
-  it.skipIf(!hasDatabaseServer)("wait for a database that is away, and keep nobody waiting", async () => {
+  it.skipIf(!hasDatabaseServer)("wait for an unreachable database without delaying requests", async () => {
     const alone = { ...TRUSTING_PROXY, REDIS_URL: undefined, OSTIARY_LOG: "error" };
     await using first = await startOperatedService({ env: alone });
     const url = new URL(first.databaseUrl ?? "");

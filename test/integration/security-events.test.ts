@@ -52,7 +52,7 @@ async function seenFrom(address: string) {
 }
 
 describe("a sign-in", () => {
-  it("that fails is seen with its user; one as nobody's user without what was typed", async () => {
+  it("with a wrong password is recorded with its user, and for an unknown user without the input", async () => {
     const address = freshAddress();
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
@@ -71,7 +71,7 @@ describe("a sign-in", () => {
     expect(await seenFrom(address)).toHaveLength(2);
   });
 
-  it("that is one of too many is seen as such, whether right or wrong", async () => {
+  it("over the limit is recorded as such, with a right or a wrong password", async () => {
     const address = freshAddress();
     const owner = await signUp(service.baseUrl);
     for (let number = 0; number < 10; number++) await attempt(owner.email, WRONG, address);
@@ -83,7 +83,7 @@ describe("a sign-in", () => {
     ]);
   });
 
-  it("as one user after the other from one address is one event, not one for each", async () => {
+  it("for many users from one address is recorded as one event", async () => {
     const address = freshAddress();
     for (const name of ["one", "other", "third"]) {
       const attempts = Array.from({ length: 12 }, () => attempt(`no-${name}@example.com`, WRONG, address));
@@ -96,7 +96,7 @@ describe("a sign-in", () => {
     expect(seen).toContainEqual(plainEvent("sign_in_failed", 30, address));
   });
 
-  it("of an operator is seen, and so is a wrong password where it is changed", async () => {
+  it("of an operator is recorded, and so is a wrong password in changing it", async () => {
     const address = freshAddress();
     const visitor = visit(service.baseUrl, from(address));
     const { email, password } = { email: "operator@example.com", password: "an operator's password" };
@@ -110,7 +110,7 @@ describe("a sign-in", () => {
 });
 
 describe("a key", () => {
-  it("that is nobody's is seen with nothing but its address, well made or not", async () => {
+  it("that is unknown or malformed is recorded with its source address only", async () => {
     const address = freshAddress();
     const foreign = mintSecretString("sk-");
     for (const key of [foreign, `${foreign.slice(0, -1)}!`, "sk-short", "xk-other"]) {
@@ -121,7 +121,7 @@ describe("a key", () => {
     expect(await seenFrom(address)).toEqual([plainEvent("unknown_key", 5, address)]);
   });
 
-  it("that was not shown at all is no event, nor is one that is answered", async () => {
+  it("that is missing causes no event, and neither does one that is accepted", async () => {
     const address = freshAddress();
     const bareRequest = await fetch(`${service.baseUrl}/v1/models`, { headers: from(address) });
     expect(bareRequest.status).toBe(401);
@@ -134,7 +134,7 @@ describe("a key", () => {
     expect(await seenFrom(address)).toEqual([]);
   });
 
-  it("that was revoked is seen with its account and key ID", async () => {
+  it("that was revoked is recorded with its account and key ID", async () => {
     const address = freshAddress();
     const owner = await signUpWithKey(service.baseUrl);
     const { id, name } = await owner.trpc.account.get.query();
@@ -147,7 +147,7 @@ describe("a key", () => {
     ]);
   });
 
-  it("or management token of a suspended account, or from a blocked address, is seen", async () => {
+  it("or management token is recorded when its account is suspended or its address blocked", async () => {
     const address = freshAddress();
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const id = owner.accountId;
@@ -175,7 +175,7 @@ describe("a key", () => {
 });
 
 describe("a management token", () => {
-  it("that is refused is seen with nothing but its address", async () => {
+  it("that is refused is recorded with its source address only", async () => {
     const address = freshAddress();
     const owner = await signUp(service.baseUrl);
     const { token, id } = await owner.trpc.tokens.create.mutate({ name: "script" });
@@ -190,7 +190,7 @@ describe("a management token", () => {
 });
 
 describe("an upstream", () => {
-  it("that refuses the service's credential is seen by its name", async () => {
+  it("that refuses the service's credential is recorded by its name", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
@@ -205,8 +205,8 @@ describe("an upstream", () => {
   });
 });
 
-describe("the list of events", () => {
-  it("tells when each was first and last seen, and counts on", async () => {
+describe("the list of security events", () => {
+  it("has the first and last time of each, and counts repetitions", async () => {
     const address = freshAddress();
     const before = Date.now();
     await useUnknownKey(service.baseUrl, address);
@@ -224,7 +224,7 @@ describe("the list of events", () => {
     expect(last?.lastAt.getTime()).toBeGreaterThan(first?.lastAt.getTime() ?? 0);
   });
 
-  it("is narrowed by kind, account and source", async () => {
+  it("can be filtered by kind, account and source", async () => {
     const { trpc } = operator;
     const query = trpc.operator.security.query;
     const [one, other] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
@@ -250,7 +250,7 @@ describe("the list of events", () => {
     expect([...kinds]).toEqual(["revoked_key"]);
   });
 
-  it("is read a page at a time, last seen first, each event once", async () => {
+  it("is read in pages, latest first, each event once", async () => {
     for (let number = 1; number <= 11; number++) {
       await useUnknownKey(service.baseUrl, `172.21.0.${number}`);
     }
@@ -276,7 +276,7 @@ describe("the list of events", () => {
     expect((await query({ limit: 1 })).events).toHaveLength(1);
   });
 
-  it("takes no filter that makes no sense, and is shown to operators alone", async () => {
+  it("refuses invalid filters, and callers who are not operators", async () => {
     const query = operator.trpc.operator.security.query;
     for (const wrong of [{ source: "10.0.0.0/40" }, { cursor: "1~2" }, { cursor: "x" }, { limit: 201 }]) {
       expect((await refusalOf(query(wrong))).code, JSON.stringify(wrong)).toBe("invalid_request");

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-describe("credit", () => {
-  it("comes with the account, as its plan says", async () => {
+describe("starting credit", () => {
+  it("is granted to a new account by its plan", async () => {
     await using generous = await startService({
       env: { OSTIARY_PLANS: '{"free":{"startingCreditsUsd":"2.50"}}' },
     });

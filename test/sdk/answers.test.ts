@@ -10,8 +10,8 @@ import {
 import { answersInTurn, caught, failing, newClient } from "./fake-service.ts";
 import { loopback } from "./loopback.ts";
 
-describe("an answer that is not the service's", () => {
-  it("is an APIError with its status and headers, though it is a success", async () => {
+describe("an answer that does not come from the service", () => {
+  it("is an APIError with its status and headers, even with a success status", async () => {
     const fetch = answersInTurn(
       () =>
         new Response("<h1>Sign in</h1>", {
@@ -24,7 +24,7 @@ describe("an answer that is not the service's", () => {
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
-  it("that breaks off is an APIConnectionError, and is not asked for again: the work was done", async () => {
+  it("that breaks off is an APIConnectionError, and is not retried: the work was done", async () => {
     let requests = 0;
     await using server = await loopback((_, response) => {
       requests++;
@@ -36,7 +36,7 @@ describe("an answer that is not the service's", () => {
     expect(requests).toBe(1);
   });
 
-  it("ends with the caller's signal while its body comes", async () => {
+  it("ends with the caller's signal while its body arrives", async () => {
     const abort = new AbortController();
     await using server = await loopback((_, response) => {
       response.write("{", () => abort.abort());
@@ -63,7 +63,7 @@ describe("an error answer", () => {
     ["retry-after", "-1", null],
     ["retry-after", "soon", null],
     ["retry-after", "Wed, 21 Oct 2015 07:28:00 GMT", 0],
-  ])("says how long to wait: %s: %s", async (name, value, retryAfterMs) => {
+  ])("has the time to wait: %s: %s", async (name, value, retryAfterMs) => {
     const error = await caught(
       newClient({ fetch: answersInTurn(failing(429, { [name]: value })) }).models.list(),
     );
@@ -77,7 +77,7 @@ describe("an error answer", () => {
     ["null", "null"],
     ["a list", "[]"],
     ["an error of another shape", '{"error":"no"}'],
-  ])("whose body is %s has the class of its status", async (_, body) => {
+  ])("with a body of %s has the class of its status", async (_, body) => {
     const error = await caught(
       newClient({ fetch: answersInTurn(() => new Response(body, { status: 404 })) }).models.list(),
     );
@@ -98,7 +98,7 @@ describe("a page", () => {
     return { urls, client: newClient({ fetch, baseURL: "http://service.example" }) };
   };
 
-  it("leads to the next, and has its own request id", async () => {
+  it("leads to the next, and has its own request ID", async () => {
     const { client, urls } = audit([
       { ids: ["a"], has_more: true, next_cursor: "c/1&=" },
       { ids: ["b"], has_more: false, next_cursor: null },
@@ -114,7 +114,7 @@ describe("a page", () => {
     ]);
   });
 
-  it("without more is the last, though it names a cursor", async () => {
+  it("that reports no more items is the last, even when it has a cursor", async () => {
     const { client, urls } = audit([{ ids: ["a"], has_more: false, next_cursor: "z" }]);
     const ids: string[] = [];
     for await (const { id } of client.audit.list()) ids.push(id);
@@ -132,7 +132,7 @@ describe("a page", () => {
     expect(ids).toEqual(["a"]);
   });
 
-  it("is not asked for before it is needed", async () => {
+  it("is not requested before it is needed", async () => {
     const { client, urls } = audit([{ ids: ["a", "b"], has_more: true, next_cursor: "1" }]);
     for await (const { id } of client.audit.list()) if (id === "b") break;
     expect(urls).toHaveLength(1);

@@ -22,7 +22,7 @@ import {
   unreachable,
 } from "./fake-service.ts";
 
-describe("an option", () => {
+describe("a client option", () => {
   it.each([
     { timeout: 0 },
     { timeout: Number.NaN },
@@ -31,21 +31,21 @@ describe("an option", () => {
     { baseURL: "localhost:8080" },
     { baseURL: "ftp://service.example" },
     { baseURL: "https://service.example/#v1" },
-  ])("that is not valid is an error at once: %o", (options) => {
+  ])("that is invalid causes an error at once: %o", (options) => {
     expect(() => newClient(options)).toThrow(OstiaryError);
   });
 
-  it("may be undefined, as what it is read from may be", () => {
+  it("may be undefined, like the variable that it is read from", () => {
     expect(() => newClient({ baseURL: undefined, timeout: undefined, service: undefined })).not.toThrow();
   });
 
-  it("lets a timeout be without limit", async () => {
+  it("may make the timeout infinite", async () => {
     await expect(
       newClient({ timeout: Number.POSITIVE_INFINITY, fetch: answersInTurn(emptyList) }).models.list(),
     ).resolves.toBeDefined();
   });
 
-  it("takes a runtime's own fetch, which refuses to be a method of something", async () => {
+  it("may be a runtime's own fetch, which must not be called as a method", async () => {
     const strict = function (this: unknown) {
       if (this !== undefined) throw new TypeError("Illegal invocation");
       return Promise.resolve(emptyList());
@@ -54,8 +54,8 @@ describe("an option", () => {
   });
 });
 
-describe("headers", () => {
-  it("of the request go over the client's, and those over the SDK's", async () => {
+describe("headers of the SDK", () => {
+  it("are overridden by the client's, and those by the request's", async () => {
     const fetch = answersInTurn(emptyList);
     await newClient({
       fetch,
@@ -73,8 +73,8 @@ describe("headers", () => {
   });
 });
 
-describe("a body that can't be sent", () => {
-  it("is the caller's own error, and no attempt", async () => {
+describe("a request body", () => {
+  it("that can't be serialized throws the caller's own error, and is not sent", async () => {
     const fetch = answersInTurn(emptyList);
     const body = { model: "m", messages: [], seed_of_ours: 1n };
     await expect(newClient({ fetch, maxRetries: 2 }).chat.completions.create(body)).rejects.toBeInstanceOf(
@@ -83,7 +83,7 @@ describe("a body that can't be sent", () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("may hold fields that the types don't know", async () => {
+  it("may have fields that the types don't have", async () => {
     const fetch = answersInTurn(() => Response.json({ choices: [] }));
     await newClient({ fetch }).chat.completions.create({ model: "m", messages: [], top_k: 40 });
     expect(JSON.parse(String(fetch.mock.calls[0]?.[1]?.body))).toEqual({
@@ -95,14 +95,14 @@ describe("a body that can't be sent", () => {
 });
 
 describe("the caller's signal", () => {
-  it("that is already aborted sends nothing", async () => {
+  it("sends nothing when it is already aborted", async () => {
     const fetch = answersInTurn(emptyList);
     const error = await caught(newClient({ fetch }).models.list({ signal: AbortSignal.abort() }));
     expect(error).toBeInstanceOf(APIUserAbortError);
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("is let go of when a request is over, for it may outlive many", async () => {
+  it("keeps no listener when a request is over, as it may outlive many requests", async () => {
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, "addEventListener");
     const removed = vi.spyOn(signal, "removeEventListener");
@@ -122,8 +122,8 @@ describe("the caller's signal", () => {
   });
 });
 
-describe("the types", () => {
-  it("tell a stream from a completion", () => {
+describe("the SDK's types", () => {
+  it("distinguish a stream from a completion", () => {
     const { create } = newClient().chat.completions;
     type Completions = { create: typeof create };
     const typed = (completions: Completions, stream: boolean) => ({

@@ -10,7 +10,7 @@ import {
   unreachable,
 } from "./fake-service.ts";
 
-describe("time", () => {
+describe("the timing of requests", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -26,7 +26,7 @@ describe("time", () => {
       }),
   );
 
-  it("between attempts doubles from half a second, less up to a quarter", async () => {
+  it("doubles the delay between attempts from half a second, less up to a quarter", async () => {
     const fetch = answersInTurn(failing(500), unreachable, failing(503), emptyList);
     const random = vi.spyOn(Math, "random").mockReturnValue(0);
     const done = newClient({ fetch, maxRetries: 3 }).models.list();
@@ -52,7 +52,7 @@ describe("time", () => {
     random.mockRestore();
   });
 
-  it("between attempts is what the service asks for, up to a minute", async () => {
+  it("uses the delay that the service asks for, up to a minute", async () => {
     const fetch = answersInTurn(failing(429, { "retry-after": "60" }), emptyList);
     const done = newClient({ fetch, maxRetries: 1 }).models.list();
     await vi.advanceTimersByTimeAsync(59_999);
@@ -67,7 +67,7 @@ describe("time", () => {
     expect(longer).toHaveBeenCalledTimes(1);
   });
 
-  it("is preferred in milliseconds over seconds", async () => {
+  it("prefers a delay in milliseconds over one in seconds", async () => {
     const fetch = answersInTurn(failing(503, { "retry-after-ms": "20", "retry-after": "1" }), emptyList);
     const done = newClient({ fetch, maxRetries: 1 }).models.list();
     await vi.advanceTimersByTimeAsync(20);
@@ -75,7 +75,7 @@ describe("time", () => {
     await done;
   });
 
-  it("is limited for each attempt, by the request's own limit", async () => {
+  it("applies the request's own timeout to each attempt", async () => {
     silent.mockClear();
     const done = caught(
       newClient({ fetch: silent, timeout: 1e6, maxRetries: 5 }).models.list({
@@ -91,7 +91,7 @@ describe("time", () => {
     expect(await done).toBeInstanceOf(APIConnectionTimeoutError);
   });
 
-  it("is not limited between the pieces of a stream", async () => {
+  it("has no timeout between the pieces of a stream", async () => {
     const pieces = new TransformStream<Uint8Array, Uint8Array>();
     const writer = pieces.writable.getWriter();
     const client = newClient({ timeout: 1_000, fetch: answersInTurn(() => new Response(pieces.readable)) });
@@ -102,7 +102,7 @@ describe("time", () => {
     expect(await chunks).toHaveLength(1);
   });
 
-  it("for the body of an error is limited, so that the error comes", async () => {
+  it("has a timeout for the body of an error, so that the error is thrown", async () => {
     const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
     // As a runtime's own fetch does: the signal ends the body.
     const stalled = vi.fn<typeof fetch>(async (_, init) => {

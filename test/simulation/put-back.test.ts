@@ -19,7 +19,7 @@ const WHERE: Readonly<Record<PutBackFault, readonly Scenario[]>> = {
   "late admissions take slots": [scenarios.REDIS_ANSWERS_ARE_LOST],
 };
 
-describe("the simulation finds a fault that is put back", { timeout: 600_000 }, () => {
+describe("the simulation detects a fault that is put back", { timeout: 600_000 }, () => {
   it.each(Object.keys(PUT_BACK_FAULTS) as PutBackFault[])("%s", async (fault) => {
     for (const scenario of WHERE[fault]) {
       const found = await findPutBack({ ...scenario, runs: MAX_RUNS }, fault, SEED);
