@@ -129,7 +129,7 @@ describe("a node among others", () => {
       others = [other(5), unheeding];
       await expect(node.publish()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
     }
-    // One that is too old to tell keeps nobody waiting.
+    // A node of an older version, which does not report this, is not waited for.
     others = [other(5), other(5, null)];
     await node.publish();
     node.loseConnection();
@@ -163,7 +163,7 @@ describe("a node among others", () => {
     expect(await joining([other(5)])).toBe("may join");
     expect(await joining([other(4)])).toBe("elsewhere");
     expect(await joining([other(6)], true)).toBe("elsewhere");
-    // Whoever is starting too overrules nobody.
+    // A node that is still starting does not count.
     expect(await joining([{ ...other(6), hasJoined: false }])).toBe("may join");
     const lost = { ...other(5), redis: null };
     expect(await joining([lost])).toBe("waiting");

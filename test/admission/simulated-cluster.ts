@@ -108,7 +108,7 @@ export class SimulatedCluster {
       .then(() => {
         this.#looks.delete(node.id);
         this.#seen.add(node.id);
-        // Seconds pass for all alike: nobody is so slow that others take it for dead.
+        // Time passes alike for all nodes: none is so slow that others take it for dead.
         if (this.#seen.size < this.nodes.length) return;
         this.#seen.clear();
         this.database.nowS++;

@@ -9,7 +9,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** What waits to happen, in any order: a question reaching its server, or an answer coming back. */
+/** Messages in transit, delivered in random order: requests to a server and its answers. */
 export class Network {
   readonly #random: () => number;
   readonly #waiting: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class Network {
     });
   }
 
-  /** Lets one of them happen, and all that follows from it at once. */
+  /** Performs one of the waiting effects, and everything that follows without the network. */
   async step(): Promise<void> {
     const [act] = this.#waiting.splice(Math.floor(this.#random() * this.#waiting.length), 1);
     act?.();
@@ -48,7 +48,7 @@ export class Network {
   }
 }
 
-/** Until nothing goes on that needs no network. */
+/** Resolves when nothing more happens without the network. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

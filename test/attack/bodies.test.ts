@@ -5,7 +5,7 @@ import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
 
-// What a stranger, or one account, may take of a node with bodies that they do not finish.
+// How much of a node callers without a key, or one account, can use with bodies that they do not finish.
 
 const MIB = 1024 * 1024;
 const MAX_BODY_BYTES = MIB;

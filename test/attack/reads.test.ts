@@ -5,7 +5,7 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
 
 const ENTRIES = 110_000;
-/** Connections of a node for reads that go through much, and those of them that one account gets at once. */
+/** Connections of a node for expensive reads, and how many of them one account may use concurrently. */
 const MAX_READING = 4;
 const MAX_READING_OF_ACCOUNT = 2;
 

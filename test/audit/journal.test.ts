@@ -135,7 +135,7 @@ describe("a failed write that can't be undone at once", () => {
   });
 });
 
-describe('a disk that loses synced data, with durability "disk"', () => {
+describe("a disk that fails to sync, where entries must survive a power loss", () => {
   it("refuses the entry, keeps nothing of it, and continues in another file", async () => {
     const journal = await open({ sync: true });
     const before = entries(2);

@@ -201,7 +201,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, sink, durability: "database", log });
     const { stored } = await recorder.record(entry());
     expect(stored).not.toBeNull();
-    // The statement does not come to an end: whoever waits is told so in five seconds.
+    // The statement never ends: readers that wait get an error in five seconds.
     await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
     for (const answer of answers) answer();
     await recorder.stop();

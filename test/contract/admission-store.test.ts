@@ -47,7 +47,7 @@ const implementations: Record<string, () => Promise<Subject>> = {
       }),
 };
 
-/** Lets a store learn a version as it does from a node: read, and vouched for. */
+/** Makes a store learn a version as it does from a node: read, then committed. */
 async function know(store: AdmissionStore, account: AccountId, version: bigint): Promise<void> {
   expect(await store.vouch(account, version, await store.epoch(account))).toBe(true);
 }

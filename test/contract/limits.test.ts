@@ -316,7 +316,7 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     await renew("cut off");
     expect(await concurrent()).toBe(2);
     expect(await admit("third")).toBe("limited");
-    // Who runs is not cut off; nobody else comes in until there are fewer than the limit.
+    // Running requests continue; no other is admitted until there are fewer than the limit.
     await store.release(account, released("other", Math.floor(nowMs / 1_000), 0));
     expect(await admit("third")).toBe("limited");
     await store.release(account, released("cut off", 0, 0));

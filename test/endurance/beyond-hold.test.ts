@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import type { Visitor } from "../fixtures/user.ts";
-import { ask, metricOf, statusesOf } from "./asking.ts";
 import { type Bill, type GatedModel, LARGE_MODEL, startGatedModel } from "./gated-model.ts";
 import { expectPaid, openAccount, WITHOUT_CREDIT } from "./money.ts";
+import { ask, metricOf, statusesOf } from "./requests.ts";
 
 const CREDIT = 100_000_000_000n;
 

@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Matches } from "../fixtures/fault-proxy.ts";
 import { signInOperator } from "../fixtures/operator.ts";
+import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
+import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
+import { type Account, accountAt, ageReservations, expectPaid, openAccount } from "./money.ts";
 import {
-  type Asked,
   ask,
   askTimes,
   askUntil,
+  type ChatOptions,
   type Outcome,
   RECOVERY,
   statusesOf,
   statusOfGet,
-} from "./asking.ts";
-import { isDistributed } from "./books.ts";
-import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
-import { ANSWER_COST, waitsFor } from "./gated-model.ts";
-import { type Account, accountAt, ageReservations, expectPaid, openAccount } from "./money.ts";
+} from "./requests.ts";
 
 /** The number of answers that the credit of most accounts here pays for. */
 const ANSWERS = 10;
@@ -54,7 +54,7 @@ async function hold(
   account: Account,
   count: number,
   gate: string,
-  asked: Asked = {},
+  asked: ChatOptions = {},
 ): Promise<Promise<Outcome[]>[]> {
   const before = nodes.model.waiting(gate);
   const answers = askTimes(count, nodes.node.baseUrl, account.key, { content: waitsFor(gate), ...asked });

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Matches } from "../fixtures/fault-proxy.ts";
 import { PASSWORD, visit } from "../fixtures/user.ts";
+import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
+import { ANSWER_COST } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
+import { type Account, accountAt, expectPaid, openAccount } from "./money.ts";
 import {
   answeredIds,
   ask,
@@ -11,11 +15,7 @@ import {
   RECOVERY,
   statusesOf,
   statusOfGet,
-} from "./asking.ts";
-import { isDistributed } from "./books.ts";
-import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
-import { ANSWER_COST } from "./gated-model.ts";
-import { type Account, accountAt, expectPaid, openAccount } from "./money.ts";
+} from "./requests.ts";
 
 const CREDIT = 100_000n * ANSWER_COST;
 /** SIGTERM ends the process within the drain time (1 second here) and 5 seconds; the rest is for a busy machine. */

@@ -4,11 +4,11 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, RUNTIME } from "../fixtures/service.ts";
-import { answeredIds, ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
-import { isDistributed } from "./books.ts";
 import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
 import { type Account, expectPaid, openAccount } from "./money.ts";
+import { answeredIds, ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./requests.ts";
 
 const CREDIT = 10_000n * ANSWER_COST;
 /** `prlimit` is part of util-linux and changes the file size limit of a running process. */

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { startService } from "../fixtures/service.ts";
-import { ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
-import { isDistributed } from "./books.ts";
 import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
 import { type Account, expectPaid, openAccount } from "./money.ts";
+import { ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./requests.ts";
 
 const CREDIT = 10_000n * ANSWER_COST;
 const AT_ONCE = 10;

@@ -126,7 +126,7 @@ describe("an installation without development dependencies", () => {
     await whileItRuns(async (baseUrl) => {
       expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
       expect(await (await fetch(baseUrl)).text()).toContain("<script");
-      // A note of the build: whoever asks for it gets the page, as for every path that is no file.
+      // A record of the build: its path returns the page, as every path that is no file.
       expect(await (await fetch(`${baseUrl}/.sources`)).text()).toContain("<script");
     });
     const { stdout } = await run(process.execPath, ["server/dist/operator.js", "--help"], { cwd: folder });

@@ -206,7 +206,7 @@ describe("credit", () => {
     await response.body?.getReader().read();
     abort.abort();
     await expect.poll(() => balanceOf(owner)).toBe(10n * OUTPUT_NANO_USD - 5n * 10_000n);
-    // Nothing is held any more: all the rest can be spent at once.
+    // The hold is settled: all the rest can be spent by one request.
     credit.setAnswer(answerWith(990));
     await expect.poll(async () => (await credit.chat(owner.key, { max_tokens: 994 })).status).toBe(200);
     await credit.reconcile();

@@ -31,7 +31,7 @@ async function refusal(path = dataDir): Promise<string> {
   return line;
 }
 
-/** Takes the right to write to a folder away from the service, whoever runs it. */
+/** Makes a folder read-only for the service, whichever user runs it. */
 async function forbidWriting(folder: string): Promise<Disposable> {
   if (isRoot) return mountSmallDisk(folder, "size=64k,ro");
   await chmod(folder, 0o500);

@@ -191,7 +191,7 @@ describe.skipIf(!hasDatabaseServer)("while no packets reach the database", () =>
     way.stall();
     expect(await chat(node.baseUrl, owner.key)).toBe(200);
     const sinceMs = performance.now();
-    // More at once than there are connections: nobody waits for the time-outs of those before.
+    // More than there are connections: none waits for the timeouts of those before.
     const all = Array.from({ length: 12 }, () => statuses(node.baseUrl, owner));
     const ready = readiness(node.baseUrl);
     const signIn = visit(node.baseUrl).trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });

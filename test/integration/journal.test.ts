@@ -131,7 +131,7 @@ describe("a service whose journal was damaged", () => {
     expect(ids).toHaveLength(2);
     expect((await operator("discard", ...ids)).code).toBe(2);
     expect((await operator("discard", ...ids, "--reason", "of no use")).stdout).toBe("2 discarded\n");
-    // The folder is for whoever has access to that machine.
+    // The folder is shown only to users who have access to the machine.
     await rm(join(service.dataDir, "journal/000000000700.rejected"), { recursive: true });
     expect((await operator("list")).stdout).toContain("Nothing is set aside.");
     expect(await rejectedLines(service)).toBe(0);

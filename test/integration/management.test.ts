@@ -146,7 +146,7 @@ describe("management tokens of a user whose password is replaced", () => {
 });
 
 describe("an operator's management token", () => {
-  it("can't create a user or a session", async () => {
+  it("can't reset the operator's password or create another token", async () => {
     const { token } = await operator.trpc.tokens.create.mutate({ name: "leaked" });
     const leaked = visit(service.baseUrl, { authorization: `Bearer ${token}` });
     const { resetPassword } = leaked.trpc.operator.users;
@@ -226,7 +226,7 @@ describe("bad input", () => {
       () => "cut",
     );
     expect([413, "cut"]).toContain(outcome);
-    // Deno reads the rest of a body that nobody wants, and throws it away.
+    // Deno reads the rest of a body that is not wanted, and discards it.
     if (RUNTIME === "node") expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
@@ -284,7 +284,7 @@ describe("bad input", () => {
     expect((await trpc.keys.rotate.mutate({ id: id.toUpperCase() })).replaces).toBe(id);
   });
 
-  it("with an excessive amount of credit is refused", async () => {
+  it("with an amount of credit out of range is refused", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const { grantCredits } = operator.trpc.operator.accounts;

@@ -222,7 +222,7 @@ describe("a stream whose upstream is silent", () => {
       }
       return text;
     };
-    // What goes wrong after a sign of life is told as what it is.
+    // An error after a heartbeat is reported with its own code.
     routed.answers.one = ({ response }) =>
       void setTimeout(() => failing(400)({ response } as ReceivedRequest), 15_500);
     const refused = routed.chat("acme/slow", { stream: true }).then((response) => response.text());

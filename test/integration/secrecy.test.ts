@@ -68,7 +68,7 @@ async function useEverything(service: Service): Promise<Map<string, string>> {
   });
   secrets.set("the command's token", command.stdout.trim());
 
-  // Asked for, what happened at the doors is in the database too.
+  // A query writes pending security events to the database first.
   const { events } = await operator.trpc.operator.security.query({ limit: 200 });
   const kinds = new Set(events.map(({ kind }) => kind));
   for (const kind of ["sign_in_failed", "unknown_key", "revoked_key", "management_token_refused"] as const) {

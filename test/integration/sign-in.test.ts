@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 let lastAddress = 0;
-/** An address that nobody has tried from. */
+/** An address without sign-in attempts. */
 function freshAddress(): string {
   lastAddress++;
   return `10.${(lastAddress >> 16) & 255}.${(lastAddress >> 8) & 255}.${lastAddress & 255}`;
