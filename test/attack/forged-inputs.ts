@@ -1,6 +1,6 @@
 const email = "x@example.com";
 
-/** Each names, in superjson's notes, something else than what procedures use. */
+/** Inputs whose superjson annotations name types or paths that procedures do not use. */
 export const FORGED: Readonly<Record<string, unknown>> = {
   "a typed array of any length": {
     json: { email: { length: 100_000_000 }, password: "x" },
@@ -29,10 +29,10 @@ export const FORGED: Readonly<Record<string, unknown>> = {
   "a class": { json: { email: {} }, meta: { values: { email: [["class", "Date"]] } } },
   "a symbol": { json: { email: "x" }, meta: { values: { email: [["symbol", "x"]] } } },
   "a custom type": { json: { email: "x" }, meta: { values: { email: [["custom", "x"]] } } },
-  "a type that there is not": { json: { email }, meta: { values: { email: ["toString"] } } },
-  "a note that is no list": { json: { email }, meta: { values: { email: "Date" } } },
-  "notes within notes": { json: { email: [email] }, meta: { values: { email: ["set", { 0: ["Date"] }] } } },
-  "notes within a date": { json: { email }, meta: { values: { email: ["Date", { 0: ["Date"] }] } } },
+  "an unknown type": { json: { email }, meta: { values: { email: ["toString"] } } },
+  "an annotation that is not a list": { json: { email }, meta: { values: { email: "Date" } } },
+  "nested annotations": { json: { email: [email] }, meta: { values: { email: ["set", { 0: ["Date"] }] } } },
+  "annotations within a date": { json: { email }, meta: { values: { email: ["Date", { 0: ["Date"] }] } } },
   "the prototype": { json: { email }, meta: { values: { "__proto__.polluted": ["undefined"] } } },
   "the constructor": {
     json: { email },
@@ -43,25 +43,25 @@ export const FORGED: Readonly<Record<string, unknown>> = {
     json: { email: [] },
     meta: { values: { "email.4294967294": ["undefined"] } },
   },
-  "a place that there is not": { json: { email }, meta: { values: { other: ["undefined"] } } },
-  "a place in a text": { json: { email }, meta: { values: { "email.0": ["undefined"] } } },
+  "a path that does not exist": { json: { email }, meta: { values: { other: ["undefined"] } } },
+  "a path into a string": { json: { email }, meta: { values: { "email.0": ["undefined"] } } },
   "a path that is too deep": { json: { email }, meta: { values: { [".".repeat(50)]: ["undefined"] } } },
   "a path that is too long": { json: { email }, meta: { values: { ["a".repeat(5_000)]: ["undefined"] } } },
   "a number of thousands of digits": {
     json: { email: "9".repeat(3_000) },
     meta: { values: { email: ["bigint"] } },
   },
-  "a number that is none": { json: { email: "1e3" }, meta: { values: { email: ["bigint"] } } },
-  "a date that is none": {
+  "an invalid number": { json: { email: "1e3" }, meta: { values: { email: ["bigint"] } } },
+  "an invalid date": {
     json: { email: "2026-02-31T99:00:00.000Z" },
     meta: { values: { email: ["Date"] } },
   },
   "a date in words": { json: { email: "yesterday (really)" }, meta: { values: { email: ["Date"] } } },
-  "an absence that is there": { json: { email }, meta: { values: { email: ["undefined"] } } },
-  "notes that are a text": { json: { email }, meta: "values" },
-  "notes that are a list": { json: { email }, meta: [] },
-  "notes of another kind": { json: { email }, meta: { values: {}, more: {} } },
-  "no object": [],
+  "undefined for a value that exists": { json: { email }, meta: { values: { email: ["undefined"] } } },
+  "annotations that are a string": { json: { email }, meta: "values" },
+  "annotations that are a list": { json: { email }, meta: [] },
+  "unknown annotations": { json: { email }, meta: { values: {}, more: {} } },
+  "a list": [],
   nothing: null,
-  "a text": '"x"',
+  "a string": '"x"',
 };

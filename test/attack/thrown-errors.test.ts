@@ -45,13 +45,13 @@ describe("an unexpected error", () => {
     "an error": () => {
       throw new Error(`unforeseen, with ${SECRET}`);
     },
-    "no error": () => {
+    "a string": () => {
       throw `unforeseen, with ${SECRET}`;
     },
-    "nothing at all": () => {
+    undefined: () => {
       throw undefined;
     },
-    "a store that is away": () => {
+    "an unreachable store": () => {
       throw new Unavailable("away");
     },
   };
@@ -62,7 +62,7 @@ describe("an unexpected error", () => {
       const { answer, text } = appThat(throws);
       for (const path of ["/trpc/auth.me", "/metrics", "/readyz", `/any?key=${SECRET}`]) {
         const response = await answer(path);
-        expect(response.status).toBe(name === "a store that is away" ? 503 : 500);
+        expect(response.status).toBe(name === "an unreachable store" ? 503 : 500);
         expect(response.headers.get("x-request-id")).toMatch(/^req_/);
         const body = await response.text();
         expect(JSON.parse(body)).toMatchObject({ error: { type: "server_error" } });

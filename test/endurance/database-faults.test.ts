@@ -104,7 +104,7 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
     "between a statement and its parameters": false,
   };
   for (const [moment, isPrepared] of Object.entries(moments)) {
-    it(`writes on although one went silent in the middle of a batch, ${moment}`, {
+    it(`continues to record when one went silent in the middle of a batch, ${moment}`, {
       timeout: 120_000,
     }, async () => {
       const { node } = nodes;

@@ -17,7 +17,7 @@ export const isDistributed =
 
 /** Of each answer of the model: 1,000 tokens of prompt, 200 of answer. */
 export const COST = 1_000n * 1_000n + 200n * 10_000n;
-export const GRANTED = 1_000_000_000_000n;
+const GRANTED = 1_000_000_000_000n;
 
 /** A model that costs, streamed or not. */
 export async function startPricedModel(): Promise<AsyncDisposable & { env: Record<string, string> }> {

@@ -4,7 +4,7 @@ import { MODEL } from "./gated-model.ts";
 export const RECOVERY = { timeout: 15_000, interval: 50 };
 
 /** Every wait in the service has a deadline of a few seconds, so a request without an answer after this time hangs. */
-export const ANSWER_TIMEOUT_MS = 15_000;
+const ANSWER_TIMEOUT_MS = 15_000;
 
 export interface ChatOptions {
   readonly content?: string;

@@ -101,7 +101,7 @@ describe("the integrity of an account's entries", () => {
                lateral (select (substr(one.id::text, 1, 24) || 'ffffffffffff')::uuid as id) gen_random_uuid_like`,
   };
   for (const [what, tamper] of Object.entries(tampering)) {
-    it(`betray ${what}`, async () => {
+    it(`is found violated after ${what}`, async () => {
       const owner = await ownerWithEntries();
       await tamper(owner.accountId);
       const report = await owner.trpc.audit.verify.query();

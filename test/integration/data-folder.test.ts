@@ -39,7 +39,7 @@ async function forbidWriting(folder: string): Promise<Disposable> {
 }
 
 describe("an unusable data folder is reported with the setting and the reason", () => {
-  it("when a file stands there", async () => {
+  it("when it is a file", async () => {
     await writeFile(dataDir, "");
     expect(await refusal()).toContain("it is not a folder");
   });
@@ -60,7 +60,7 @@ describe("an unusable data folder is reported with the setting and the reason", 
     expect(await refusal()).toMatch(/can't be made|read-only|permission denied/);
   });
 
-  it("when a file stands where its journal should be", async () => {
+  it("when its journal is a file", async () => {
     await mkdir(dataDir);
     await writeFile(join(dataDir, "journal"), "");
     expect(await refusal()).toContain("The journal folder");

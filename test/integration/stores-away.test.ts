@@ -95,7 +95,7 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     expect((await fetch(`${again.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("is refused with another Redis or another database of it", async () => {
+  it("is refused with another Redis or another key prefix", async () => {
     if (process.env.OSTIARY_TEST_REDIS_URL === undefined) return;
     await using first = await startService();
     const databaseUrl = first.databaseUrl ?? "";
