@@ -1,4 +1,4 @@
-// What deciding who may pass costs: a key that is known, one that somebody made up, and the memory of many.
+// The cost of authentication: for a known key, for an unknown one, and the memory of many keys.
 import { randomBytes } from "node:crypto";
 import { Access } from "../../server/src/access/access.ts";
 import { IpRuleBook } from "../../server/src/access/ip-rules.ts";

@@ -20,14 +20,14 @@ function eventsOf(bytes: Uint8Array, piece: number): string[] {
   return [...events, ...reader.end()];
 }
 
-describe("a stream of events", () => {
-  it("is the same wherever it comes apart", () => {
+describe("a stream of server-sent events", () => {
+  it("parses alike wherever it is divided", () => {
     const bytes = new TextEncoder().encode(STREAM);
     for (let piece = 1; piece <= bytes.length; piece++)
       expect(eventsOf(bytes, piece), `${piece}`).toEqual(EVENTS);
   });
 
-  it("is the same in other line ends, wherever it comes apart", () => {
+  it("parses alike with other line ends, wherever it is divided", () => {
     for (const lineEnd of ["\r\n", "\r"]) {
       const bytes = new TextEncoder().encode(STREAM.replace(/\r\n|\r|\n/g, lineEnd));
       for (let piece = 1; piece <= bytes.length; piece++)
@@ -35,7 +35,7 @@ describe("a stream of events", () => {
     }
   });
 
-  it("keeps nothing of a piece whose memory is used again", () => {
+  it("keeps no reference to a piece whose memory is reused", () => {
     const reader = new EventReader();
     const piece = Buffer.from("data: one\n\ndata: tw");
     expect(reader.push(piece)).toEqual(["one"]);
@@ -43,7 +43,7 @@ describe("a stream of events", () => {
     expect(reader.push(new TextEncoder().encode("o\n\n"))).toEqual(["two"]);
   });
 
-  it("may be long, but not an event of it", () => {
+  it("may be long, while each event has a maximum length", () => {
     const megabyte = new TextEncoder().encode(`data: ${"x".repeat(1024 * 1024)}\n`);
     const reader = new EventReader();
     for (let count = 0; count < 40; count++) {

@@ -58,7 +58,7 @@ type Plain<Value> = Value extends string & { readonly __id: string }
       : { readonly [Name in keyof Value]: Plain<Value[Name]> };
 
 describe("the hand-written contract of procedures", () => {
-  it("is what the router answers", () => {
+  it("equals what the router returns", () => {
     expectTypeOf<Plain<Outputs["keys"]["list"]["keys"][number]>>().toExtend<ListedKey>();
     expectTypeOf<Plain<Outputs["keys"]["create"]>>().toExtend<CreatedKey>();
     expectTypeOf<Plain<Outputs["keys"]["rotate"]>>().toExtend<CreatedKey>();
@@ -73,7 +73,7 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<keyof AuditVerification>().toExtend<keyof Outputs["audit"]["verify"]>();
   });
 
-  it("is what the router answers operators", () => {
+  it("equals what the router returns to operators", () => {
     type Operator = Outputs["operator"];
     expectTypeOf<Plain<Operator["accounts"]["list"]["accounts"][number]>>().toExtend<ListedAccount>();
     expectTypeOf<Plain<Operator["accounts"]["get"]>>().toExtend<ListedAccount>();
@@ -93,7 +93,7 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Plain<Operator["accounts"]["tryIpRules"]>>().toEqualTypeOf<Verdict>();
   });
 
-  it("is what the router takes", () => {
+  it("equals what the router accepts", () => {
     expectTypeOf<Required<KeyCreateParams>["name"]>().toExtend<Inputs["keys"]["create"]["name"]>();
     expectTypeOf<keyof KeyCreateParams>().toEqualTypeOf<keyof Inputs["keys"]["create"]>();
     expectTypeOf<keyof UsageSummaryParams>().toEqualTypeOf<keyof Inputs["usage"]["summary"]>();
@@ -112,8 +112,8 @@ describe("the hand-written contract of procedures", () => {
   });
 });
 
-describe("what openai's types accept for a chat", () => {
-  it("is accepted here", () => {
+describe("a chat request of openai's types", () => {
+  it("is accepted by the SDK's types", () => {
     type Theirs = OpenAI.ChatCompletionCreateParams;
     type Shared = Pick<
       Theirs,
@@ -180,7 +180,7 @@ describe("a caught error", () => {
     return "another status";
   };
 
-  it("narrows to its class, and to what that class tells", () => {
+  it("is narrowed to its class, with that class's fields", () => {
     const answers = [400, 401, 402, 403, 404, 409, 413, 418, 429, 500].map((status) =>
       told(errorFor(status, null, new Headers())),
     );

@@ -2,8 +2,8 @@ import { type Action, actionsOf } from "./actions.ts";
 import { perform } from "./perform.ts";
 import type { State } from "./state.ts";
 
-/** What happened, a line for each step, with what the database has after it. `steps`: which of the actions was taken. */
-export function retell(first: State, steps: readonly number[]): readonly string[] {
+/** Describes a run, one line for each step, with the database's state after it. `steps` holds the index of each action taken. */
+export function traceOf(first: State, steps: readonly number[]): readonly string[] {
   let state = first;
   return steps.map((which, at) => {
     const action = actionsOf(state)[which];

@@ -4,9 +4,9 @@ import { MODEL } from "./gated-model.ts";
 export const RECOVERY = { timeout: 15_000, interval: 50 };
 
 /** Every wait in the service has a deadline of a few seconds, so a request without an answer after this time hangs. */
-export const ANSWER_TIMEOUT_MS = 15_000;
+const ANSWER_TIMEOUT_MS = 15_000;
 
-export interface Asked {
+export interface ChatOptions {
   readonly content?: string;
   readonly stream?: boolean;
   readonly idempotencyKey?: string;
@@ -28,7 +28,7 @@ export interface Outcome {
 }
 
 /** Sends one chat request. An outcome with status 200 means that the whole answer arrived. */
-export async function ask(baseUrl: string, key: string, asked: Asked = {}): Promise<Outcome> {
+export async function ask(baseUrl: string, key: string, asked: ChatOptions = {}): Promise<Outcome> {
   const { content = "hi", stream = false, idempotencyKey, body = {}, timeoutMs = ANSWER_TIMEOUT_MS } = asked;
   return answerTo(`${baseUrl}/v1/chat/completions`, {
     method: "POST",
@@ -43,11 +43,16 @@ export async function ask(baseUrl: string, key: string, asked: Asked = {}): Prom
 }
 
 /** Sends several requests at the same time. */
-export function askTimes(times: number, baseUrl: string, key: string, asked: Asked = {}): Promise<Outcome[]> {
+export function askTimes(
+  times: number,
+  baseUrl: string,
+  key: string,
+  asked: ChatOptions = {},
+): Promise<Outcome[]> {
   return Promise.all(Array.from({ length: times }, () => ask(baseUrl, key, asked)));
 }
 
-export interface AskedAgain extends Asked {
+export interface RepeatOptions extends ChatOptions {
   readonly withinMs?: number;
   /** The pause between two requests. */
   readonly everyMs?: number;
@@ -62,7 +67,7 @@ export async function askUntil(
   isEnd: (outcome: Outcome) => boolean,
   baseUrl: string,
   key: string,
-  { withinMs = RECOVERY.timeout, everyMs = RECOVERY.interval, ...asked }: AskedAgain = {},
+  { withinMs = RECOVERY.timeout, everyMs = RECOVERY.interval, ...asked }: RepeatOptions = {},
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const untilMs = performance.now() + withinMs;

@@ -10,14 +10,14 @@ import {
 import { type EnterpriseOwner, signInOperator, signUpEnterprise } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, visit } from "../fixtures/user.ts";
-import { metricOf, statusOfGet } from "./asking.ts";
+import { metricOf, statusOfGet } from "./requests.ts";
 
 export const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 
 /** Of each answer of the model: 1,000 tokens of prompt, 200 of answer. */
 export const COST = 1_000n * 1_000n + 200n * 10_000n;
-export const GRANTED = 1_000_000_000_000n;
+const GRANTED = 1_000_000_000_000n;
 
 /** A model that costs, streamed or not. */
 export async function startPricedModel(): Promise<AsyncDisposable & { env: Record<string, string> }> {
@@ -57,10 +57,10 @@ function answerStream({ response }: ReceivedRequest): void {
 /** Every wait in the service has a deadline of a few seconds, so a request without an answer after this time hangs. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-export type RichOwner = EnterpriseOwner & Owner & { readonly key: string };
+export type FundedOwner = EnterpriseOwner & Owner & { readonly key: string };
 
 /** An account with much credit and a key. */
-export async function signUpRich(service: Service): Promise<RichOwner> {
+export async function signUpFunded(service: Service): Promise<FundedOwner> {
   const operator = await signInOperator(service.baseUrl);
   const owner = await signUpEnterprise(service.baseUrl, operator);
   const { balanceNanoUsd } = await owner.trpc.credits.balance.query();
@@ -142,7 +142,7 @@ interface Line {
 }
 
 /** Every answer that was seen has one entry and one charge, and the balance is what was granted less all charges. */
-export async function expectNothingLost(service: Service, owner: RichOwner, seen: ReadonlySet<string>) {
+export async function expectNothingLost(service: Service, owner: FundedOwner, seen: ReadonlySet<string>) {
   const headers = { authorization: `Bearer ${owner.key}` };
   // Requests are answered without the database, too: it may still be away.
   const waiting = () => metricOf(service.baseUrl, /^ostiary_recorder_waiting_entries$/);

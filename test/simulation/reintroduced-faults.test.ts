@@ -4,13 +4,13 @@ vi.mock("lru-cache", async (real) => (await import("./world/small-caches.ts")).s
 
 import { findPutBack, type Scenario } from "./scenario/check.ts";
 import * as scenarios from "./scenario/scenarios.ts";
-import { PUT_BACK_FAULTS, type PutBackFault } from "./stores/put-back.ts";
+import { REINTRODUCED_FAULTS, type ReintroducedFault } from "./stores/reintroduced-faults.ts";
 
 const SEED = 1;
 const MAX_RUNS = 2_000;
 
 /** In which scenarios each fault shows. */
-const WHERE: Readonly<Record<PutBackFault, readonly Scenario[]>> = {
+const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
   "reserves lapse": [scenarios.NODES_DIE],
   "asks have no numbers": [scenarios.STATEMENTS_ARE_LATE],
   "answers commit apart": [scenarios.KEYS_AND_CRASHES],
@@ -19,11 +19,11 @@ const WHERE: Readonly<Record<PutBackFault, readonly Scenario[]>> = {
   "late admissions take slots": [scenarios.REDIS_ANSWERS_ARE_LOST],
 };
 
-describe("the simulation finds a fault that is put back", { timeout: 600_000 }, () => {
-  it.each(Object.keys(PUT_BACK_FAULTS) as PutBackFault[])("%s", async (fault) => {
+describe("the simulation detects a reintroduced fault", { timeout: 600_000 }, () => {
+  it.each(Object.keys(REINTRODUCED_FAULTS) as ReintroducedFault[])("%s", async (fault) => {
     for (const scenario of WHERE[fault]) {
       const found = await findPutBack({ ...scenario, runs: MAX_RUNS }, fault, SEED);
-      expect(found, PUT_BACK_FAULTS[fault]).not.toBeNull();
+      expect(found, REINTRODUCED_FAULTS[fault]).not.toBeNull();
     }
   });
 });

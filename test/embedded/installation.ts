@@ -13,7 +13,7 @@ import { clusterMarker } from "../../server/src/store/embedded/leftovers.ts";
 import { pollUntil } from "../../server/src/store/embedded/poll.ts";
 import { processesMarked } from "../../server/src/store/embedded/process-table.ts";
 
-const PATIENCE_MS = 30_000;
+const CONDITION_TIMEOUT_MS = 30_000;
 export const isRoot = process.getuid?.() === 0;
 
 /** An ordinary user that every Linux and macOS has. */
@@ -35,8 +35,8 @@ export interface RunOptions {
   readonly runtime?: readonly string[];
 }
 
-/** A folder with a bundled service and its data, which goes away with all that was started in it. */
-export class House {
+/** A folder with a bundled service and its data, which is removed with everything that was started in it. */
+export class Installation {
   readonly folder: string;
   readonly dataDir: string;
   readonly #services: Service[] = [];
@@ -52,7 +52,7 @@ export class House {
   ) {
     // Not by TMPDIR: the path must be short enough for sockets to stay in the data folder, and open to other users.
     const folder = await mkdtemp("/tmp/oh-");
-    const house = new House(folder, join(folder, options.dataDir ?? "data"));
+    const installation = new Installation(folder, join(folder, options.dataDir ?? "data"));
     await chmod(folder, 0o755);
     await build({
       entryPoints: [fileURLToPath(new URL("embedded-service.ts", import.meta.url))],
@@ -67,9 +67,9 @@ export class House {
     await mkdir(dirname(target), { recursive: true });
     if (options.ownBinaries) await copyPackage(packageFolder, target, options.links ?? true);
     else await symlink(packageFolder, target);
-    await mkdir(house.dataDir, { recursive: true });
+    await mkdir(installation.dataDir, { recursive: true });
     await chmod(folder, options.mode ?? 0o755);
-    return house;
+    return installation;
   }
 
   /** Starts a service here. Resolves when it is ready. */
@@ -209,7 +209,7 @@ function endProcess(pid: number): void {
 }
 
 /** Root's way to run something where the kernel refuses new user namespaces, as in some containers. */
-export function inChangedRoot(house: House, runtime: readonly string[]): readonly string[] {
+export function inChangedRoot(installation: Installation, runtime: readonly string[]): readonly string[] {
   const script = 'mkdir -p "$0" && mount --rbind / "$0" && exec chroot "$0" "$@"';
   return [
     "unshare",
@@ -219,14 +219,14 @@ export function inChangedRoot(house: House, runtime: readonly string[]): readonl
     "/bin/sh",
     "-c",
     script,
-    join(house.folder, "root"),
+    join(installation.folder, "root"),
     ...runtime,
   ];
 }
 
 /** Waits for a condition, and fails by its name. */
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  if (!(await pollUntil(condition, PATIENCE_MS))) throw new Error(`waited in vain until ${what}`);
+  if (!(await pollUntil(condition, CONDITION_TIMEOUT_MS))) throw new Error(`timed out waiting until ${what}`);
 }
 
 async function copyPackage(from: string, to: string, links: boolean): Promise<void> {
