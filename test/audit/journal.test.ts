@@ -184,7 +184,7 @@ describe("a journal folder that vanishes", () => {
   it("is noticed also before the first request", async () => {
     const journal = await open();
     await rm(folder, { recursive: true });
-    await expect(journal.check()).rejects.toThrow("is gone");
+    await expect(journal.check()).rejects.toThrow("is missing");
   });
 
   it("of which only the file was removed is told of once, and another file is written to", async () => {

@@ -57,7 +57,7 @@ describe("a data folder that can't be used is named, with the setting and the re
 
   it.runIf(!isRoot || canMountDisks)("when it can't be made", async () => {
     using _forbidden = await forbidWriting(parent);
-    expect(await refusal()).toMatch(/can't be made|read-only|permission denied/);
+    expect(await refusal()).toMatch(/cannot be created|read-only|permission denied/);
   });
 
   it("when a file stands where its journal should be", async () => {

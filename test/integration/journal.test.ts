@@ -102,9 +102,9 @@ describe("a service whose journal was damaged", () => {
     const listed = await operator("list");
     expect(listed.stdout).toMatch(/^node +\S+\nfolder +\S+\/journal\n/);
     expect(listed.stdout).toMatch(
-      /^[0-9a-f]{12} {2}000000000701\.rejected:1 +can't be read: it is not JSON +garbage in/m,
+      /^[0-9a-f]{12} {2}000000000701\.rejected:1 +cannot be read: it is not JSON +garbage in/m,
     );
-    expect(listed.stdout).toContain("000000000700.rejected  can't be read");
+    expect(listed.stdout).toContain("000000000700.rejected  cannot be read");
     // Nothing of a damaged line gets to the terminal as it is.
     expect(listed.stdout).not.toContain("\0");
     const [, id = ""] =
@@ -133,7 +133,7 @@ describe("a service whose journal was damaged", () => {
     expect((await operator("discard", ...ids, "--reason", "of no use")).stdout).toBe("2 discarded\n");
     // The folder is for whoever has access to that machine.
     await rm(join(service.dataDir, "journal/000000000700.rejected"), { recursive: true });
-    expect((await operator("list")).stdout).toContain("Nothing is set aside.");
+    expect((await operator("list")).stdout).toContain("No rejected lines.");
     expect(await rejectedLines(service)).toBe(0);
     const trail = await runOperatorCommand(["audit"], env);
     expect(trail.stdout).toContain("journal.discard");

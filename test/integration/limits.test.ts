@@ -226,8 +226,8 @@ describe("how close an account is to its limits", () => {
 
 describe("plans that are configured wrongly", () => {
   it.each([
-    ["{", /must be JSON or the name of a file with JSON/],
-    ["/no/such/file.json", /must be JSON or the name of a file with JSON/],
+    ["{", /must be JSON or the path of a JSON file/],
+    ["/no/such/file.json", /must be JSON or the path of a JSON file/],
     ['{"gold":{}}', /gold/],
     ['{"free":{"requestsPerMinute":0}}', /free\.requestsPerMinute/],
     ['{"free":{"requestsPerMonth":5}}', /requestsPerMonth/],
