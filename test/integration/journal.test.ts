@@ -143,7 +143,7 @@ describe("a service whose journal was damaged", () => {
 
   it("tells who asks for a line that it does not have, and who may not ask", async () => {
     const missing = await operator("show", "0123456789ab");
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("No line 0123456789ab") });
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("no rejected line 0123456789ab") });
     expect(await operator("show", "nonsense")).toMatchObject({ code: 2 });
     const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
     await expect(trpc.operator.journal.list.query()).rejects.toMatchObject({
@@ -163,7 +163,7 @@ describe("a journal folder that vanishes while the service runs", () => {
       .poll(() => readiness(service))
       .toMatchObject({ status: 503, text: expect.stringContaining("the journal") });
     expect((await chat(service, owner.key)).status).toBe(503);
-    await expect.poll(() => service.stderr()).toContain(`The journal folder ${folder} is gone`);
+    await expect.poll(() => service.stderr()).toContain(`The journal folder ${folder} is missing`);
     await mkdir(folder);
     await expect.poll(() => readiness(service)).toMatchObject({ status: 200 });
     expect((await chat(service, owner.key)).status).toBe(200);

@@ -145,7 +145,7 @@ describe("a limit on tokens a minute", () => {
     );
     const third = await chat(key, "x".repeat(4_000));
     expect(third.status).toBe(429);
-    expect((await third.json()).error.message).toContain("tokens a minute");
+    expect((await third.json()).error.message).toContain("tokens per minute");
   });
 });
 

@@ -275,7 +275,7 @@ function limited(
     by === "requests" ? `${limits.requestsPerMinute} requests` : `${limits.tokensPerMinute} tokens`;
   return new Failure(
     "rate_limit_exceeded",
-    `Rate limit of ${allowed} per minute reached. Retry after the time in \`retry-after\`.`,
+    `Rate limit of ${allowed} per minute reached. Retry in ${Math.ceil(retryAfterMs / 1_000)} s.`,
     { retryAfterMs, headers },
   );
 }

@@ -50,7 +50,7 @@ export interface CreditsParts {
 
 /**
  * The credit that this node may spend. It is set aside in the database before it is spent, some requests' worth at a
- * time, so that most requests ask nothing of the database. docs/credit.md describes the protocol and why no failure can
+ * time, so that most requests ask nothing of the database. docs/explanation/credit.md describes the protocol and why no failure can
  * overdraw an account.
  */
 export class Credits {
