@@ -2,13 +2,13 @@ import type { ClientOptions } from "./client.ts";
 import type {
   AccountChange,
   Action,
-  BooksReport,
   CatalogInForce,
   CreditNode,
   IpRules,
   LimitOverrides,
   ListedAccount,
   OperatedAccount,
+  ReconciliationReport,
   SecurityEvent,
   SecurityParams,
   ServiceUsage,
@@ -26,13 +26,13 @@ export type * from "./contract/operator.ts";
 type Plan = OperatedAccount["plan"];
 type State = OperatedAccount["state"];
 type Reasoned = { readonly reason?: string | undefined };
-/** A part of a list: where it begins, and how long it is at most. */
+/** The cursor of a page and its maximum length. */
 type Paging = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
 type NewIpRules = Partial<IpRules> & Pick<IpRules, "networks">;
 
 /**
  * The service for its operators: `new OstiaryOperator()` reads an operator's management token from
- * `OSTIARY_MANAGEMENT_TOKEN`. Every change is recorded, and holds on every node when its call has resolved.
+ * `OSTIARY_MANAGEMENT_TOKEN`. Every change is recorded in the audit trail and is in force on every node once its call has resolved.
  *
  * @example
  * ```ts
@@ -64,12 +64,12 @@ export class OstiaryOperator {
     this.nodes = new OperatedNodes(this.#rpc);
   }
 
-  /** What all accounts use: the 50 that cost most by name, or 200 models, where it is grouped by that. */
+  /** Usage of all accounts. Grouped, the 50 accounts or 200 models with the highest cost have rows of their own. */
   usage(params: ServiceUsageParams, options?: RequestOptions): Promise<ServiceUsage> {
     return this.#rpc.query("operator.usage", given(params), options);
   }
 
-  /** What somebody did at the service's doors, last seen first. */
+  /** Failed sign-ins, refused keys and other security events, last seen first. */
   security(
     params: SecurityParams = {},
     options?: RequestOptions,
@@ -77,25 +77,25 @@ export class OstiaryOperator {
     return this.#rpc.query("operator.security", given(params), options);
   }
 
-  /** How each upstream has answered the node that is asked. */
+  /** Health of each upstream, as the answering node sees it. */
   upstreams(options?: RequestOptions): Promise<{ readonly upstreams: readonly UpstreamHealth[] }> {
     return this.#rpc.query("operator.upstreams", undefined, options);
   }
 
-  /** The catalog that is in force: with its routes, without credentials. */
+  /** The current catalog with its routes, without credentials. */
   catalog(options?: RequestOptions): Promise<CatalogInForce> {
     return this.#rpc.query("operator.catalog", undefined, options);
   }
 
-  /** Whether balances and usage are the sums that they should be. */
+  /** Compares balances with ledgers and usage with audit entries, and reports reserved credit. */
   checkBooks(
     params: { readonly hours?: number | undefined } = {},
     options?: RequestOptions,
-  ): Promise<BooksReport> {
+  ): Promise<ReconciliationReport> {
     return this.#rpc.query("operator.checkBooks", given(params), options);
   }
 
-  /** Who changed what, newest first. */
+  /** The audit trail, newest first. */
   audit(
     params: Paging & { readonly accountId?: string | undefined } = {},
     options?: RequestOptions,
@@ -104,7 +104,7 @@ export class OstiaryOperator {
   }
 }
 
-/** Nodes that have credit of accounts set aside, for operators. */
+/** Nodes and the credit that they have reserved, for operators. */
 export class OperatedNodes {
   readonly #rpc: Rpc;
 
@@ -112,23 +112,23 @@ export class OperatedNodes {
     this.#rpc = rpc;
   }
 
-  /** Each life of a node that has credit set aside, oldest first. */
+  /** A row for each start of a node that has reserved credit, oldest first. */
   list(options?: RequestOptions): Promise<{ readonly nodes: readonly CreditNode[] }> {
     return this.#rpc.query("operator.nodes.list", undefined, options);
   }
 
   /**
-   * Releases the credit of a node that will not return. What it still owes, should it return after all, may then not be
-   * collected.
+   * Releases the credit of a node that will not return. If it returns after all, its pending charges may not be collected.
    *
-   * @returns what is free again, and of how many accounts.
+   * @param id as {@link list} shows it.
+   * @returns the amount released and the number of accounts it belongs to.
    */
   release(
-    spender: bigint,
+    id: bigint,
     params: { readonly reason: string },
     options?: RequestOptions,
   ): Promise<{ readonly accounts: number; readonly amountNanoUsd: bigint }> {
-    return this.#rpc.mutate("operator.nodes.release", { spender, ...params }, options);
+    return this.#rpc.mutate("operator.nodes.release", { id, ...params }, options);
   }
 }
 
@@ -156,7 +156,7 @@ export class OperatedAccounts {
     return this.#rpc.query("operator.accounts.get", { id }, options);
   }
 
-  /** Also where signing up is closed. `password` is the first user's, and told this once. */
+  /** Works while sign-up is closed. `password` is the first user's; it cannot be read again. */
   create(
     params: {
       readonly email: string;
@@ -185,7 +185,7 @@ export class OperatedAccounts {
     return this.#rpc.mutate("operator.accounts.setPlan", { id, ...given(params) }, options);
   }
 
-  /** Sets the networks that keys may be used from. Without `mode` the present one stays. */
+  /** Sets the networks that keys may be used from. Omit `mode` to keep the current one. */
   setIpRules(
     id: string,
     params: Reasoned & {
@@ -196,7 +196,7 @@ export class OperatedAccounts {
     return this.#rpc.mutate("operator.accounts.setIpRules", { id, ...given(params) }, options);
   }
 
-  /** Would an address pass? By the account's rules, or by others before they are set. */
+  /** Tests an address against the account's rules, or against `rules` before they are set. */
   tryIpRules(
     id: string,
     params: {
@@ -219,9 +219,9 @@ export class OperatedAccounts {
   }
 
   /**
-   * Negative: takes credit back, as much as the account has.
+   * Grants credit. A negative amount takes credit back, at most what the account has.
    *
-   * @returns the balance after it, and what was booked.
+   * @returns the new balance and the amount that was granted or taken back.
    */
   grantCredits(
     id: string,
@@ -241,8 +241,8 @@ export class OperatedUsers {
   }
 
   /**
-   * For a user who lost their password. The answer holds the new one, this once. The user's sessions end, and their management
-   * tokens too unless `keepTokens` is given.
+   * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
+   * given. The password cannot be read again.
    */
   resetPassword(
     params: { readonly email: string; readonly keepTokens?: boolean },

@@ -139,7 +139,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     fence: admission,
     log,
     onReplaced: () => {
-      log.error("another node has taken the database over: stopping");
+      log.error("another node has taken over the database: stopping");
       shutdown.begin("replaced");
     },
   });
@@ -175,7 +175,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
       onRecorded: (entry) => metrics.ended(entry),
       onUncollected: (uncollected) => {
         metrics.uncollected(uncollected);
-        log.warn(uncollectedForLog(uncollected), "a charge could not be collected");
+        log.warn(uncollectedForLog(uncollected), "part of a charge could not be collected");
       },
       onCommitted: (entries) => {
         credits.committed(entries);
@@ -234,7 +234,10 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     monotonicMs: () => performance.now(),
     onCredentialRefused: (upstream) => {
       securityLog.note({ kind: "upstream_credential_refused", upstream });
-      log.error({ upstream }, "an upstream refuses our credential: its requests fail until that is mended");
+      log.error(
+        { upstream },
+        "an upstream refuses the service's credential: requests to it fail until the credential is corrected",
+      );
     },
   });
   const modelParts = {
@@ -453,7 +456,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
 
   if (watch !== null) {
     const reload = () => {
-      watch.look().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
+      watch.look().catch((error: unknown) => log.error({ err: error }, "the catalog file cannot be read"));
     };
     process.on("SIGHUP", reload);
     teardown.add("catalog", async () => void process.off("SIGHUP", reload));
@@ -529,7 +532,7 @@ function shutdownOf(config: Config, log: Logger, teardown: Teardown): Shutdown {
     log,
     end: () => void teardown.run(log, () => shutdown.leftMs()).then(() => process.exit(0)),
     overdue: () => {
-      log.fatal({ part: teardown.current }, "the time to stop is over: the process ends now");
+      log.fatal({ part: teardown.current }, "the shutdown deadline has passed: the process exits now");
       process.exit(1);
     },
   });

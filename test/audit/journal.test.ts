@@ -87,7 +87,7 @@ describe.each([{ sync: false }, { sync: true }])("a full disk ($sync)", ({ sync 
     disk.room = 0;
     await appendTogether(journal, entries(1));
     await expect(journal.check()).rejects.toThrow(
-      /can't be written \(ENOSPC: no space left on device\)\. .*make room/,
+      /cannot be written \(ENOSPC: no space left on device\)\. .*free space/,
     );
     disk.room = 1_000;
     await expect(journal.check()).rejects.toThrow(JournalError);
@@ -171,7 +171,7 @@ describe("a journal folder that vanishes", () => {
     await appendTogether(journal, entries(1));
     await journal.check();
     await rename(folder, `${folder}-away`);
-    await expect(journal.check()).rejects.toThrow(`The journal folder ${folder} is gone`);
+    await expect(journal.check()).rejects.toThrow(`The journal folder ${folder} is missing`);
     expect(await appendTogether(journal, entries(1))).toEqual([]);
     await expect(journal.check()).rejects.toThrow("OSTIARY_DATA_DIR");
     await mkdir(folder);
@@ -184,7 +184,7 @@ describe("a journal folder that vanishes", () => {
   it("is detected before the first request", async () => {
     const journal = await open();
     await rm(folder, { recursive: true });
-    await expect(journal.check()).rejects.toThrow("is gone");
+    await expect(journal.check()).rejects.toThrow("is missing");
   });
 
   it("is reported once when only its file was removed, and a new file is written", async () => {
@@ -206,7 +206,7 @@ describe("opening a journal", () => {
   it("fails with what is wrong with its folder, and the setting that moves it", async () => {
     await writeFile(folder, "a file");
     await expect(open()).rejects.toThrow(
-      /^The journal folder .*journal can't be used \(.+\).* OSTIARY_DATA_DIR /,
+      /^The journal folder .*journal cannot be used \(.+\).* OSTIARY_DATA_DIR /,
     );
   });
 

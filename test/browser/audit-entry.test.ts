@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     expect(copied).toEqual(data.find(({ request_id }) => request_id === requestId));
 
     await page.goto("/audit?entry=req_019a0000000070008000000000000000");
-    await dialog.getByText("The account has no entry of this request").waitFor();
+    await dialog.getByText("The account has no entry for this request").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
   });

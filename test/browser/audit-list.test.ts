@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await insertEntries(site.service, owner, 700);
     const { page } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
-    const message = "The service can't do this just now. Try again shortly.";
+    const message = "The service cannot handle this request at the moment. Try again shortly.";
     const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
     const lists = (url: URL) => url.pathname.includes("audit.list");
     await page.route(lists, (route) => route.fulfill({ status: 503, json: { error } }));

@@ -256,7 +256,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     answer = ({ response }) => response.writeHead(429, { "retry-after": "2" }).end("{}");
     await say(page, "Are you there?");
     const alert = page.getByRole("alert");
-    await alert.getByText("The model's server is busy. Try again shortly.").waitFor();
+    await alert.getByText("The model's provider is busy. Try again shortly.").waitFor();
     await alert.getByText("Wait 2 seconds").waitFor();
     await alert.getByText("server_is_overloaded").waitFor();
     expect(await page.locator(".message").count()).toBe(1);

@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.route("**/trpc/**keys.usage**", async (route) => {
       const response = await route.fetch();
       const body = await response.text();
-      await route.fulfill({ response, body: body.replaceAll('"isQuiet":false', '"isQuiet":true') });
+      await route.fulfill({ response, body: body.replaceAll('"isIdle":false', '"isIdle":true') });
     });
     await standsAt(page, "Step 4 of 4: Revoke the old key");
     await page.getByText("Nobody has used it for 1 day: it can be revoked.").waitFor();

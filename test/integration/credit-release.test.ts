@@ -92,7 +92,7 @@ describe("credit that an absent node has reserved", () => {
     expect(refused.headers.get("retry-after")).toBe("30");
     expect((await refused.json()).error).toMatchObject({
       code: "server_is_overloaded",
-      message: expect.stringContaining("a node of the service that is away"),
+      message: expect.stringContaining("a node that is not running"),
     });
     expect(await owner.trpc.credits.balance.query()).toEqual({
       balanceNanoUsd: CREDIT,
@@ -108,7 +108,7 @@ describe("credit that an absent node has reserved", () => {
     const { reserved } = await operator.trpc.operator.checkBooks.query();
     expect(reserved.stuckNanoUsd).toBeGreaterThanOrEqual(CREDIT);
 
-    expect(await operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON })).toEqual({
+    expect(await operator.trpc.operator.nodes.release.mutate({ id: spender, reason: REASON })).toEqual({
       accounts: 1,
       amountNanoUsd: CREDIT,
     });
@@ -119,7 +119,7 @@ describe("credit that an absent node has reserved", () => {
       await sql`select account_id, amount_nano_usd, reason from credit_releases where spender = ${spender}`;
     expect([...releases]).toMatchObject([{ account_id: accountId, amount_nano_usd: CREDIT, reason: REASON }]);
     await expect(
-      operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON }),
+      operator.trpc.operator.nodes.release.mutate({ id: spender, reason: REASON }),
     ).rejects.toMatchObject({ data: { ostiary: { code: "not_found" } } });
   });
 
@@ -128,7 +128,7 @@ describe("credit that an absent node has reserved", () => {
     const late = new PostgresAudit(sql, nodeId);
     await late.insertEntries([lateEntry(accountId, spender, CREDIT / 5n)]);
     expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe((CREDIT / 5n) * 4n);
-    await operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON });
+    await operator.trpc.operator.nodes.release.mutate({ id: spender, reason: REASON });
     const entry = lateEntry(accountId, spender, CREDIT);
     // Sent again, as a node does whose answer was lost.
     for (let time = 0; time < 3; time++) await late.insertEntries([entry]);
@@ -145,7 +145,7 @@ describe("credit that an absent node has reserved", () => {
 
   it("can't be used by a statement of the node that arrives after the release", async () => {
     const { accountId, spender } = await absentNode();
-    await operator.trpc.operator.nodes.release.mutate({ spender, reason: REASON });
+    await operator.trpc.operator.nodes.release.mutate({ id: spender, reason: REASON });
     const late = sql`
       insert into credit_reserves (account_id, spender, granted_nano_usd, number)
       values (${accountId}, ${spender}, 1, 2)`;

@@ -57,7 +57,7 @@ describe("an unusable data folder is reported with the setting and the reason", 
 
   it.runIf(!isRoot || canMountDisks)("when it can't be created", async () => {
     using _forbidden = await forbidWriting(parent);
-    expect(await refusal()).toMatch(/can't be made|read-only|permission denied/);
+    expect(await refusal()).toMatch(/cannot be created|read-only|permission denied/);
   });
 
   it("when its journal is a file", async () => {

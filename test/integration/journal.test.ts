@@ -102,9 +102,9 @@ describe("a service whose journal was damaged", () => {
     const listed = await operator("list");
     expect(listed.stdout).toMatch(/^node +\S+\nfolder +\S+\/journal\n/);
     expect(listed.stdout).toMatch(
-      /^[0-9a-f]{12} {2}000000000701\.rejected:1 +can't be read: it is not JSON +garbage in/m,
+      /^[0-9a-f]{12} {2}000000000701\.rejected:1 +cannot be read: it is not JSON +garbage in/m,
     );
-    expect(listed.stdout).toContain("000000000700.rejected  can't be read");
+    expect(listed.stdout).toContain("000000000700.rejected  cannot be read");
     // Nothing of a damaged line gets to the terminal as it is.
     expect(listed.stdout).not.toContain("\0");
     const [, id = ""] =
@@ -133,7 +133,7 @@ describe("a service whose journal was damaged", () => {
     expect((await operator("discard", ...ids, "--reason", "of no use")).stdout).toBe("2 discarded\n");
     // The folder is shown only to users who have access to the machine.
     await rm(join(service.dataDir, "journal/000000000700.rejected"), { recursive: true });
-    expect((await operator("list")).stdout).toContain("Nothing is set aside.");
+    expect((await operator("list")).stdout).toContain("No rejected lines.");
     expect(await rejectedLines(service)).toBe(0);
     const trail = await runOperatorCommand(["audit"], env);
     expect(trail.stdout).toContain("journal.discard");
@@ -143,7 +143,10 @@ describe("a service whose journal was damaged", () => {
 
   it("returns not found for an unknown line, and refuses callers without permission", async () => {
     const missing = await operator("show", "0123456789ab");
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("No line 0123456789ab") });
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no rejected line 0123456789ab"),
+    });
     expect(await operator("show", "nonsense")).toMatchObject({ code: 2 });
     const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
     await expect(trpc.operator.journal.list.query()).rejects.toMatchObject({
@@ -163,7 +166,7 @@ describe("a journal folder that vanishes while the service runs", () => {
       .poll(() => readiness(service))
       .toMatchObject({ status: 503, text: expect.stringContaining("the journal") });
     expect((await chat(service, owner.key)).status).toBe(503);
-    await expect.poll(() => service.stderr()).toContain(`The journal folder ${folder} is gone`);
+    await expect.poll(() => service.stderr()).toContain(`The journal folder ${folder} is missing`);
     await mkdir(folder);
     await expect.poll(() => readiness(service)).toMatchObject({ status: 200 });
     expect((await chat(service, owner.key)).status).toBe(200);

@@ -155,7 +155,7 @@ describe("a key rotation", () => {
     const owner = await signUp(service.baseUrl);
     const old = await owner.trpc.keys.create.mutate({ name: "production" });
     expect(await statusOf(service.baseUrl, old.key)).toBe(200);
-    const next = await owner.trpc.keys.rotate.mutate({ id: old.id, quietAfterS: 60 });
+    const next = await owner.trpc.keys.rotate.mutate({ id: old.id, idleAfterSeconds: 60 });
     expect(next).toMatchObject({ name: "production 2", replaces: old.id, state: "active" });
 
     // Both work while deployments move over.
@@ -164,9 +164,9 @@ describe("a key rotation", () => {
     const { rotation, lastUsedAt, lastUsedIp } = await owner.trpc.keys.usage.query({ id: old.id });
     expect(rotation).toEqual({
       successorId: next.id,
-      quietAfterS: 60,
-      quietSince: lastUsedAt,
-      isQuiet: false,
+      idleAfterSeconds: 60,
+      idleSince: lastUsedAt,
+      isIdle: false,
     });
     expect(lastUsedIp).toBe("192.0.2.44");
 

@@ -145,7 +145,7 @@ describe("a limit on tokens per minute", () => {
     );
     const third = await chat(key, "x".repeat(4_000));
     expect(third.status).toBe(429);
-    expect((await third.json()).error.message).toContain("tokens a minute");
+    expect((await third.json()).error.message).toContain("tokens per minute");
   });
 });
 
@@ -226,8 +226,8 @@ describe("the use of an account's limits", () => {
 
 describe("an invalid configuration of plans", () => {
   it.each([
-    ["{", /must be JSON or the name of a file with JSON/],
-    ["/no/such/file.json", /must be JSON or the name of a file with JSON/],
+    ["{", /must be JSON or the path of a JSON file/],
+    ["/no/such/file.json", /must be JSON or the path of a JSON file/],
     ['{"gold":{}}', /gold/],
     ['{"free":{"requestsPerMinute":0}}', /free\.requestsPerMinute/],
     ['{"free":{"requestsPerMonth":5}}', /requestsPerMonth/],

@@ -51,15 +51,17 @@ describe("the metrics", () => {
       );
     expect(requests("sandbox/echo", 200, "stop")).toBe(2);
     expect(requests("unknown", 404, "refused")).toBe(1);
-    expect(found.get(`ostiary_request_seconds_count{${labels}}`)).toBe(3);
+    expect(found.get(`ostiary_request_duration_seconds_count{${labels}}`)).toBe(3);
     // Each bucket holds those below it, and the last all of them.
-    const buckets = [...found].filter(([name]) => name.startsWith("ostiary_request_seconds_bucket{"));
+    const buckets = [...found].filter(([name]) =>
+      name.startsWith("ostiary_request_duration_seconds_bucket{"),
+    );
     const counts = buckets.filter(([name]) => name.includes(labels)).map(([, count]) => count);
     expect(counts.length).toBeGreaterThan(10);
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(counts.at(-1)).toBe(3);
-    expect(found.get(`ostiary_request_seconds_bucket{le="300",${labels}}`)).toBe(3);
-    expect(found.get(`ostiary_request_seconds_sum{${labels}}`)).toBeGreaterThan(0);
+    expect(found.get(`ostiary_request_duration_seconds_bucket{le="300",${labels}}`)).toBe(3);
+    expect(found.get(`ostiary_request_duration_seconds_sum{${labels}}`)).toBeGreaterThan(0);
     expect(found.get('ostiary_time_to_first_token_seconds_count{model="sandbox/echo"}')).toBe(2);
     expect(found.get('ostiary_tokens_total{model="sandbox/echo",kind="completion"}')).toBeGreaterThan(0);
     expect(found.get("ostiary_requests_in_flight")).toBe(0);
@@ -108,7 +110,7 @@ describe("reconciliation", () => {
     const operator = await signInOperator(own.baseUrl);
     const check = () => operator.trpc.operator.checkBooks.query();
     expect(await check()).toMatchObject({ mismatches: [], usageMismatches: [] });
-    expect((await scrape(own)).get("ostiary_books_balance_mismatches")).toBe(0);
+    expect((await scrape(own)).get("ostiary_reconciliation_balance_mismatches")).toBe(0);
 
     await using sql = await openDatabaseOf(own);
     await sql`update usage_hours set requests = requests + 1 where account_id = ${id}`;
@@ -119,7 +121,7 @@ describe("reconciliation", () => {
     await sql`update accounts set free_nano_usd = free_nano_usd + 1 where id = ${id}`;
     expect((await check()).mismatches).toMatchObject([{ accountId: id }]);
     const found = await scrape(own);
-    expect(found.get("ostiary_books_balance_mismatches")).toBe(1);
-    expect(found.get("ostiary_books_usage_mismatches")).toBe(2);
+    expect(found.get("ostiary_reconciliation_balance_mismatches")).toBe(1);
+    expect(found.get("ostiary_reconciliation_usage_mismatches")).toBe(2);
   });
 });

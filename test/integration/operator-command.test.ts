@@ -104,7 +104,7 @@ describe("the operator's command line", () => {
       "-0.000000001",
     );
     expect(taken).toContain("17.499999999 USD");
-    expect(await operator("check-books")).toMatch(/^The books are right\.\n.*set aside by nodes/s);
+    expect(await operator("reconcile")).toMatch(/^No mismatches\.\n.*reserved by nodes/s);
 
     const { id } = await owner.trpc.account.get.query();
     const page = JSON.parse(await operator("--json", "audit", "--account", id, "--limit", "1"));
@@ -129,7 +129,7 @@ describe("the operator's command line", () => {
   it("lists the nodes that have reserved credit, and releases the reserves of one", async () => {
     const { nodes } = JSON.parse(await operator("--json", "nodes", "list"));
     expect(nodes).toMatchObject([{ isAway: false }]);
-    expect(await operator("nodes", "list")).toMatch(/^\d+ +at work/);
+    expect(await operator("nodes", "list")).toMatch(/^\d+ +running/);
     // Its node goes on with a new one.
     expect(await operator("nodes", "release", nodes[0].id, "--reason", "test")).toMatch(/^released +/);
     await expect
@@ -143,7 +143,7 @@ describe("the operator's command line", () => {
       [["accounts", "get", "nobody@example.com"], env, 2, /accounts list/],
       [["accounts", "suspend", "nobody@example.com"], env, 2, /--reason/],
       [["accounts", "set-plan", crypto.randomUUID(), "gold"], env, 2, /free, pro, enterprise/],
-      [["accounts", "get", crypto.randomUUID()], env, 1, /no such account.*\(not_found\)/],
+      [["accounts", "get", crypto.randomUUID()], env, 1, /No such account.*\(not_found\)/],
       [
         ["accounts", "set-ip-rules", crypto.randomUUID(), "10.0.0.0/33"],
         env,
@@ -151,7 +151,7 @@ describe("the operator's command line", () => {
         /10\.0\.0\.0\/33.*\(invalid_request\)/,
       ],
       [["accounts", "grant-credits", crypto.randomUUID(), "ten", "--reason", "x"], env, 2, /US dollars/],
-      [["nodes", "release", "999999999", "--reason", "x"], env, 1, /no such node.*\(not_found\)/],
+      [["nodes", "release", "999999999", "--reason", "x"], env, 1, /No such node.*\(not_found\)/],
       [["nodes", "release", "first", "--reason", "x"], env, 2, /nodes list/],
       [["nodes", "release", "1"], env, 2, /--reason/],
       [["no-such-command"], env, 2, /unknown command/],

@@ -138,8 +138,8 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
 function bySum(rows: readonly ServiceUsageRow[], interval: Question["interval"]) {
   const length = { hour: 13, day: 10, month: 7 }[interval];
   return new Map(
-    rows.map(({ start, model, account, isRest, requests, errors, costNanoUsd }) => {
-      const group = isRest ? "the rest" : (account?.id ?? model ?? "");
+    rows.map(({ start, model, account, isOther, requests, errors, costNanoUsd }) => {
+      const group = isOther ? "the rest" : (account?.id ?? model ?? "");
       return [`${start.toISOString().slice(0, length)} ${group}`, { requests, errors, costNanoUsd }];
     }),
   );
@@ -180,13 +180,13 @@ describe("the whole service's usage", () => {
     const { rows } = await operator.trpc.operator.usage.query({ ...span, groupBy: "account" });
     const named = new Set(rows.flatMap(({ account }) => (account === null ? [] : [account.id])));
     expect(named.size).toBe(50);
-    for (const { account, model, isRest } of rows) {
+    for (const { account, model, isOther } of rows) {
       expect(model).toBeNull();
-      expect(isRest).toBe(account === null);
+      expect(isOther).toBe(account === null);
       if (account !== null) expect(account.name).toBe(names.get(account.id));
     }
     // One for each month.
-    expect(rows.filter(({ isRest }) => isRest)).toHaveLength(4);
+    expect(rows.filter(({ isOther }) => isOther)).toHaveLength(4);
   });
 
   it("lists 200 models, however many names clients make up", async () => {
@@ -200,7 +200,9 @@ describe("the whole service's usage", () => {
     const { rows } = await operator.trpc.operator.usage.query({ ...span, groupBy: "model" });
     expect(bySum(rows, "day")).toEqual(addUp(entries, { ...span, groupBy: "model" }).sums);
     expect(rows).toHaveLength(201);
-    expect(rows.filter(({ isRest }) => isRest)).toMatchObject([{ model: null, account: null, requests: 30 }]);
+    expect(rows.filter(({ isOther }) => isOther)).toMatchObject([
+      { model: null, account: null, requests: 30 },
+    ]);
   });
 
   it("includes every request answered before the query, and agrees with the accounts' own usage", async () => {

@@ -113,7 +113,7 @@ describe("IP rules", () => {
       id: owner.accountId,
       plan: "enterprise",
     });
-    expect(back.notices.join()).toContain("enforced from now on");
+    expect(back.notices.join()).toContain("now enforced");
     expect((await outcomeOf(service.baseUrl, key)).status).toBe(403);
 
     await operator.trpc.operator.accounts.setIpRules.mutate({ ...set, rules: { networks: [] } });

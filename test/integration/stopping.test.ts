@@ -137,7 +137,7 @@ describe("a service that is told to stop", () => {
     const text = response.text();
     expect(await untilEnded(behind.service)).toBe(0);
     expect(await text).toContain("server_is_overloaded");
-    expect(behind.service.stderr().match(/second signal to stop/g)).toHaveLength(1);
+    expect(behind.service.stderr().match(/second signal received/g)).toHaveLength(1);
   });
 });
 
@@ -238,8 +238,8 @@ describe("shutting down", () => {
     await teardown.run(log, () => 200);
     expect(undone).toEqual(["last", "hanging", "failing", "first"]);
     expect(lines.map(({ part, msg }) => [part, msg])).toEqual([
-      ["hanging", "a part did not stop in time"],
-      ["failing", "a part did not stop cleanly"],
+      ["hanging", "a part of the service did not stop in time"],
+      ["failing", "a part of the service did not stop cleanly"],
     ]);
   });
 

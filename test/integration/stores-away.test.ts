@@ -104,6 +104,6 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
       env: { OSTIARY_REDIS_PREFIX: `test:${crypto.randomUUID()}` },
     });
     expect(elsewhere.code).toBe(1);
-    expect(elsewhere.stderr).toContain("must be the same for all of them");
+    expect(elsewhere.stderr).toContain("must be the same for all nodes");
   });
 });

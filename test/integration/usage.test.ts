@@ -133,9 +133,9 @@ describe("the summary of usage", () => {
     // Those that cost most.
     expect(named).toEqual(new Set(Array.from({ length: named.size }, (_, at) => `model-${300 - at}`)));
     expect(named.size).toBeGreaterThanOrEqual(10);
-    expect(rows.filter(({ isRest }) => isRest)).toHaveLength(hours);
+    expect(rows.filter(({ isOther }) => isOther)).toHaveLength(hours);
     expect(
-      rows.filter(({ isRest }) => isRest).every(({ model, key }) => model === null && key === null),
+      rows.filter(({ isOther }) => isOther).every(({ model, key }) => model === null && key === null),
     ).toBe(true);
     expect(total).toMatchObject({ requests: 300 * hours, completionTokens: 900 * hours });
     const short = { ...span, from: new Date(now - 5 * HOUR_MS) };
@@ -144,7 +144,7 @@ describe("the summary of usage", () => {
     for (const groupBy of ["none", "key"] as const) {
       const whole = await owner.trpc.usage.summary.query({ ...span, groupBy });
       expect(whole.rows).toHaveLength(hours);
-      expect(whole.rows.some(({ isRest }) => isRest)).toBe(false);
+      expect(whole.rows.some(({ isOther }) => isOther)).toBe(false);
       expect(whole.total).toEqual(total);
     }
   });

@@ -18,10 +18,10 @@ import type {
 import type {
   AccountChange,
   Action,
-  BooksReport,
   CatalogInForce,
   CreditNode,
   ListedAccount,
+  ReconciliationReport,
   SecurityEvent,
   SecurityParams,
   ServiceUsage,
@@ -80,10 +80,10 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Plain<Operator["accounts"]["create"]["account"]>>().toExtend<ListedAccount>();
     expectTypeOf<Plain<Operator["accounts"]["setPlan"]>>().toExtend<AccountChange>();
     expectTypeOf<Plain<Operator["upstreams"]["upstreams"][number]>>().toEqualTypeOf<UpstreamHealth>();
-    expectTypeOf<Plain<Operator["checkBooks"]>>().toExtend<BooksReport>();
+    expectTypeOf<Plain<Operator["checkBooks"]>>().toExtend<ReconciliationReport>();
     type Node = Omit<Operator["nodes"]["list"]["nodes"][number], "id"> & { readonly id: bigint };
     expectTypeOf<Plain<Node>>().toEqualTypeOf<CreditNode>();
-    expectTypeOf<keyof BooksReport>().toEqualTypeOf<keyof Operator["checkBooks"]>();
+    expectTypeOf<keyof ReconciliationReport>().toEqualTypeOf<keyof Operator["checkBooks"]>();
     expectTypeOf<Plain<Operator["audit"]["actions"][number]>>().toExtend<Action>();
     expectTypeOf<keyof Action>().toEqualTypeOf<keyof Operator["audit"]["actions"][number]>();
     expectTypeOf<Plain<Operator["catalog"]>>().toExtend<CatalogInForce>();

@@ -40,7 +40,7 @@ describe("the client with a management token", () => {
     const created = await client().keys.create({ name: "by script" });
     expect(created.key).toMatch(/^sk-/);
     expect(created.createdAt).toBeInstanceOf(Date);
-    const successor = await client().keys.rotate(created.id, { quietAfterS: 60 });
+    const successor = await client().keys.rotate(created.id, { idleAfterSeconds: 60 });
     const listed = await client().keys.list();
     expect(listed.find(({ id }) => id === created.id)?.rotation).toMatchObject({ successorId: successor.id });
     expect((await client().keys.revoke(created.id)).state).toBe("revoked");
@@ -292,7 +292,7 @@ describe("the SDK's command line", () => {
     const { stdout } = await run(["--json", "keys", "list"]);
     const { id } = JSON.parse(stdout).find(({ name }: { name: string }) => name === "by command");
     expect((await run(["keys", "rotate", id, "--name", "next"])).stdout).toMatch(/^sk-/);
-    expect((await run(["keys", "revoke", id])).stdout).toContain("is revoked");
+    expect((await run(["keys", "revoke", id])).stdout).toContain("Revoked key");
     const refused = await run(["chat", "sandbox/echo", "hi"], { OSTIARY_API_KEY: created.stdout.trim() });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain("revoked_api_key");
@@ -325,10 +325,10 @@ describe("the SDK's command line", () => {
     expect((await run(["audit", "export", "-o", file, "--resume"])).code).toBe(0);
     const resumed = (await readFile(file, "utf8")).trimEnd().split("\n");
     expect(resumed.slice(0, whole.trimEnd().split("\n").length)).toEqual(whole.trimEnd().split("\n"));
-    expect((await run(["audit", "verify", file])).stdout).toContain("Nothing was changed.");
+    expect((await run(["audit", "verify", file])).stdout).toContain("Verified: no changes.");
     await writeFile(file, whole.replace(/"latency_ms":\d+/, '"latency_ms":987654'));
     expect(await run(["audit", "verify", file])).toMatchObject({ code: 3 });
-    expect((await run(["audit", "verify"])).stdout).toContain("Nothing was changed.");
+    expect((await run(["audit", "verify"])).stdout).toContain("Verified: no changes.");
     expect((await run(["audit", "export", "--format", "csv", "--status", "200"])).stdout).toMatch(/^id,/);
   });
 

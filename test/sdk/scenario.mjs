@@ -31,7 +31,7 @@ seen.stranger = await new Ostiary({ apiKey: "sk-wrong" }).models
 
 const created = await client.keys.create({ name: "by the package" });
 seen.createdAt = created.createdAt instanceof Date;
-const successor = await client.keys.rotate(created.id, { quietAfterS: 60 });
+const successor = await client.keys.rotate(created.id, { idleAfterSeconds: 60 });
 const listed = await client.keys.list();
 seen.rotated = listed.find(({ id }) => id === created.id)?.rotation?.successorId === successor.id;
 await client.keys.revoke(created.id);

@@ -16,7 +16,7 @@ export interface ChartSeries {
   /** One for each time; `null` where there is none. */
   readonly values: readonly (number | null)[];
   /** Stands for all that have no series of their own, and looks like it. */
-  readonly isRest?: boolean;
+  readonly isOther?: boolean;
 }
 
 export interface ChartProps {
@@ -61,9 +61,9 @@ export function Chart({
       widthPx,
       heightPx,
       kind,
-      series: series.map(({ values, isRest }, index) => ({
+      series: series.map(({ values, isOther }, index) => ({
         values,
-        colour: resolveColour(element, seriesColour(index, isRest)),
+        colour: resolveColour(element, seriesColour(index, isOther)),
       })),
       intervals: times.length,
       ticks,
@@ -152,9 +152,9 @@ export function Chart({
 
 /** Those that there are. */
 function valuesAt(series: readonly ChartSeries[], at: number): readonly SeriesValue[] {
-  return series.flatMap(({ label, values, isRest }, index) => {
+  return series.flatMap(({ label, values, isOther }, index) => {
     const value = values[at] ?? null;
-    return value === null ? [] : [{ label, colour: seriesColour(index, isRest), value }];
+    return value === null ? [] : [{ label, colour: seriesColour(index, isOther), value }];
   });
 }
 

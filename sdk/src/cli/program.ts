@@ -13,11 +13,11 @@ import { table, usdOf } from "./output.ts";
 const TAMPERED = 3;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The command line. `signal`: aborted when whoever started it wants no more. */
+/** The command line. Aborting `signal` ends the running command. */
 export function createProgram(signal: AbortSignal): Command {
   const program = new Command("ostiary")
     .description("One API key for every model of a catalog")
-    .option("--base-url <url>", "of the service; default: OSTIARY_BASE_URL")
+    .option("--base-url <url>", "address of the service (default: OSTIARY_BASE_URL)")
     .option("--json", "print JSON")
     .exitOverride()
     .showHelpAfterError();
@@ -32,12 +32,12 @@ export function createProgram(signal: AbortSignal): Command {
 
   program
     .command("chat")
-    .description("ask a model, and print its answer as it comes")
+    .description("send a message to a model and print the answer as it arrives")
     .argument("<model>")
-    .argument("[prompt...]", "default: what comes on standard input")
-    .option("--system <text>", "what the model is to be")
-    .option("--max-tokens <number>", "of the answer", wholeNumber)
-    .option("--temperature <number>", "0 to 2", Number)
+    .argument("[prompt...]", "the message (default: standard input)")
+    .option("--system <text>", "system message")
+    .option("--max-tokens <number>", "maximum length of the answer", wholeNumber)
+    .option("--temperature <number>", "randomness, 0 to 2", Number)
     .action(
       async (
         model: string,
@@ -66,7 +66,7 @@ export function createProgram(signal: AbortSignal): Command {
 
   program
     .command("models")
-    .description("the models of the catalog")
+    .description("list the models of the catalog")
     .action(async () => {
       const models = (await client().models.list({ signal })).data;
       print(
@@ -86,17 +86,17 @@ export function createProgram(signal: AbortSignal): Command {
   const audit = program.command("audit").description("the account's audit log");
   audit
     .command("export")
-    .description("all matching entries, oldest first; goes on by itself when it is cut")
-    .addOption(new Option("--format <format>", "of the lines").choices(["ndjson", "csv"]).default("ndjson"))
-    .option("-o, --output <file>", "default: standard output")
-    .option("--resume", "go on after the last whole line of the file")
-    .option("--from <time>", "RFC 3339: from then on")
-    .option("--to <time>", "RFC 3339: before then")
-    .option("--key <key>", "id or key ID")
+    .description("export all matching entries, oldest first; resumes after interruptions")
+    .addOption(new Option("--format <format>", "output format").choices(["ndjson", "csv"]).default("ndjson"))
+    .option("-o, --output <file>", "file to write (default: standard output)")
+    .option("--resume", "continue after the last complete line of the file")
+    .option("--from <time>", "only entries from this time on (RFC 3339)")
+    .option("--to <time>", "only entries before this time (RFC 3339)")
+    .option("--key <key>", "only this key: its id or key ID")
     .option("--model <model>")
-    .option("--status <status>", "404, or a class such as 4xx")
+    .option("--status <status>", "only this status, or a class such as 4xx")
     .option("--error-code <code>")
-    .option("--source <network>", "an address or a CIDR block")
+    .option("--source <network>", "only requests from this address or CIDR block")
     .action(async (options: ExportCommand) => {
       const { output, resume, errorCode, ...filters } = options;
       if (resume === true && output === undefined) throw new OstiaryError("--resume needs --output.");
@@ -109,17 +109,17 @@ export function createProgram(signal: AbortSignal): Command {
   audit
     .command("verify")
     .description(
-      "whether entries were changed since they were recorded: those of a file (NDJSON), or of the service",
+      "verify that the entries of an export (NDJSON), or of the service, are complete and unmodified",
     )
-    .argument("[file]", "an export; without it, the service verifies its own log")
+    .argument("[file]", "the export; without it, the service verifies its own log")
     .option(
       "--expected <batch:digest>",
-      "a point that was noted down: the log must run through it",
+      "head of an earlier verification, which the log must contain",
       chainPoint,
     )
     .option(
       "--removed-batches <number>",
-      "that had become too old to be kept, as the service tells",
+      "number of batches deleted at the end of their retention, as the service reports it",
       wholeNumber,
     )
     .action(async (file: string | undefined, options: { expected?: ChainPoint; removedBatches?: number }) => {
@@ -136,16 +136,17 @@ export function createProgram(signal: AbortSignal): Command {
           .map(([name, value]) => `${name} ${value}`)
           .join("  "),
       );
-      const verdict =
-        report.problems.length === 0 ? "Nothing was changed." : "The log is not what was recorded.";
+      const verdict = report.problems.length === 0 ? "Verified: no changes." : "Verification failed:";
       print(report, [verdict, ...found, `entries  ${report.entries}`, `head     ${head}`]);
       if (report.problems.length > 0) process.exitCode = TAMPERED;
     });
 
-  const keys = program.command("keys").description("API keys; all but list need OSTIARY_MANAGEMENT_TOKEN");
+  const keys = program
+    .command("keys")
+    .description("manage API keys; all commands except list need OSTIARY_MANAGEMENT_TOKEN");
   keys
     .command("list")
-    .description("who uses which key")
+    .description("list keys and their use")
     .action(async () => {
       const found = await client().keys.list({ signal });
       print(
@@ -165,48 +166,44 @@ export function createProgram(signal: AbortSignal): Command {
     });
   keys
     .command("create")
-    .description("prints the key string, this once")
+    .description("create a key and print it; it is not shown again")
     .argument("<name>")
     .action(async (name: string) => {
       const created = await client().keys.create({ name }, { signal });
       print(created, [created.key]);
-      note(
-        `Key ${created.keyId} (${created.name}) was created. Store its string now: it is not shown again.`,
-      );
+      note(`Created key ${created.keyId} (${created.name}). Store it now: it is not shown again.`);
     });
   keys
     .command("rotate")
     .description(
-      "creates a successor, and prints its key string, this once; the old key works until it is revoked",
+      "create a successor of a key and print it; it is not shown again, and the old key works until it is revoked",
     )
     .argument("<id>")
-    .option("--name <name>", "of the successor")
+    .option("--name <name>", "name of the successor")
     .option(
-      "--quiet-after <seconds>",
-      "without a request, after which the old key counts as quiet",
+      "--idle-after <seconds>",
+      "seconds without a request after which the old key counts as idle",
       wholeNumber,
     )
-    .action(async (id: string, options: { name?: string; quietAfter?: number }) => {
-      const params = { name: options.name, quietAfterS: options.quietAfter };
+    .action(async (id: string, options: { name?: string; idleAfter?: number }) => {
+      const params = { name: options.name, idleAfterSeconds: options.idleAfter };
       const created = await client().keys.rotate(id, params, { signal });
       print(created, [created.key]);
-      note(
-        `Key ${created.keyId} (${created.name}) takes over. Move your deployments to it, then revoke ${id}.`,
-      );
+      note(`Created key ${created.keyId} (${created.name}). Move your deployments to it, then revoke ${id}.`);
     });
   keys
     .command("revoke")
-    .description("for good: no request with it is answered any more")
+    .description("revoke a key permanently")
     .argument("<id>")
     .action(async (id: string) => {
       const revoked = await client().keys.revoke(id, { signal });
-      print(revoked, [`Key ${revoked.keyId} (${revoked.name}) is revoked.`]);
+      print(revoked, [`Revoked key ${revoked.keyId} (${revoked.name}).`]);
     });
 
   program
     .command("usage")
-    .description("requests, tokens and cost")
-    .option("--days <number>", "back from now", wholeNumber, 30)
+    .description("show requests, tokens and cost")
+    .option("--days <number>", "number of past days", wholeNumber, 30)
     .addOption(new Option("--interval <interval>").choices(["hour", "day", "month"]).default("day"))
     .addOption(new Option("--by <what>").choices(["none", "model", "key"]).default("none"))
     .action(

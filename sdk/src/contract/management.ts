@@ -11,7 +11,7 @@ export interface Key {
   readonly replaces: string | null;
 }
 
-/** Who uses a key, by the service's audit log. */
+/** Use of a key, from the audit log. */
 export interface KeyUsage {
   readonly lastUsedAt: Date | null;
   readonly lastUsedIp: string | null;
@@ -22,23 +22,25 @@ export interface KeyUsage {
   readonly requestsLastDay: number;
 }
 
-/** How far a key's successor has taken over. */
+/** The state of a key's rotation. */
 export interface Rotation {
   readonly successorId: string;
-  /** Seconds without a request after which the old key counts as quiet. */
-  readonly quietAfterS: number;
-  readonly quietSince: Date;
-  readonly isQuiet: boolean;
+  /** Seconds without a request after which the old key counts as idle. */
+  readonly idleAfterSeconds: number;
+  /** The old key's last request, or the creation of its successor if that was later. */
+  readonly idleSince: Date;
+  /** Whether the old key has been idle for that long. */
+  readonly isIdle: boolean;
 }
 
-/** A key with who uses it, and what has come of its rotation. */
+/** A key with its use and the state of its rotation. */
 export interface ListedKey extends Key {
   readonly usage: KeyUsage;
   /** `null`: the key has no successor. */
   readonly rotation: Rotation | null;
 }
 
-/** A key that was just created: the only time that its string is told. */
+/** A key that was just created. Its string cannot be read again. */
 export interface CreatedKey {
   readonly id: string;
   readonly name: string;
@@ -56,7 +58,7 @@ export interface CreatedKey {
 export interface KeyCreateParams {
   /** 1 to 64 characters, unique among the account's active keys. */
   readonly name: string;
-  /** Repeated with it within 24 hours, the call makes no second key. Default: one of its own for each call. */
+  /** A call that is repeated with it within 24 hours creates no second key. Default: a random one for each call. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -64,12 +66,12 @@ export interface KeyCreateParams {
 export interface KeyRotateParams {
   /** Of the successor. Default: made from the old one's. */
   readonly name?: string | undefined;
-  /** Seconds without a request after which the old key counts as quiet. Default: a day. */
-  readonly quietAfterS?: number | undefined;
+  /** Seconds without a request after which the old key counts as idle. Default: a day. */
+  readonly idleAfterSeconds?: number | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Limits; `null`: there is none. */
+/** Rate limits. `null`: no limit. */
 export interface Limits {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -84,16 +86,16 @@ export interface Account {
   readonly state: "active" | "suspended";
   /** `null` while the account is active. */
   readonly suspension: { readonly at: Date; readonly reason: string } | null;
-  /** From where its keys may be used; no networks: from everywhere. */
+  /** The networks that its keys may be used from. No networks: no restriction. */
   readonly ipRules: { readonly mode: "enforce" | "report"; readonly networks: readonly string[] };
-  /** Whether the rules bear on requests: they do on enterprise accounts. */
+  /** Whether the IP rules apply to requests. They apply to enterprise accounts only. */
   readonly ipRulesInForce: boolean;
-  /** Limits of its own; `null`: as the plan says. */
+  /** Limits that differ from the plan's. `null` uses the plan's. */
   readonly limits: Limits;
   readonly limitsInForce: Limits;
   /** `null`: any number of active keys. */
   readonly keyLimit: number | null;
-  /** `null`: audit entries are kept for ever. */
+  /** `null`: audit entries are never deleted. */
   readonly auditRetentionDays: number | null;
   readonly createdAt: Date;
 }
@@ -102,7 +104,7 @@ export interface Account {
 export interface Balance {
   /** Nano-USD. */
   readonly balanceNanoUsd: bigint;
-  /** Of it, set aside for requests that are being answered, or about to come. */
+  /** The part of it that nodes have reserved for requests. */
   readonly reservedNanoUsd: bigint;
 }
 
@@ -111,29 +113,29 @@ export interface LedgerEntry {
   readonly id: string;
   readonly at: Date;
   /**
-   * A charge is that of many requests at once: their entries are in the audit log. It is written in full; what of it the
-   * account did not pay stands beside it as `uncollected`, a positive amount.
+   * A charge covers many requests; their entries are in the audit log. It is written in full. The part that the account did
+   * not pay is a row of its own, `uncollected`, with a positive amount.
    */
   readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
-  /** Negative: went out. */
+  /** Negative for amounts that reduce the balance. */
   readonly amountNanoUsd: bigint;
   readonly reason: string;
 }
 
 /** What `usage.summary` takes. */
 export interface UsageSummaryParams {
-  /** Whole intervals of UTC: rounded down to the beginning of one. */
+  /** Included. Rounded down to the start of an interval, in UTC. */
   readonly from: Date;
-  /** Not part of it. */
+  /** Not included. */
   readonly to: Date;
   readonly interval: "hour" | "day" | "month";
   readonly groupBy?: "none" | "model" | "key" | undefined;
 }
 
-/** What a number of requests came to. */
+/** Sums over requests. */
 export interface UsageTotals {
   readonly requests: number;
-  /** Of them, those answered with a status of 400 or more. */
+  /** Requests that were answered with a status of 400 or more. */
   readonly errors: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -141,25 +143,25 @@ export interface UsageTotals {
   readonly costNanoUsd: bigint;
 }
 
-/** The same for one interval, and one model or key where it was grouped by that. */
+/** Usage in one interval: of the account, or of one model or key where it is grouped. */
 export interface UsageRow extends UsageTotals {
   readonly start: Date;
   /** `null` unless grouped by it; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly key: { readonly id: string; readonly keyId: string; readonly name: string } | null;
-  /** All models or keys but those that cost most over the time, together: neither is named. */
-  readonly isRest: boolean;
+  /** Whether the row sums up all models or keys that have no row of their own. */
+  readonly isOther: boolean;
 }
 
 /** What `usage.summary` answers. */
 export interface UsageSummary {
-  /** In order of time; intervals without a request are left out. */
+  /** In order of time. Intervals without requests are left out. */
   readonly rows: readonly UsageRow[];
   readonly total: UsageTotals;
 }
 
-/** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
+/** A point in an account's chain of batches. Keep it to verify later that nothing before it was modified. */
 export interface ChainPoint {
   /** From 1 up. */
   readonly batch: number;
@@ -167,11 +169,11 @@ export interface ChainPoint {
   readonly digest: string;
 }
 
-/** What `audit.verify` has found in a stretch of the log. */
+/** The outcome of verifying a part of the audit log. */
 export interface AuditVerification {
-  /** How far the chain has come. Note it down, and pass it as `expected` later. */
+  /** The end of the chain. Keep it, and pass it as `expected` later. */
   readonly head: ChainPoint | null;
-  /** Batches that were removed when they were as old as the plan keeps them. */
+  /** Batches that were deleted at the end of their retention. */
   readonly removedBatches: number;
   readonly batches: number;
   readonly entries: number;
@@ -181,11 +183,11 @@ export interface AuditVerification {
     readonly recordedEntries: number | null;
     readonly foundEntries: number;
   }[];
-  /** To be passed as `after` to verify the rest; `null` when all has been. */
+  /** Pass it as `after` to verify the rest. `null` when everything has been verified. */
   readonly next: number | null;
 }
 
-/** What `audit.verify` takes: where to go on, and a point that was noted down earlier. */
+/** What `audit.verify` takes: where to continue, and a point that was kept earlier. */
 export interface AuditVerifyParams {
   readonly after?: number | undefined;
   readonly expected?: ChainPoint | undefined;

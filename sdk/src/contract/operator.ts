@@ -1,7 +1,7 @@
 import type { Account, Balance, Limits, UsageSummaryParams, UsageTotals } from "./management.ts";
 import type { SecurityEventKind } from "./security-words.ts";
 
-/** What somebody did at the service's doors. */
+/** The kind of a security event. */
 export type { SecurityEventKind };
 
 /** An account as operators see it. */
@@ -11,7 +11,7 @@ export interface OperatedAccount
     "id" | "name" | "plan" | "state" | "suspension" | "ipRules" | "limits" | "createdAt"
   > {}
 
-/** The same with who signs in to it, and its credit. */
+/** An account with its users, number of active keys and balance. */
 export interface ListedAccount extends OperatedAccount {
   readonly users: readonly { readonly id: string; readonly email: string }[];
   readonly activeKeys: number;
@@ -19,57 +19,57 @@ export interface ListedAccount extends OperatedAccount {
   readonly balanceNanoUsd: bigint;
 }
 
-/** A change of an account, which holds on every node. */
+/** The outcome of a change of an account, in force on every node. */
 export interface AccountChange {
-  /** After it. */
+  /** The account after the change. */
   readonly account: OperatedAccount;
-  /** What else comes with it, a sentence each. */
+  /** Other effects of the change, a sentence each. */
   readonly notices: readonly string[];
 }
 
-/** From where an account's keys may be used; `report`: requests from elsewhere pass, and their entries say so. */
+/** The networks that an account's keys may be used from. `report` lets other requests pass and marks their entries. */
 export interface IpRules {
   readonly mode: "enforce" | "report";
-  /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+  /** IPv4 and IPv6 addresses and CIDR blocks. Empty: no restriction. */
   readonly networks: readonly string[];
 }
 
-/** Limits of an account that differ from its plan's; `null`: as the plan says. */
+/** Limits of an account that differ from its plan's. `null` uses the plan's. */
 export type LimitOverrides = Limits;
 
-/** How an upstream has answered the node that was asked. */
+/** Health of an upstream, as the answering node sees it. */
 export interface UpstreamHealth {
   readonly name: string;
-  /** `closed`: requests pass. `open`: none does, for a time. `half-open`: one at a time does, to see. */
+  /** `closed`: healthy. `open`: no requests are sent for a while. `half-open`: one request at a time tests the upstream. */
   readonly breaker: "closed" | "open" | "half-open";
   readonly inFlight: number;
-  /** Requests that wait for a place at it. */
+  /** Requests that wait for a concurrency slot of the upstream. */
   readonly waiting: number;
   /** Since the node was started. */
   readonly successes: number;
   readonly failures: number;
   readonly lastFailure: { readonly at: Date; readonly reason: string } | null;
-  /** When it last refused the service's credential: somebody has to see to it. */
+  /** When the upstream last refused the service's credential. `null` while it accepts it. */
   readonly credentialRefusedAt: Date | null;
 }
 
-/** One life of a node, with the credit that it has set aside. */
+/** One start of a node, with the credit that it has reserved. */
 export interface CreditNode {
   readonly id: bigint;
-  /** The same for all lives of a node. */
+  /** The same for all starts of a node. */
   readonly nodeId: string;
-  /** For people: host and process. */
+  /** Host and process. */
   readonly label: string;
   readonly seenAt: Date;
   /** Whether it has not been seen for a minute. */
   readonly isAway: boolean;
-  /** Accounts of which it has credit set aside. */
+  /** The number of accounts whose credit it has reserved. */
   readonly accounts: number;
   readonly reservedNanoUsd: bigint;
 }
 
-/** Whether all sums are right. Of mismatches there should be none. */
-export interface BooksReport {
+/** The outcome of a reconciliation. Any mismatch is a fault. */
+export interface ReconciliationReport {
   /** Accounts whose balance is not the sum of their ledger, or is negative. */
   readonly mismatches: readonly (Balance & { readonly accountId: string; readonly ledgerNanoUsd: bigint })[];
   /** Sums of usage that are not those of the entries (`hour`), of the hours (`day`) or of the days (`month`). */
@@ -83,16 +83,16 @@ export interface BooksReport {
     /** `null`: that of all models. */
     readonly model: string | null;
   }[];
-  /** From when on usage was compared, and uncollected amounts were added up. */
+  /** The start of the period in which usage was compared and uncollected amounts were added up. */
   readonly since: Date;
-  /** Set aside by all nodes; `stuckNanoUsd` of it by nodes that have not been seen for a minute. */
+  /** Credit reserved by all nodes. `stuckNanoUsd` is the part of nodes that have not been seen for a minute. */
   readonly reserved: {
     readonly reservations: number;
     readonly nanoUsd: bigint;
     readonly stuckNanoUsd: bigint;
   };
   /**
-   * What was answered since then and is not paid, by reason: `beyond_hold` (it cost more than was held for it, and the
+   * Amounts that accounts did not pay since then, by reason: `beyond_hold` (it cost more than was held for it, and the
    * account had no more), `released` (the credit of its node had been released), `repeated` (a second answer to one
    * idempotency key), `implausible` (reported by an upstream beyond what the model can do).
    */
@@ -101,7 +101,7 @@ export interface BooksReport {
     readonly accounts: number;
     readonly nanoUsd: bigint;
   }[];
-  /** By the node that was asked: held for requests that are being answered. */
+  /** Credit that the answering node holds for requests that are being answered. */
   readonly held: { readonly holds: number; readonly nanoUsd: bigint };
   readonly checkedAt: Date;
 }
@@ -111,15 +111,15 @@ export interface ServiceUsageParams extends Pick<UsageSummaryParams, "from" | "t
   readonly groupBy?: "none" | "model" | "account" | undefined;
 }
 
-/** What all accounts have used in one interval, or of it what one model or account has where it was grouped by that. */
+/** Usage in one interval: of all accounts, or of one model or account where it is grouped. */
 export interface ServiceUsageRow extends UsageTotals {
   readonly start: Date;
   /** `null` unless grouped by it; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly account: { readonly id: string; readonly name: string } | null;
-  /** All models or accounts but those that cost most over the time, together: neither is named. */
-  readonly isRest: boolean;
+  /** Whether the row sums up all models or accounts that have no row of their own. */
+  readonly isOther: boolean;
 }
 
 /** What `operator.usage` answers. */
@@ -139,24 +139,24 @@ export interface SecurityParams {
   readonly cursor?: string | undefined;
 }
 
-/** What somebody did at the service's doors: events of one hour that have everything in common, counted. */
+/** Security events of one hour that agree in every other field, with their count. */
 export interface SecurityEvent {
   readonly id: string;
   readonly kind: SecurityEventKind;
   readonly count: number;
   readonly firstAt: Date;
   readonly lastAt: Date;
-  /** That of the key, of the management token or of the user. */
+  /** The account of the key, management token or user. */
   readonly account: { readonly id: string; readonly name: string } | null;
-  /** Last 4 characters of a key that is or was somebody's. */
+  /** Last 4 characters of a key that exists or existed. */
   readonly keyId: string | null;
-  /** Of who signed in, or tried; `null` when there is no such user. */
+  /** The user who signed in or tried to. `null` when there is no such user. */
   readonly userEmail: string | null;
   readonly sourceIp: string | null;
   readonly upstream: string | null;
 }
 
-/** Something that somebody changed. */
+/** A change, as the audit trail records it. */
 export interface Action {
   readonly id: string;
   readonly at: Date;
@@ -174,12 +174,12 @@ export interface Action {
   /** Such as `account.suspend` or `key.revoke`. */
   readonly action: string;
   readonly reason: string | null;
-  /** The parts that differ: plain JSON, money as decimal strings. */
+  /** The parts that changed: plain JSON, money as decimal strings. */
   readonly before: Readonly<Record<string, unknown>> | null;
   readonly after: Readonly<Record<string, unknown>> | null;
 }
 
-/** The catalog that is in force. */
+/** The current catalog. */
 export interface CatalogInForce {
   readonly models: readonly {
     readonly id: string;

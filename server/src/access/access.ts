@@ -252,7 +252,7 @@ export function suspended(): Failure {
 
 /** The refusal of an address outside an account's rules. */
 export function ipBlocked(address: string | null): Failure {
-  const from = address === null ? "an address that could not be told" : address;
+  const from = address === null ? "an unknown address" : address;
   return new Failure(
     "ip_blocked",
     `The account's IP rules do not allow requests from ${from}. Call from an allowed network, or ask the operator of the service to change the rules.`,
@@ -267,7 +267,7 @@ function limited(
   if (by === "concurrency") {
     return new Failure(
       "too_many_concurrent_requests",
-      `The account may have ${limits.concurrentRequests} requests answered at once. Wait for one of them to end.`,
+      `Limit of ${limits.concurrentRequests} concurrent requests reached. Retry when one of them has ended.`,
       { retryAfterMs, headers },
     );
   }
@@ -275,22 +275,19 @@ function limited(
     by === "requests" ? `${limits.requestsPerMinute} requests` : `${limits.tokensPerMinute} tokens`;
   return new Failure(
     "rate_limit_exceeded",
-    `The account may use ${allowed} a minute, and has. Wait as long as \`retry-after\` says.`,
+    `Rate limit of ${allowed} per minute reached. Retry in ${Math.ceil(retryAfterMs / 1_000)} s.`,
     { retryAfterMs, headers },
   );
 }
 
 function unknownKey(): Failure {
-  return new Failure(
-    "invalid_api_key",
-    "There is no such API key. Check it, or create one in the dashboard.",
-  );
+  return new Failure("invalid_api_key", "No such API key exists. Check it, or create one in the dashboard.");
 }
 
 function overloaded(cause?: unknown): Failure {
   return new Failure(
     "server_is_overloaded",
-    "The service can't check API keys just now. Try again shortly.",
+    "The service cannot check API keys at the moment. Try again shortly.",
     {
       retryAfterMs: TRY_AGAIN_MS,
       cause,

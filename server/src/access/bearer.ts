@@ -30,7 +30,7 @@ export function readBearer(authorization: readonly string[]): string {
 export function requireKeyForm(keyString: string): void {
   if (isKeyString(keyString)) return;
   throw invalidApiKey(
-    "The API key is mistyped or cut short. Copy it again, or create a new one in the dashboard.",
+    "The API key is mistyped or incomplete. Copy it again, or create a new one in the dashboard.",
   );
 }
 

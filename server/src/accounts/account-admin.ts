@@ -216,10 +216,10 @@ export function requireNetworks(networks: readonly string[]): readonly string[] 
 function nothingToTake(): Failure {
   return new Failure(
     "conflict",
-    "The account has no credit that could be taken back: what it had is spent, or set aside for requests that are being answered.",
+    "The account has no credit to take back: all of it is spent, or reserved for requests that are being answered.",
   );
 }
 
 function noSuchAccount(): never {
-  throw new Failure("not_found", "There is no such account. Search for it to find the id.", { param: "id" });
+  throw new Failure("not_found", "No such account exists. Search for it to find its id.", { param: "id" });
 }

@@ -66,24 +66,24 @@ export function noticesOf(
   if (before.plan !== after.plan) {
     if (hasRules && before.plan === "enterprise") {
       notices.push(
-        "The account's IP rules are kept but no longer enforced: they belong to the enterprise plan. Its keys work from every address now.",
+        "The account's IP rules are kept but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
       );
     }
     if (hasRules && after.plan === "enterprise") {
       notices.push(
         after.ipRules.mode === "enforce"
-          ? "The account's IP rules are enforced from now on."
-          : "The account's IP rules are in force from now on, and only report.",
+          ? "The account's IP rules are now enforced."
+          : "The account's IP rules now report requests without refusing them.",
       );
     }
     if (keyLimit !== null && activeKeys > keyLimit) {
       notices.push(
-        `The account has ${activeKeys} active keys and its plan allows ${keyLimit}: all of them go on working, and no new one can be created until fewer are active.`,
+        `The account has ${activeKeys} active keys and its plan allows ${keyLimit}. All of them keep working. New keys can be created once fewer are active.`,
       );
     }
   }
   if (before.ipRules !== after.ipRules && hasRules && after.plan !== "enterprise") {
-    notices.push("IP rules belong to the enterprise plan: these are kept and not enforced.");
+    notices.push("The rules are saved but not enforced, because IP rules require the enterprise plan.");
   }
   return notices;
 }

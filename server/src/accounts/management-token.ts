@@ -104,7 +104,7 @@ export class ManagementTokens {
     if (outcome === "too-many") {
       throw new Failure(
         "key_limit_reached",
-        `You have ${ACTIVE_TOKENS} management tokens that hold. Revoke those that are not used any more.`,
+        `You have ${ACTIVE_TOKENS} active management tokens, the maximum. Revoke the ones you no longer use.`,
       );
     }
     const { id, tokenId, expiresAt } = fresh;

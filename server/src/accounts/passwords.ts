@@ -32,13 +32,9 @@ export class Passwords {
 
   async #queued<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     if (this.#limit.pendingCount >= WAITING) {
-      throw new Failure(
-        "server_is_overloaded",
-        "Too many people are signing in just now. Try again shortly.",
-        {
-          retryAfterMs: 2_000,
-        },
-      );
+      throw new Failure("server_is_overloaded", "Too many sign-ins are in progress. Try again shortly.", {
+        retryAfterMs: 2_000,
+      });
     }
     return this.#limit(work);
   }

@@ -174,7 +174,7 @@ export class SignIn {
   /** @throws {Failure} `not_found` */
   async endSession(userId: UserId, id: SessionId): Promise<void> {
     if (await this.#store.deleteSession(userId, id)) return;
-    throw new Failure("not_found", "There is no such session. It may have ended already.", { param: "id" });
+    throw new Failure("not_found", "No such session exists. It may have ended already.", { param: "id" });
   }
 
   /** Ends a session that may have ended already. */
@@ -228,13 +228,13 @@ export class SignIn {
   ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
     const found = await this.#store.findUser(normaliseEmail(email));
     if (found === null) {
-      throw new Failure("not_found", "There is no user with this e-mail address.", { param: "email" });
+      throw new Failure("not_found", "No user has this e-mail address.", { param: "email" });
     }
     if (found.signedIn.role === "operator") {
       // Otherwise one operator's management token, once leaked, would become every operator.
       throw new Failure(
         "permission_denied",
-        "Operators change their passwords themselves. Who lost theirs is made anew, under another address.",
+        "An operator's password cannot be reset. Operators change their own; if one is lost, create another operator with a different address.",
         { param: "email" },
       );
     }
@@ -305,7 +305,7 @@ export class SignIn {
 
 /** An e-mail address names one user. */
 export function addressTaken(): Failure {
-  return new Failure("conflict", "There is a user with this e-mail address. Sign in instead.", {
+  return new Failure("conflict", "A user with this e-mail address exists. Sign in instead.", {
     param: "email",
   });
 }
@@ -318,7 +318,10 @@ function kindOfFailure(thrown: unknown): "sign_in_failed" | "sign_in_limited" | 
 }
 
 function wrongCredentials(): Failure {
-  return new Failure("wrong_credentials", "E-mail address or password is wrong. Check both and try again.");
+  return new Failure(
+    "wrong_credentials",
+    "The e-mail address or password is wrong. Check both and try again.",
+  );
 }
 
 function wrongCurrent(): Failure {

@@ -170,36 +170,36 @@ function failureOf(reason: BodyRefusal): Failure {
     case "account_bytes":
       return new Failure(
         "rate_limit_exceeded",
-        "The account is sending as many bytes of request bodies as it may at once. Wait for one of its requests to arrive.",
+        "The account has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
         retry,
       );
     case "account_concurrency":
       return new Failure(
         "too_many_concurrent_requests",
-        "The account is sending as many requests as it may have answered at once. Wait for one of them to end.",
+        "The account has reached its limit on concurrent requests. Retry when one of them has ended.",
         retry,
       );
     case "address_bytes":
       return new Failure(
         "rate_limit_exceeded",
-        "As many bytes of request bodies as are allowed at once are being sent from this address. Wait for one of its requests to arrive.",
+        "This address has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
         retry,
       );
     case "process_bytes":
       return new Failure(
         "server_is_overloaded",
-        "The service is receiving as many bytes of request bodies as it can. Try again shortly.",
+        "The service has reached its limit on bytes of request bodies in transit. Try again shortly.",
         retry,
       );
     case "too_slow":
       return new Failure(
         "request_timeout",
-        "The request's body arrived too slowly. Send it again, over a faster connection or with less in it.",
+        "The request body arrived too slowly. Send it over a faster connection, or send less.",
       );
     case "too_many_pieces":
       return new Failure(
         "invalid_request",
-        "The body came in too many small pieces. Send it with a `Content-Length`, or in larger chunks.",
+        "The request body arrived in too many small chunks. Send it with a `Content-Length`, or in larger chunks.",
       );
   }
 }

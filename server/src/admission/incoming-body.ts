@@ -100,7 +100,7 @@ export class IncomingBody {
   breakOff(cause?: unknown): void {
     if (this.isOver) return;
     this.refuse(
-      new Failure("request_timeout", "The request's body did not arrive whole. Send it again.", { cause }),
+      new Failure("request_timeout", "The request body arrived incomplete. Send it again.", { cause }),
     );
   }
 

@@ -45,7 +45,7 @@ export class Publisher {
     }
     throw new Failure(
       "server_is_overloaded",
-      "The change is saved, but not yet in force: the nodes of the service can't be told of it just now. Repeat the call to be told when it is; repeating changes nothing else.",
+      "The change is saved but not yet in force, because the other nodes cannot be notified at the moment. Repeat the call until it succeeds; repeating it changes nothing else.",
       { retryAfterMs: 2_000, cause },
     );
   }

@@ -131,7 +131,7 @@ export class AuditLog {
     if (entry !== null) return entry;
     throw new Failure(
       "not_found",
-      "The account has no entry of this request. It may have been made with another account's key, or be older than entries are kept.",
+      "The account has no entry for this request. The request may belong to another account, or its entry may have been deleted at the end of its retention.",
       { param: "requestId" },
     );
   }

@@ -134,7 +134,7 @@ export class AuditTail {
     if (this.#followers.size < MOST_FOLLOWERS && ofAccount < MOST_FOLLOWERS_OF_ACCOUNT) return;
     throw new Failure(
       "too_many_concurrent_requests",
-      "Too many follow the audit log already. Close some of them, or read it page by page.",
+      "Too many clients are following the audit log. Close some of them, or read the log page by page.",
       { retryAfterMs: 5_000 },
     );
   }
@@ -168,7 +168,7 @@ export class AuditTail {
 }
 
 function stopping(): Failure {
-  return new Failure("server_is_overloaded", "The service is stopping. Follow again.", {
+  return new Failure("server_is_overloaded", "The service is stopping. Reconnect.", {
     retryAfterMs: 1_000,
   });
 }

@@ -27,7 +27,7 @@ export function readCursor(text: string): Cursor {
     return { asOf: BigInt(asOf) as AsOf, entry: entry as EntryId };
   throw new Failure(
     "invalid_request",
-    "The cursor is not valid. Pass one that the service has given you, as it was.",
+    "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
     { param: "cursor" },
   );
 }

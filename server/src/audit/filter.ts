@@ -31,7 +31,7 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const KEY_ID = /^[0-9A-Za-z]{4}$/;
 
 const time = z.iso
-  .datetime({ offset: true, error: "must be a time as in RFC 3339, such as 2026-01-31T00:00:00Z" })
+  .datetime({ offset: true, error: "must be an RFC 3339 time, such as 2026-01-31T00:00:00Z" })
   .transform((text) => new Date(text))
   .refine((date) => date.getTime() >= 0 && date.getUTCFullYear() <= 9_999, "must be from 1970 to 9999")
   .optional();
@@ -39,7 +39,7 @@ const text = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
   .optional();
 
 /** A filter as it is asked for, in words that stand in an address too. */

@@ -118,7 +118,7 @@ export class JournalRepair {
     if (bytes !== null && first?.content.kind === "unreadable") {
       throw new Failure(
         "invalid_request",
-        `The replacement is not a line of a journal: ${first.content.problem}.`,
+        `The replacement is not a valid journal line: ${first.content.problem}.`,
         {
           param: "replacement",
         },
@@ -149,7 +149,7 @@ export class JournalRepair {
     for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...placeOf(item), reason });
     if (isEndUnknown) {
       const reason =
-        "the end of this request may be in a line that can't be read: replay or discard that one first";
+        "the end of this request may be in an unreadable line: replay or discard that line first";
       notReplayed.push(...begun.map((line) => ({ ...placeOf(line), reason })));
     }
 
@@ -205,7 +205,7 @@ export class JournalRepair {
   #noSuchLine(id: string): Failure {
     return new Failure(
       "not_found",
-      `No line ${id} is set aside on node ${this.#parts.nodeId}, which answers here. Ask the node whose journal it was found in, by its own address.`,
+      `Node ${this.#parts.nodeId} has no rejected line ${id}. Send the call to the address of the node whose journal contains it.`,
       { param: "ids" },
     );
   }

@@ -108,7 +108,7 @@ export class Journal {
       };
     } catch (cause) {
       throw new JournalError(
-        `The journal folder ${folder} can't be used (${reasonOf(cause)}). Every request is written down there before it is answered: ` +
+        `The journal folder ${folder} cannot be used (${reasonOf(cause)}). Every request is recorded there before it is answered: ` +
           `make it a folder that ${whoWrites()} can write to, or set OSTIARY_DATA_DIR to another data folder.`,
         { cause },
       );
@@ -307,8 +307,8 @@ export class Journal {
     } catch (cause) {
       if (cause instanceof JournalError) throw cause;
       throw new JournalError(
-        `The journal in ${this.#folder} can't be written (${reasonOf(cause)}). Requests are refused until it can be: ` +
-          "make room on its disk, or make it writable.",
+        `The journal in ${this.#folder} cannot be written (${reasonOf(cause)}). Requests are refused until it can be written again: ` +
+          "free space on its disk, or make it writable.",
         { cause },
       );
     }
@@ -330,14 +330,14 @@ export class Journal {
     }
     if ((await this.#files.identityAt(this.#folder)) === null) {
       throw new JournalError(
-        `The journal folder ${this.#folder} is gone. Requests are refused until it is back: ` +
-          "restore it, or start the service again with another OSTIARY_DATA_DIR.",
+        `The journal folder ${this.#folder} is missing. Requests are refused until it is restored: ` +
+          "restore it, or restart the service with another OSTIARY_DATA_DIR.",
       );
     }
     if (wasRemoved) {
       throw new JournalError(
-        `The journal file ${path} was removed while it was written to; another one is written to now. ` +
-          "What the database does not have yet of its entries is lost if this process ends first.",
+        `The journal file ${path} was removed while in use; the service continues in a new file. ` +
+          "Entries that are not in the database yet are lost if this process ends first.",
       );
     }
   }

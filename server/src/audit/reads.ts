@@ -98,8 +98,7 @@ export class Reads {
   async whole<Result>(reader: Reader, read: (parts: ReadParts) => Promise<Result>): Promise<Result> {
     this.#requireTime(reader);
     const end = await this.#reads.take(reader, READ_TIMEOUT_MS);
-    if (typeof end === "string")
-      throw this.#refuse(end, "Too many reads at once. Send fewer of them together.");
+    if (typeof end === "string") throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
     try {
       // Those before it may have taken what there was.
       this.#requireTime(reader);
@@ -126,7 +125,7 @@ export class Reads {
     const nowMs = this.#monotonicMs();
     for (const stream of streams) if (nowMs - stream.lastMs > STREAM_LEASE_MS) streams.delete(stream);
     if (streams.size >= MAX_STREAMS_OF_READER) {
-      const message = `There may be ${MAX_STREAMS_OF_READER} exports at once. Wait until one of them has ended.`;
+      const message = `Limit of ${MAX_STREAMS_OF_READER} concurrent exports reached. Retry when one of them has ended.`;
       throw this.#refuse("streams", message);
     }
     const stream = { lastMs: nowMs };
@@ -154,7 +153,7 @@ export class Reads {
     const end = await this.#parts.take(reader, PART_TIMEOUT_MS);
     if (typeof end === "string") {
       if (this.#parts.runningOf(reader) > 0)
-        throw this.#refuse(end, "Too many reads at once. Send fewer of them together.");
+        throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();
@@ -176,7 +175,7 @@ export class Reads {
     if (untilMs === 0) return;
     throw this.#refuse(
       "budget",
-      "As much has been read in the last minute as may be. Wait, or ask for less: shorter times, or smaller pages.",
+      "The account has used its read budget for this minute. Wait, or read less: a shorter period, or smaller pages.",
       untilMs,
     );
   }

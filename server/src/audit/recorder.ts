@@ -151,7 +151,7 @@ export class Recorder {
     if (this.#pending.length < this.#mostWaiting && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
-      "The service can't record more requests until its database is back. Try again later.",
+      "The service cannot record more requests until its database is available again. Try again later.",
       { retryAfterMs: FULL_RETRY_MS },
     );
   }
@@ -266,7 +266,7 @@ export class Recorder {
         } catch (error) {
           this.#log.error(
             { err: error, waiting: this.#pending.length },
-            "the database did not take audit entries",
+            "inserting audit entries into the database failed",
           );
           this.#failures++;
           this.#isFailing = true;
@@ -309,7 +309,7 @@ export class Recorder {
     } catch (error) {
       this.#log.error(
         { err: error, entries: entries.length },
-        "entries that the database refuses can't be set aside",
+        "rejected entries cannot be written to the journal folder",
       );
       return [];
     }
@@ -403,7 +403,7 @@ class Appended implements BegunRequest {
 function unconfirmed(): Failure {
   return new Failure(
     "server_is_overloaded",
-    "The answer is complete, but the service's database has not confirmed its record in time. It may have been charged: look for this request's id in the audit log before you send it again.",
+    "The answer is complete, but the database did not confirm its record in time. The request may have been charged: look for its id in the audit log before you send it again.",
     { retryAfterMs: 5_000, headers: { "x-should-retry": "false" } },
   );
 }
@@ -411,7 +411,7 @@ function unconfirmed(): Failure {
 function notRecorded(cause: unknown): never {
   throw new Failure(
     "server_is_overloaded",
-    "The service can't record requests just now. Try again shortly.",
+    "The service cannot record requests at the moment. Try again shortly.",
     { retryAfterMs: 1_000, cause },
   );
 }

@@ -73,11 +73,11 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
   if (isDamaged || unreadable.size > 0) {
     // Recorded as lost, a request that has ended after all could not be charged any more.
     for (const { segment, line } of lost)
-      kept.get(segment)?.push({ line, reason: "the end of this request may be in what can't be read" });
+      kept.get(segment)?.push({ line, reason: "the end of this request may be in an unreadable line" });
   } else {
     for (const { item, reason } of await insertLines(lost, insert))
       kept.get(item.segment)?.push({ line: item.line, reason: refusedBecause(reason) });
-    if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with a former process");
+    if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with an earlier process");
   }
 
   // Only now: a segment may hold the beginning of what another one ends.
@@ -88,14 +88,14 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
       else await setSegmentAside(parts, segment, problem);
     } catch (error) {
       // It is replayed at the next start as well, which is harmless.
-      log.error({ err: error, file: journal.pathOf(segment) }, "a journal segment can't be removed");
+      log.error({ err: error, file: journal.pathOf(segment) }, "a journal segment cannot be removed");
     }
   }
   const lines = journal.rejectedLines();
   if (lines > 0) {
     log.error(
       { lines },
-      "lines of the journal are set aside: what they tell is not recorded or charged. " +
+      "the journal has rejected lines, whose requests are not recorded or charged. " +
         'Look at them with the operator\'s command "journal list", mend and replay them, or discard them',
     );
   }
@@ -171,10 +171,10 @@ async function setLinesAside(
   const file = journal.pathOf(segment);
   for (const [index, { number, reason }] of lines.slice(0, MAX_NAMED).entries()) {
     const line = number === null ? {} : { line: number };
-    log.error({ file, ...line, reason, keptIn: places[index] }, "a line of the journal is set aside");
+    log.error({ file, ...line, reason, keptIn: places[index] }, "a journal line was rejected");
   }
   const more = lines.length - MAX_NAMED;
-  if (more > 0) log.error({ file, lines: more }, "further lines of it are set aside");
+  if (more > 0) log.error({ file, lines: more }, "further lines of this file were rejected");
 }
 
 async function setSegmentAside(
@@ -185,7 +185,7 @@ async function setSegmentAside(
   const keptIn = await journal.setSegmentAside(segment);
   log.error(
     { file: journal.pathOf(segment), reason, keptIn },
-    "a file of the journal can't be read and is set aside: make it readable, or remove it if it is no file of the journal",
+    "a journal file cannot be read and was rejected: make it readable, or remove it if it is not a journal file",
   );
 }
 

@@ -29,7 +29,7 @@ export interface UsageRow extends UsageTotals {
   /** `null` unless grouped by it. */
   readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly name: string } | null;
   /** What the models or keys that have no rows of their own have used together; neither is named. */
-  readonly isRest: boolean;
+  readonly isOther: boolean;
 }
 
 /** The same of all accounts. */
@@ -41,7 +41,7 @@ export interface ServiceUsageRow extends UsageTotals {
   /** `null` unless grouped by it. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
   /** What the models or accounts that have no rows of their own have used together; neither is named. */
-  readonly isRest: boolean;
+  readonly isOther: boolean;
 }
 
 export interface UsageSpan {
@@ -144,7 +144,7 @@ function requireChartable({ from, to, interval }: UsageSpan): void {
   const lengthMs = to.getTime() - from.getTime();
   if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
   if (lengthMs > LONGEST_MS[interval]) {
-    throw new Failure("invalid_request", "interval: is too short for so long a time. Ask for longer ones.", {
+    throw new Failure("invalid_request", "interval: is too short for this period. Use a longer interval.", {
       param: "interval",
     });
   }

@@ -30,7 +30,10 @@ const baseUrl = z.string().transform((value, context) => {
     url.hash === ""
   ) {
     if (url.username === "" && url.password === "") return value.replace(/\/+$/, "");
-    context.addIssue({ code: "custom", message: "must hold no user name or password: use credentialEnv" });
+    context.addIssue({
+      code: "custom",
+      message: "must not contain a user name or password: use credentialEnv",
+    });
     return z.NEVER;
   }
   context.addIssue({
@@ -118,14 +121,14 @@ const model = z.strictObject({
         weight: z.number().positive().max(1_000_000).default(1),
       }),
     )
-    .min(1, "must hold at least one route"),
+    .min(1, "must have at least one route"),
 });
 
 export const catalogFile = z.strictObject({
   /** For editors. */
   $schema: z.string().optional(),
   upstreams: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, "must be a short name"), upstream),
-  models: z.array(model).min(1, "must hold at least one model"),
+  models: z.array(model).min(1, "must have at least one model"),
 });
 
 /** A catalog file, read but not yet checked against itself and the machine. */

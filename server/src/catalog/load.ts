@@ -93,7 +93,7 @@ function nameProblems(file: CatalogFile): string[] {
   const problems: string[] = [];
   const taken = new Set<string>();
   const take = (name: string, place: string) => {
-    if (taken.has(name)) problems.push(`${place}: "${name}" names another model, too`);
+    if (taken.has(name)) problems.push(`${place}: "${name}" already names another model`);
     taken.add(name);
   };
   for (const [index, model] of file.models.entries()) {
@@ -134,7 +134,7 @@ async function readCredential(
       const value = (await source.readFile(credentialFile)).trim();
       return value === "" ? `credentialFile: ${credentialFile} is empty` : checked(value, "credentialFile");
     } catch {
-      return `credentialFile: ${credentialFile} can't be read`;
+      return `credentialFile: ${credentialFile} cannot be read`;
     }
   }
   return null;
@@ -144,7 +144,7 @@ async function readCredential(
 function checked(value: string, field: string): Credential | string {
   return /^[\x21-\x7e]+$/.test(value)
     ? new Credential(value)
-    : `${field}: its value can't stand in an HTTP header`;
+    : `${field}: its value is not valid in an HTTP header`;
 }
 
 function upstreamOf(

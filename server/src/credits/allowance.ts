@@ -24,7 +24,7 @@ export interface AskOutcome extends AskAnswer {
   readonly isShort: boolean;
 }
 
-/** What one of this node's spenders has of an account. Amounts in nano-USD; see docs/credit.md for the protocol. */
+/** What one of this node's spenders has of an account. Amounts in nano-USD; see docs/explanation/credit.md for the protocol. */
 export interface Allowance {
   readonly accountId: AccountId;
   /** In all since the spender began: as the database last answered, or less where this node has asked for less. */

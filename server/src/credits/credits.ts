@@ -50,7 +50,7 @@ export interface CreditsParts {
 
 /**
  * The credit that this node may spend. It is set aside in the database before it is spent, some requests' worth at a
- * time, so that most requests ask nothing of the database. docs/credit.md describes the protocol and why no failure can
+ * time, so that most requests ask nothing of the database. docs/explanation/credit.md describes the protocol and why no failure can
  * overdraw an account.
  */
 export class Credits {
@@ -415,7 +415,7 @@ function exhausted(): Failure {
 function inUseElsewhere(): Failure {
   return new Failure(
     "server_is_overloaded",
-    "The account's credit is set aside for other requests that are being answered. Try again when they have ended.",
+    "The account's credit is reserved for other requests that are being answered. Try again when they have ended.",
     { retryAfterMs: 1_000 },
   );
 }
@@ -423,7 +423,7 @@ function inUseElsewhere(): Failure {
 function stuckWithAbsentNode(): Failure {
   return new Failure(
     "server_is_overloaded",
-    "The account's remaining credit is set aside by a node of the service that is away. Try again later; the operator of the service can release it.",
+    "The account's remaining credit is reserved by a node that is not running. Try again later; the operator of the service can release it.",
     { retryAfterMs: 30_000 },
   );
 }
@@ -431,7 +431,7 @@ function stuckWithAbsentNode(): Failure {
 function cutOff(): Failure {
   return new Failure(
     "server_is_overloaded",
-    "The service can't check the account's credit just now. Try again shortly.",
+    "The service cannot check the account's credit at the moment. Try again shortly.",
     { retryAfterMs: 1_000 },
   );
 }

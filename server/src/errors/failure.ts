@@ -67,14 +67,18 @@ function isStoreAway(thrown: unknown): boolean {
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   if (isStoreAway(thrown)) {
-    return new Failure("server_is_overloaded", "The service can't do this just now. Try again shortly.", {
-      retryAfterMs: 1_000,
-      cause: thrown,
-    });
+    return new Failure(
+      "server_is_overloaded",
+      "The service cannot handle this request at the moment. Try again shortly.",
+      {
+        retryAfterMs: 1_000,
+        cause: thrown,
+      },
+    );
   }
   return new Failure(
     "internal_error",
-    "The service failed to handle this request. Try again; if it goes on, give the operator the request id.",
+    "The service failed to handle this request. Try again; if it keeps failing, give the operator the request id.",
     { cause: thrown },
   );
 }

@@ -260,7 +260,7 @@ function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: un
 
 /** All of the places are taken that there were to ask. */
 function noPlace(): Failure {
-  return new Failure("server_is_overloaded", "The model's server has enough to do. Try again shortly.", {
+  return new Failure("server_is_overloaded", "The model's provider is at capacity. Try again shortly.", {
     retryAfterMs: 1_000,
   });
 }
@@ -268,7 +268,7 @@ function noPlace(): Failure {
 function notNow(waitMs: number): Failure {
   return new Failure(
     "server_is_overloaded",
-    "The model's server has failed repeatedly and is being left alone for a while. Try again later, or choose another model.",
+    "The model's provider has failed repeatedly, and requests to it are paused. Try again later, or choose another model.",
     { retryAfterMs: Number.isFinite(waitMs) ? waitMs : 1_000 },
   );
 }

@@ -191,7 +191,7 @@ export function idempotentRequest(
 function inUse(): Failure {
   return new Failure(
     "idempotency_key_in_use",
-    "A request with this idempotency key is being answered. Send it again when it has ended.",
+    "A request with this idempotency key is being answered. Retry when it has ended.",
     { retryAfterMs: 1_000 },
   );
 }
@@ -199,7 +199,7 @@ function inUse(): Failure {
 function reused(): Failure {
   return new Failure(
     "idempotency_key_reused",
-    "This idempotency key came with another body before. Use a new one for each request.",
+    "This idempotency key was used with a different body. Use a new key for each request.",
     { param: "Idempotency-Key" },
   );
 }
@@ -207,7 +207,7 @@ function reused(): Failure {
 function gone(): Failure {
   return new Failure(
     "idempotent_answer_gone",
-    "This request was answered before, with more than is kept. Use a new idempotency key to have it done again.",
+    "This request was answered before, and the answer was too large to store. Use a new idempotency key to execute it again.",
     { headers: { "x-should-retry": "false" } },
   );
 }

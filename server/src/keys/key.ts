@@ -42,11 +42,11 @@ export interface ListedKey extends Key {
 export interface Rotation {
   readonly successorId: KeyUuid;
   /** For how long the old key has to be unused. */
-  readonly quietAfterS: number;
+  readonly idleAfterSeconds: number;
   /** Since when it has been unused: its last request, or the successor's creation if that was later. */
-  readonly quietSince: Date;
+  readonly idleSince: Date;
   /** True when it has been unused for long enough. */
-  readonly isQuiet: boolean;
+  readonly isIdle: boolean;
 }
 
 /** A key and its account at one version: all that is needed to decide whether a request may pass. */

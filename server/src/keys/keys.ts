@@ -52,7 +52,7 @@ export interface NewKey {
   readonly digest: Uint8Array;
   readonly createdAt: Date;
   readonly idempotencyDigest: Uint8Array | null;
-  readonly rotation: { readonly replaces: KeyUuid; readonly quietAfterS: number } | null;
+  readonly rotation: { readonly replaces: KeyUuid; readonly idleAfterSeconds: number } | null;
 }
 
 export interface CreationRules {
@@ -94,8 +94,8 @@ export interface RotateRequest {
   readonly id: KeyUuid;
   /** `null`: the old key's, with a number. */
   readonly name: string | null;
-  /** For how long the old key has to be unused before it is reported quiet. */
-  readonly quietAfterS: number;
+  /** For how long the old key has to be unused before it is reported idle. */
+  readonly idleAfterSeconds: number;
   readonly idempotencyKey: string | null;
 }
 
@@ -156,7 +156,7 @@ export class Keys {
       if (request.idempotencyKey !== null && earlier?.state === "active") return earlier.name;
       return successorName(old.name, await store.listActiveNames(accountId, prefixOfSuccessors(old.name)));
     };
-    const rotation = { replaces: request.id, quietAfterS: request.quietAfterS };
+    const rotation = { replaces: request.id, idleAfterSeconds: request.idleAfterSeconds };
     return this.#create(by, accountId, nameFor, request.idempotencyKey, rotation);
   }
 
@@ -249,45 +249,45 @@ function refusalOf(
     case "limit-reached":
       return new Failure(
         "key_limit_reached",
-        `The account has as many active keys as its plan allows, ${outcome.limit}. Revoke one, or change the plan.`,
+        `The account has ${outcome.limit} active keys, the maximum of its plan. Revoke one, or change the plan.`,
       );
     case "suspended":
       return suspended();
     case "call-differs":
       return new Failure(
         "idempotency_key_reused",
-        "Another call was made with this idempotency key. Use a new one for every key that you create.",
+        "This idempotency key was used for a different call. Use a new one for every key that you create.",
         { param: "idempotencyKey" },
       );
     case "call-still-answering":
       return new Failure(
         "conflict",
-        "The same call was made a moment ago, and its answer may still be on the way. Try again in a few seconds.",
+        "The same call was made a moment ago, and its answer may still be in transit. Try again in a few seconds.",
         { param: "idempotencyKey", retryAfterMs: RULES.answeringForMs },
       );
     case "call-created-used-key":
       return new Failure(
         "conflict",
-        `This call has created the key "${outcome.key.name}" (…${outcome.key.keyId}), which was used or revoked since. Its string can't be shown again: revoke it and create another.`,
+        `This call created the key "${outcome.key.name}" (…${outcome.key.keyId}), which has been used or revoked since. Its string cannot be shown again. Revoke it and create another key.`,
         { param: "idempotencyKey" },
       );
     case "no-such-key":
       return noSuchKeyFailure();
     case "replaced-is-revoked":
-      return new Failure("conflict", "The key is revoked: there is nothing to take over. Create a new key.", {
+      return new Failure("conflict", "The key is revoked and cannot be rotated. Create a new key.", {
         param: "id",
       });
     case "replaced-has-successor":
       return new Failure(
         "conflict",
-        `The key has a successor already: "${outcome.successor}". Revoke that one first if it is not to be used.`,
+        `The key already has a successor, "${outcome.successor}". To create another one, revoke that successor first.`,
         { param: "id" },
       );
   }
 }
 
 function noSuchKeyFailure(): Failure {
-  return new Failure("not_found", "The account has no such key. List its keys to find the id.", {
+  return new Failure("not_found", "The account has no such key. List the keys to find its id.", {
     param: "id",
   });
 }

@@ -2,18 +2,18 @@ import type { Networks } from "../access/networks.ts";
 import { envelopeOf, Failure } from "../errors/failure.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** What only a proxy adds. */
+/** Headers that only proxies add. */
 const FORWARDED = ["x-forwarded-for", "forwarded", "x-real-ip"];
 
 export interface MetricsAccess {
-  /** Who may read: the operator's network. */
+  /** The networks that may read metrics. */
   readonly readers: Networks;
-  /** The client's address, from the socket's and what trusted proxies say. */
+  /** The client's address, from the socket and the headers of trusted proxies. */
   readonly clientAddress: (request: Request, peer: string) => string | null;
   readonly isTrustedProxy: (peer: string) => boolean;
 }
 
-/** `GET /metrics`, for the operator's network alone. */
+/** Answers `GET /metrics`, for the operator's networks only. */
 export async function answerMetrics(
   metrics: Metrics,
   access: MetricsAccess,
@@ -21,12 +21,12 @@ export async function answerMetrics(
   peer: string,
 ): Promise<Response> {
   const address = access.clientAddress(request, peer);
-  // Through a proxy that is not in TRUSTED_PROXIES everybody would seem to come from where it is.
+  // Behind a proxy that is not in TRUSTED_PROXIES every request would appear to come from the proxy's address.
   const isHidden = !access.isTrustedProxy(peer) && FORWARDED.some((name) => request.headers.has(name));
   if (address === null || isHidden || !access.readers.contains(address)) {
     const failure = new Failure(
       "permission_denied",
-      "Metrics are for the operator's network. The operator can add an address to OSTIARY_METRICS_FROM.",
+      "This address may not read metrics. The operator can allow it in OSTIARY_METRICS_FROM.",
     );
     return Response.json(envelopeOf(failure), { status: failure.status });
   }

@@ -8,28 +8,28 @@ const NANO_USD_IN_USD = 1e9;
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** What the node measures, in the form that Prometheus reads (text format 0.0.4). */
+/** The metrics of this node, in Prometheus' text format 0.0.4. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #seconds: SecondsHistogram<"endpoint">;
   readonly #firstToken: SecondsHistogram<"model">;
-  /** Of requests, by endpoint and model; and of models. Counted here, and told to prom-client when it is asked. */
+  /** Requests by endpoint and model, and totals by model. Counted here and passed to prom-client at each scrape. */
   readonly #outcomes = new Map<string, Map<string, Outcome[]>>();
   readonly #spent = new Map<string, Spent>();
-  /** Nano-USD by reason. Each is there from the beginning, so that alarms on its rise see the first. */
+  /** Nano-USD by reason. Every series exists from the start, so that alerts on an increase see the first one. */
   readonly #uncollected = new Map<Uncollected["reason"], number>(
     (["beyond_hold", "released", "repeated", "implausible"] as const).map((reason) => [reason, 0]),
   );
   readonly #endpoints = new Set<string>();
   readonly #isModel: (id: string) => boolean;
 
-  /** `isModel`: whether the catalog has a model. What clients make up must not make a series each. */
+  /** `isModel` tells whether the catalog has a model. Unknown names share one series, so that clients cannot create series. */
   constructor(isModel: (id: string) => boolean) {
     this.#isModel = isModel;
     const registers = [this.#registry];
     const requests = new Counter({
       name: "ostiary_requests_total",
-      help: "Requests with a known key that have ended.",
+      help: "Completed requests with a known key.",
       labelNames: ["endpoint", "model", "status", "end_reason"],
       registers,
       collect: () => {
@@ -43,22 +43,22 @@ export class Metrics {
       },
     });
     this.#seconds = new SecondsHistogram({
-      name: "ostiary_request_seconds",
-      help: "From a request's arrival to the end of its answer.",
+      name: "ostiary_request_duration_seconds",
+      help: "Time from the arrival of a request to the end of its answer.",
       label: "endpoint",
       bounds: REQUEST_SECONDS,
       registry: this.#registry,
     });
     this.#firstToken = new SecondsHistogram({
       name: "ostiary_time_to_first_token_seconds",
-      help: "From a request's arrival to the first of its answer.",
+      help: "Time from the arrival of a request to the first byte of its answer.",
       label: "model",
       bounds: FIRST_TOKEN_SECONDS,
       registry: this.#registry,
     });
     const tokens = new Counter({
       name: "ostiary_tokens_total",
-      help: "Tokens of requests that have ended; cached ones are part of the prompts'.",
+      help: "Tokens of completed requests. Cached tokens are included in prompt tokens.",
       labelNames: ["model", "kind"],
       registers,
       collect: () => {
@@ -72,7 +72,7 @@ export class Metrics {
     });
     const cost = new Counter({
       name: "ostiary_cost_usd_total",
-      help: "What requests that have ended were charged, in US dollars.",
+      help: "Cost of completed requests in US dollars.",
       labelNames: ["model"],
       registers,
       collect: () => {
@@ -84,7 +84,7 @@ export class Metrics {
     });
     const uncollected = new Counter({
       name: "ostiary_uncollected_usd_total",
-      help: "What requests cost and accounts did not pay, in US dollars. `operator check-books` adds it up for all nodes.",
+      help: "Cost that accounts did not pay, in US dollars. `operator reconcile` sums it up for all nodes.",
       labelNames: ["reason"],
       registers,
       collect: () => {
@@ -96,17 +96,17 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** To be told what entries name requests by that are served. What clients ask for beside them counts as one endpoint. */
+  /** Registers the endpoints that are served. All other endpoints share one series. */
   serves(endpoints: readonly string[]): void {
     for (const endpoint of endpoints) this.#endpoints.add(endpoint);
   }
 
-  /** To be told of what an account did not pay. */
+  /** Counts an amount that an account did not pay. */
   uncollected({ reason, amountNanoUsd }: Uncollected): void {
     this.#uncollected.set(reason, (this.#uncollected.get(reason) ?? 0) + Number(amountNanoUsd));
   }
 
-  /** A value that is asked for whenever it is read; `null` while it is not known. */
+  /** Adds a gauge whose value is read at each scrape. The series is absent while `read` returns `null`. */
   gauge(name: string, help: string, read: () => number | null): void {
     const gauge = new Gauge({
       name: `ostiary_${name}`,
@@ -120,7 +120,7 @@ export class Metrics {
     });
   }
 
-  /** The same, of several things at once, by a label. */
+  /** Adds a gauge with one series for each value of a label. */
   gauges(name: string, help: string, label: string, read: () => ReadonlyMap<string, number>): void {
     const gauge = new Gauge({
       name: `ostiary_${name}`,
@@ -134,22 +134,22 @@ export class Metrics {
     });
   }
 
-  /** Something that is only ever added to, kept elsewhere. */
+  /** Adds a counter whose total is kept elsewhere and read at each scrape. */
   counter(name: string, help: string, read: () => number): void {
-    let told = 0;
+    let reported = 0;
     const counter = new Counter({
       name: `ostiary_${name}_total`,
       help,
       registers: [this.#registry],
       collect: () => {
         const total = read();
-        counter.inc(Math.max(0, total - told));
-        told = total;
+        counter.inc(Math.max(0, total - reported));
+        reported = total;
       },
     });
   }
 
-  /** The same, of several things at once, by a label. Each is there from the beginning. */
+  /** Adds a counter with one series for each value of a label. Every series exists from the start. */
   counters(name: string, help: string, label: string, read: () => ReadonlyMap<string, number>): void {
     const counter = new Counter({
       name: `ostiary_${name}_total`,
@@ -163,7 +163,7 @@ export class Metrics {
     });
   }
 
-  /** To be told of each request that has ended. */
+  /** Counts a completed request. */
   ended(entry: AuditEntry): void {
     const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";
     const endpoint = this.#labelOf(entry.endpoint);
@@ -206,20 +206,20 @@ export class Metrics {
     return outcome;
   }
 
-  /** All of it as text, and its media type. */
+  /** All metrics as text, with the media type. */
   async read(): Promise<{ readonly text: string; readonly type: string }> {
     return { text: await this.#registry.metrics(), type: this.#registry.contentType };
   }
 }
 
-/** How some requests have ended, and how many of them. */
+/** The number of requests that ended with a status and reason. */
 interface Outcome {
   readonly status: number;
   readonly endReason: EndReason;
   count: number;
 }
 
-/** What the requests of a model have taken in all. */
+/** Totals over the requests of a model. */
 interface Spent {
   prompt: number;
   completion: number;

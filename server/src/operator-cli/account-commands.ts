@@ -15,13 +15,13 @@ import { nanoUsdOf, usdOf } from "./money.ts";
 import { columns } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
-const ACCOUNT = "an account's id, or the e-mail address of one of its users";
+const ACCOUNT = "account id, or the e-mail address of one of its users";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** `accounts …`: find, make and change accounts; and what else operators do for their users. */
+/** `accounts …` and `reset-password`. */
 export function addAccountCommands(program: Command, { connection, output }: CommandParts): void {
-  const accounts = program.command("accounts").description("find, make and change accounts");
-  const reason = () => new Option("--reason <text>", "recorded with the change");
+  const accounts = program.command("accounts").description("find, create and change accounts");
+  const reason = () => new Option("--reason <text>", "recorded in the audit trail");
   const plan = () => new Option("--plan <plan>").choices(PLANS);
 
   /** Prints a changed account and what its operator should know. */
@@ -33,12 +33,12 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("list")
-    .description("newest first")
+    .description("list accounts, newest first")
     .option("--search <text>", "the beginning of a name or of a user's e-mail address, or an id", "")
     .addOption(new Option("--state <state>").choices(ACCOUNT_STATES))
     .addOption(plan())
-    .option("--limit <number>", "accounts a page, 1 to 200", "50")
-    .option("--cursor <cursor>", "of the page before")
+    .option("--limit <number>", "accounts per page, 1 to 200", "50")
+    .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
     .action(async ({ limit, ...filter }: ListOptions) => {
       const page = await connection()
         .client()
@@ -57,6 +57,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("get")
+    .description("show an account")
     .argument("<account>", ACCOUNT)
     .action(async (which: string) => {
       const client = connection().client();
@@ -66,7 +67,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("create")
-    .description("make an account with its first user, whose password is shown this once")
+    .description("create an account and its first user; prints the user's password, which is not shown again")
     .requiredOption("--email <address>")
     .requiredOption("--name <text>")
     .addOption(plan().default("free"))
@@ -78,13 +79,13 @@ export function addAccountCommands(program: Command, { connection, output }: Com
       });
       output().print(created, [
         ...describeDetails(created.account),
-        `password   ${created.password}   (shown only now)`,
+        `password   ${created.password}   (not shown again)`,
       ]);
     });
 
   accounts
     .command("suspend")
-    .description("refuse every request of the account")
+    .description("refuse all keys and management tokens of an account")
     .argument("<account>", ACCOUNT)
     .addOption(reason().makeOptionMandatory())
     .action(async (which: string, options: { reason: string }) => {
@@ -95,6 +96,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("reinstate")
+    .description("end the suspension of an account")
     .argument("<account>", ACCOUNT)
     .addOption(reason())
     .action(async (which: string, options: Reason) => {
@@ -105,6 +107,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("set-plan")
+    .description("change the plan of an account")
     .argument("<account>", ACCOUNT)
     .argument("<plan>", PLANS.join(", "))
     .addOption(reason())
@@ -116,19 +119,20 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("set-ip-rules")
-    .description(
-      "sets the addresses and CIDR blocks that keys may be used from, in place of the present ones",
-    )
+    .description("replace the addresses and CIDR blocks from which keys may be used")
     .argument("<account>", ACCOUNT)
     .argument("[networks...]", "such as 192.0.2.7 or 2001:db8::/32")
-    .option("--none", "remove the rules: keys may be used from everywhere")
+    .option("--none", "remove the rules, so that keys may be used from any address")
     .addOption(
       new Option(
         "--report-only",
-        "let everything pass, and note in the audit log what would have been refused",
+        "let all requests pass and mark in the audit log those that the rules would refuse",
       ).conflicts("enforce"),
     )
-    .option("--enforce", "refuse requests from elsewhere; without either option it stays as it is")
+    .option(
+      "--enforce",
+      "refuse requests from other addresses; without either option the mode stays as it is",
+    )
     .addOption(reason())
     .action(async (which: string, networks: string[], options: Reason & IpRuleOptions) => {
       requireNetworksOrNone(networks, options);
@@ -141,10 +145,10 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("try-ip-rules")
-    .description("would a request from this address pass?")
+    .description("test whether the rules let an address pass")
     .argument("<account>", ACCOUNT)
     .argument("<address>")
-    .option("--rules <networks...>", "try these instead of the account's own")
+    .option("--rules <networks...>", "test these rules instead of the account's")
     .action(async (which: string, address: string, options: { rules?: string[] }) => {
       const client = connection().client();
       const id = await idOf(client, which);
@@ -155,9 +159,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("set-limits")
-    .description(
-      "limits that differ from the plan's; \"plan\" goes back to the plan's; what is not named stays",
-    )
+    .description("set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay")
     .argument("<account>", ACCOUNT)
     .option("--requests-per-minute <number>")
     .option("--tokens-per-minute <number>")
@@ -183,7 +185,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   accounts
     .command("grant-credits")
-    .description("a negative amount takes credits back: put -- before it")
+    .description("grant credit; a negative amount, after --, takes credit back")
     .argument("<account>", ACCOUNT)
     .argument("<usd>", "US dollars, such as 25 or 0.005")
     .addOption(reason().makeOptionMandatory())
@@ -197,16 +199,14 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
   program
     .command("reset-password")
-    .description(
-      "give a user who lost theirs a new password, shown this once, and end their sessions and management tokens",
-    )
+    .description("set a new random password, end the user's sessions and revoke their management tokens")
     .argument("<email>")
-    .option("--keep-tokens", "leave their management tokens as they are")
+    .option("--keep-tokens", "do not revoke the user's management tokens")
     .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
       const { resetPassword } = connection().client().operator.users;
       const reset = await resetPassword.mutate({ email, keepTokens });
       output().print(reset, [
-        `password         ${reset.password}   (shown only now)`,
+        `password         ${reset.password}   (not shown again)`,
         `tokens revoked   ${reset.revokedTokens}`,
       ]);
     });
@@ -230,14 +230,16 @@ async function idOf(client: Client, which: string): Promise<AccountId> {
   const { accounts } = await client.operator.accounts.list.query({ search: email, limit: 200 });
   const found = accounts.find(({ users }) => users.some((user) => user.email === email));
   if (found === undefined) {
-    throw new CliError(`No account has a user with the address ${which}. Search with "accounts list".`);
+    throw new CliError(
+      `No account has a user with the address ${which}. Find the account with "accounts list".`,
+    );
   }
   return found.id;
 }
 
 function planOf(text: string): Account["plan"] {
   const plan = PLANS.find((name) => name === text);
-  if (plan === undefined) throw new CliError(`"${text}" is not a plan. Plans are ${PLANS.join(", ")}.`);
+  if (plan === undefined) throw new CliError(`"${text}" is not a plan. Use one of ${PLANS.join(", ")}.`);
   return plan;
 }
 
@@ -247,17 +249,17 @@ interface IpRuleOptions {
   readonly enforce?: boolean;
 }
 
-/** Networks that were left out by mistake must not open an account to everywhere. */
+/** An omitted argument must not remove the rules. */
 function requireNetworksOrNone(networks: readonly string[], { none }: IpRuleOptions): void {
   if (networks.length === 0 && none !== true) {
-    throw new CliError("Name the networks that keys may be used from, or remove the rules with --none.");
+    throw new CliError("List the networks from which keys may be used, or remove the rules with --none.");
   }
   if (networks.length > 0 && none === true) {
     throw new CliError("Give either networks or --none, not both.");
   }
 }
 
-/** `null`: as it is. */
+/** `null` keeps the current mode. */
 function modeOf({ reportOnly, enforce }: IpRuleOptions): IpRules["mode"] | null {
   if (reportOnly === true) return "report";
   return enforce === true ? "enforce" : null;
@@ -278,16 +280,16 @@ function describe(account: Account): string[][] {
     ipRules.networks.length === 0
       ? "none"
       : `${ipRules.networks.join(", ")}${ipRules.mode === "report" ? " (report only)" : ""}`;
-  const limit = (value: number | null) => (value === null ? "as the plan" : String(value));
+  const limit = (value: number | null) => (value === null ? "from the plan" : String(value));
   return [
     ["account", account.id],
     ["name", account.name],
     ["plan", account.plan],
     ["state", state],
     ["IP rules", rules],
-    ["requests a minute", limit(limits.requestsPerMinute)],
-    ["tokens a minute", limit(limits.tokensPerMinute)],
-    ["requests at once", limit(limits.concurrentRequests)],
+    ["requests per minute", limit(limits.requestsPerMinute)],
+    ["tokens per minute", limit(limits.tokensPerMinute)],
+    ["concurrent requests", limit(limits.concurrentRequests)],
     ["created", account.createdAt.toISOString()],
   ];
 }

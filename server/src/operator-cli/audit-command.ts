@@ -8,14 +8,12 @@ import { CliError } from "./cli-error.ts";
 import { usdOf } from "./money.ts";
 import type { CommandParts } from "./run.ts";
 
-/** `audit`: who changed what; `check-books`: whether all sums are right. */
+/** `audit` lists the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
 export function addAuditCommands(program: Command, { connection, output }: CommandParts): void {
   program
-    .command("check-books")
-    .description(
-      "whether balances are the sums of their ledgers, and usage is the sum of the entries; what is set aside",
-    )
-    .option("--hours <number>", "of usage, back from now", "24")
+    .command("reconcile")
+    .description("compare balances with ledgers and usage with audit entries, and show reserved credit")
+    .option("--hours <number>", "how many past hours of usage to compare", "24")
     .action(async (options: { hours: string }) => {
       if (!/^\d{1,4}$/.test(options.hours))
         throw new CliError("--hours must be a whole number from 1 to 8784.");
@@ -23,16 +21,16 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
         .client()
         .operator.checkBooks.query({ hours: Number(options.hours) });
       const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
-      const verdict = wrong.length === 0 ? ["The books are right."] : wrong;
+      const verdict = wrong.length === 0 ? ["No mismatches."] : wrong;
       const { reserved, held, since, uncollected } = report;
       output().print(report, [
         ...verdict,
         `usage compared since  ${since.toISOString()}`,
-        `set aside by nodes    ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by nodes that are away`,
-        `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests of the node that answers`,
+        `reserved by nodes     ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by absent nodes`,
+        `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests on the answering node`,
         ...uncollected.map(
           ({ reason, nanoUsd, accounts }) =>
-            `uncollected           ${usdOf(nanoUsd)} of ${accounts} accounts since then: ${reason}`,
+            `uncollected           ${usdOf(nanoUsd)} of ${accounts} accounts in this period: ${reason}`,
         ),
       ]);
       if (wrong.length > 0) process.exitCode = 1;
@@ -40,10 +38,10 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
 
   program
     .command("audit")
-    .description("who changed what, newest first")
-    .option("--account <id>", "of one account only")
-    .option("--limit <number>", "actions a page, 1 to 200", "50")
-    .option("--cursor <cursor>", "of the page before")
+    .description("list changes to accounts, keys, users and the service, newest first")
+    .option("--account <id>", "only changes of this account")
+    .option("--limit <number>", "changes per page, 1 to 200", "50")
+    .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
     .action(async (options: { account?: string; limit: string; cursor?: string }) => {
       if (!/^\d{1,3}$/.test(options.limit))
         throw new CliError("--limit must be a whole number from 1 to 200.");

@@ -19,12 +19,20 @@ export function connectionOf(environment: Environment): Connection {
   const url = `${baseUrlOf(environment)}/trpc`;
   return {
     client: () => {
-      const token = required(environment, "OSTIARY_MANAGEMENT_TOKEN", 'Make one with "token <name>".');
+      const token = required(environment, "OSTIARY_MANAGEMENT_TOKEN", 'Create one with "token <name>".');
       return clientAt(url, () => ({ authorization: `Bearer ${token}` }));
     },
     asPerson: async (use) => {
-      const email = required(environment, "OSTIARY_OPERATOR_EMAIL", "It names the operator.");
-      const password = required(environment, "OSTIARY_OPERATOR_PASSWORD", "It is the operator's password.");
+      const email = required(
+        environment,
+        "OSTIARY_OPERATOR_EMAIL",
+        "Set it to the operator's e-mail address.",
+      );
+      const password = required(
+        environment,
+        "OSTIARY_OPERATOR_PASSWORD",
+        "Set it to the operator's password.",
+      );
       let cookie = "";
       const client = clientAt(
         url,

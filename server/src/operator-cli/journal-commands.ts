@@ -11,17 +11,17 @@ type SetAsideLine = Awaited<ReturnType<Client["operator"]["journal"]["get"]["que
 const LINE_ID = /^[0-9a-f]{12}$/;
 const SHOWN_CHARACTERS = 80;
 
-/** `journal …`: lines of a node's journal that could not be read or recorded. */
+/** `journal …`: journal lines that could not be read or recorded. */
 export function addJournalCommands(program: Command, { connection, output }: CommandParts): void {
   const journal = program
     .command("journal")
     .description(
-      "lines of a node's journal that could not be read or recorded; of several nodes, name the node's own address in OSTIARY_BASE_URL",
+      "rejected lines of a node's journal; with several nodes, set OSTIARY_BASE_URL to the node's own address",
     );
 
   journal
     .command("list")
-    .description("what is set aside on the node that answers")
+    .description("list the rejected lines of the answering node")
     .option("--limit <number>", "lines, 1 to 1000", "100")
     .action(async ({ limit }: { limit: string }) => {
       if (!/^\d{1,4}$/.test(limit)) throw new CliError("--limit must be a whole number from 1 to 1000.");
@@ -32,10 +32,11 @@ export function addJournalCommands(program: Command, { connection, output }: Com
       const lines = [
         `node    ${found.node}`,
         `folder  ${found.folder}`,
-        ...(rows.length === 0 && found.files.length === 0 ? ["Nothing is set aside."] : columns(rows)),
+        ...(rows.length === 0 && found.files.length === 0 ? ["No rejected lines."] : columns(rows)),
         ...(found.more > 0 ? [`and ${found.more} more`] : []),
         ...found.files.map(
-          ({ file, problem }) => `${file}  can't be read: ${problem}. Mend or remove it there.`,
+          ({ file, problem }) =>
+            `${file}  cannot be read: ${problem}. Repair or remove the file on its machine.`,
         ),
       ];
       output().print(found, lines);
@@ -43,8 +44,8 @@ export function addJournalCommands(program: Command, { connection, output }: Com
 
   journal
     .command("show")
-    .description("a line's text, to mend it")
-    .argument("<id>", "of a line, from the list", idOf)
+    .description("print the text of a line")
+    .argument("<id>", 'id of the line, as "journal list" shows it', idOf)
     .action(async (id: string) => {
       const line = await connection().client().operator.journal.get.query({ id });
       output().print(line, [line.text]);
@@ -52,12 +53,12 @@ export function addJournalCommands(program: Command, { connection, output }: Com
 
   journal
     .command("replay")
-    .description("record and charge what lines tell; without ids, all that can be read")
-    .argument("[ids...]", "of lines, from the list")
-    .option("--with <text>", "the mended text of the one line that is named")
+    .description("record and charge the requests of lines; without ids, of all readable lines")
+    .argument("[ids...]", 'ids of the lines, as "journal list" shows them')
+    .option("--with <text>", "the repaired text of the line; requires exactly one id")
     .action(async (given: string[], options: { with?: string }) => {
       if (options.with !== undefined && given.length !== 1) {
-        throw new CliError("--with replaces one line: name its id.");
+        throw new CliError("--with replaces one line. Give exactly one id.");
       }
       const outcome = await connection()
         .client()
@@ -76,9 +77,9 @@ export function addJournalCommands(program: Command, { connection, output }: Com
 
   journal
     .command("discard")
-    .description("give lines up: what they tell is never recorded or charged")
-    .argument("<ids...>", "of lines, from the list")
-    .requiredOption("--reason <text>", "recorded with the change")
+    .description("delete lines without recording or charging their requests")
+    .argument("<ids...>", 'ids of the lines, as "journal list" shows them')
+    .requiredOption("--reason <text>", "recorded in the audit trail")
     .action(async (given: string[], { reason }: { reason: string }) => {
       const outcome = await connection()
         .client()
@@ -89,12 +90,12 @@ export function addJournalCommands(program: Command, { connection, output }: Com
 
 function idOf(text: string): string {
   if (!LINE_ID.test(text))
-    throw new CliError(`"${text}" is not the id of a line. "journal list" shows them.`);
+    throw new CliError(`"${text}" is not the id of a line. Find it with "journal list".`);
   return text;
 }
 
 function describe({ kind, problem, request, text }: SetAsideLine): string[] {
-  if (request === null) return [`can't be read: ${problem}`, printable(text)];
+  if (request === null) return [`cannot be read: ${problem}`, printable(text)];
   const what = kind === "begun" ? "begun" : usdOf(request.costNanoUsd);
   return [`${what}, account ${request.accountId}, at ${request.at.toISOString()}`, request.requestId];
 }

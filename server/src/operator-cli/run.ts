@@ -20,17 +20,17 @@ export interface OperatorRun {
 
 const HELP = `
 Environment:
-  OSTIARY_BASE_URL           where the service is (default http://127.0.0.1:8080)
-  OSTIARY_MANAGEMENT_TOKEN   an operator's management token; make one with "token"
+  OSTIARY_BASE_URL           address of the service (default http://127.0.0.1:8080)
+  OSTIARY_MANAGEMENT_TOKEN   management token of an operator; create one with "token"
   OSTIARY_OPERATOR_EMAIL, OSTIARY_OPERATOR_PASSWORD
-                             how "token" signs in
+                             credentials that "token" signs in with
 
-Exit codes: 0 done; 1 the service refused or could not be reached; 2 the command was not understood.`;
+Exit codes: 0 success; 1 the service refused the command or could not be reached, or a check failed; 2 invalid command.`;
 
 /** Runs the operator's command line. @returns the exit code. */
 export async function runOperatorCommand(run: OperatorRun): Promise<number> {
   const program = new Command("operator")
-    .description("Administers accounts of the service. Whatever is changed is recorded: see `audit`.")
+    .description("Manages the service. Every change is recorded in the audit trail: see `audit`.")
     .option("--json", "print JSON, for scripts")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })

@@ -20,7 +20,7 @@ export interface AccountServices {
 export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: AccountServices) {
   const get = async (id: AccountId) => {
     const account = await accounts.findAccount(id);
-    if (account === null) throw new Failure("not_found", "The account does not exist any more.");
+    if (account === null) throw new Failure("not_found", "The account no longer exists.");
     return account;
   };
   return router({

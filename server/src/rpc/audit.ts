@@ -22,7 +22,10 @@ const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const requestId = z.string().transform((text, context) => {
   const id = entryIdOf(text);
   if (id !== null) return id;
-  context.addIssue({ code: "custom", message: "must be a request id, such as an answer's `x-request-id`" });
+  context.addIssue({
+    code: "custom",
+    message: "must be a request id, as in the header `x-request-id` of an answer",
+  });
   return z.NEVER;
 });
 
@@ -104,7 +107,7 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
 
 function readEventId(text: string): AsOf {
   if (/^\d{1,18}$/.test(text)) return BigInt(text) as AsOf;
-  throw new Failure("invalid_request", "lastEventId: must be that of an event of this subscription", {
+  throw new Failure("invalid_request", "lastEventId: must be the id of an event of this subscription", {
     param: "lastEventId",
   });
 }

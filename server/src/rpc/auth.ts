@@ -24,7 +24,7 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
       .input(z.strictObject({ email: emailInput, password: newPassword, accountName: accountNameInput }))
       .mutation(async ({ ctx, input }) => {
         if (!signUpIsOpen) {
-          throw new Failure("permission_denied", "Sign-up is closed here. Ask the operator for an account.");
+          throw new Failure("permission_denied", "Sign-up is closed. Ask the operator for an account.");
         }
         const session = await signIn.signUp(input, ctx.visit);
         ctx.sessionCookie.set(session);

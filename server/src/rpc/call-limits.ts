@@ -55,7 +55,7 @@ export class CallLimits {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + calls);
     throw new Failure(
       "rate_limit_exceeded",
-      `There may be ${buckets.perMinute} such calls a minute. Wait before you try again.`,
+      `Rate limit of ${buckets.perMinute} calls per minute reached. Retry after the time in \`retry-after\`.`,
       { retryAfterMs },
     );
   }

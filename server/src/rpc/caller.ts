@@ -85,10 +85,7 @@ export async function accountOfSession(signIn: SignIn, sessionToken: string | nu
 
 function accountOf(signedIn: SignedIn): AccountId {
   if (signedIn.role === "owner") return signedIn.account.id;
-  throw new Failure(
-    "permission_denied",
-    "Operators have no account of their own. Use the operator procedures.",
-  );
+  throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
 }
 
 async function useKey(

@@ -20,7 +20,7 @@ export function creditsRouter({ ledger, charged }: CreditServices) {
   return router({
     balance: accountReader.query(async ({ ctx }) => {
       const balance = await onceCharged(() => ledger.readBalance(ctx.accountId));
-      if (balance === null) throw new Failure("not_found", "The account does not exist any more.");
+      if (balance === null) throw new Failure("not_found", "The account no longer exists.");
       return balance;
     }),
 

@@ -12,8 +12,8 @@ export const words = (longest: number) =>
     .trim()
     .min(1, "must not be empty")
     .max(longest, `must have at most ${longest} characters`)
-    .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not hold control or invisible characters")
-    .refine((text) => !holdsSecret(text), "must not hold an API key or a management token");
+    .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control or invisible characters")
+    .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
 /** The name of a key or token. */
 export const label = words(64);

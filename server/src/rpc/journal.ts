@@ -34,7 +34,7 @@ export function journalRouter(repair: JournalRepair) {
         z
           .strictObject({ ids: lineIds.optional(), replacement: z.string().optional() })
           .refine(({ ids, replacement }) => replacement === undefined || ids?.length === 1, {
-            message: "replaces one line: name it in ids",
+            message: "requires exactly one id in ids",
             path: ["replacement"],
           })
           .default({}),

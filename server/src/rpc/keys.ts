@@ -16,7 +16,7 @@ const position = z
     const [state, after = ""] = text.split("~");
     const read = id.safeParse(after);
     if ((state === "active" || state === "revoked") && read.success) return { state, id: read.data } as const;
-    context.addIssue({ code: "custom", message: "must be the nextCursor of the page before" });
+    context.addIssue({ code: "custom", message: "must be the nextCursor of the previous page" });
     return z.NEVER;
   });
 
@@ -63,7 +63,7 @@ export function keysRouter({ keys }: KeyServices) {
         z.strictObject({
           id,
           name: label.optional(),
-          quietAfterS: z
+          idleAfterSeconds: z
             .number()
             .int()
             .min(60)
@@ -76,7 +76,7 @@ export function keysRouter({ keys }: KeyServices) {
         keys.rotate(ctx.actor, ctx.accountId, {
           id: input.id,
           name: input.name ?? null,
-          quietAfterS: input.quietAfterS,
+          idleAfterSeconds: input.idleAfterSeconds,
           idempotencyKey: input.idempotencyKey ?? null,
         }),
       ),

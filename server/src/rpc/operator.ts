@@ -28,7 +28,7 @@ const reason = words(500);
 const searchText = z
   .string()
   .max(254)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not hold control characters")
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
   .default("");
 const MAX_NETWORKS = 1_000;
 /** Of that many networks, each with up to 64 characters. */
@@ -52,9 +52,9 @@ const spenderId = z
   .max(2n ** 63n - 1n)
   .transform((id) => id as SpenderId);
 
-const MOST_BOOK_HOURS = 366 * 24;
+const MAX_RECONCILED_HOURS = 366 * 24;
 
-/** Where entries are kept for a time, older sums have nothing to be compared with. */
+/** Entries older than the shortest retention are deleted, so older usage cannot be compared with them. */
 function checkableHours(plans: Plans): number {
   const days = Object.values(plans).map(
     ({ auditRetentionDays }) => auditRetentionDays ?? Number.POSITIVE_INFINITY,
@@ -74,11 +74,11 @@ export interface OperatorServices {
   readonly reads: Reads;
   readonly securityLog: SecurityLog;
   readonly journalRepair: JournalRepair;
-  /** What is dangerous about the service's settings. */
+  /** Dangerous settings: a sentence or two each. */
   readonly warnings: readonly string[];
 }
 
-/** What the operator of the service may do. Everything that changes something is recorded: see `audit`. */
+/** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter({
   accountAdmin,
   signIn,
@@ -94,7 +94,7 @@ export function operatorRouter({
   warnings,
 }: OperatorServices) {
   return router({
-    /** What is dangerous about the settings that this node was started with: a sentence or two each. */
+    /** Dangerous settings that this node was started with: a sentence or two each. */
     warnings: operatorProcedure.query(() => ({ warnings })),
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
@@ -117,7 +117,7 @@ export function operatorRouter({
         .input(z.strictObject({ id: accountId }))
         .query(({ input }) => accountAdmin.get(input.id)),
 
-      /** Also where signing up is closed. The answer holds the first user's password, this once. */
+      /** Works while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
       create: operatorProcedure
         .input(
           z.strictObject({
@@ -128,7 +128,7 @@ export function operatorRouter({
         )
         .mutation(({ ctx, input }) => accountAdmin.create(ctx.actor, input)),
 
-      /** When this has answered, every request with a key or management token of the account is refused. */
+      /** Once this has answered, every node refuses the keys and management tokens of the account. */
       suspend: operatorProcedure
         .input(z.strictObject({ id: accountId, reason }))
         .mutation(({ ctx, input }) =>
@@ -141,7 +141,7 @@ export function operatorRouter({
           accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }, input.reason ?? null),
         ),
 
-      /** A plan with fewer keys keeps those that there are. `notices` says what else comes with it. */
+      /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
       setPlan: operatorProcedure
         .input(z.strictObject({ id: accountId, plan: z.enum(PLANS), reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
@@ -153,7 +153,7 @@ export function operatorRouter({
           ),
         ),
 
-      /** Without a mode the present one stays. */
+      /** Omit `mode` to keep the current one. */
       setIpRules: operatorProcedure
         .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
@@ -166,7 +166,7 @@ export function operatorRouter({
           ),
         ),
 
-      /** Would this address pass? By the account's rules, or by `rules` before they are set. */
+      /** Tests an address against the account's rules, or against `rules` before they are set. */
       tryIpRules: operatorProcedure
         .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
@@ -174,7 +174,7 @@ export function operatorRouter({
           verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),
         })),
 
-      /** `null`: as the plan says. */
+      /** `null` uses the plan's limit. */
       setLimits: operatorProcedure
         .input(
           z.strictObject({
@@ -196,7 +196,7 @@ export function operatorRouter({
           ),
         ),
 
-      /** A negative amount takes credits back. */
+      /** A negative amount takes credit back, at most what the account has. */
       grantCredits: operatorProcedure
         .input(
           z.strictObject({
@@ -218,8 +218,8 @@ export function operatorRouter({
 
     users: router({
       /**
-       * For a user who lost their password. The answer holds the new one, this once. The user's sessions end, and their
-       * management tokens too unless `keepTokens` is given.
+       * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
+       * given. The answer contains the password; it cannot be read again.
        */
       resetPassword: operatorProcedure
         .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
@@ -227,17 +227,16 @@ export function operatorRouter({
     }),
 
     /**
-     * What the whole service uses, as `usage.summary` tells it of an account. The 50 accounts, or 200 models, that cost most
-     * over the time have rows of their own; what is left is one row for each interval (`isRest`).
+     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
+     * period have rows of their own. All others share one row per interval (`isOther`).
      */
     usage: operatorProcedure
       .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "account"]).default("none") }))
       .query(({ input }) => usage.serviceSummary(input)),
 
     /**
-     * What somebody did at the doors, last seen first: events of an hour that have everything in common, counted. What
-     * other nodes have seen in the last seconds may be missing. An event that is seen again while pages are read moves to
-     * the front.
+     * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
+     * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
      */
     security: operatorProcedure
       .input(
@@ -255,10 +254,10 @@ export function operatorRouter({
         securityLog.list({ kind, accountId: account, source }, cursor, limit),
       ),
 
-    /** How each upstream has answered this node. */
+    /** Health of each upstream, as this node sees it. */
     upstreams: operatorProcedure.query(() => ({ upstreams: gateway.health() })),
 
-    /** The catalog that is in force: with its routes, without credentials. */
+    /** The current catalog with its routes, without credentials. */
     catalog: operatorProcedure.query(() => ({
       models: catalog.models,
       upstreams: [...catalog.upstreams.values()].map(({ credential, ...upstream }) => ({
@@ -269,25 +268,25 @@ export function operatorRouter({
 
     nodes: router({
       /**
-       * The nodes that have credit set aside, or had: a row for each life of a node. A life that has ended has one until its
-       * node is started again, or it is released.
+       * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
+       * node is started again or its credit is released.
        */
       list: operatorProcedure.query(async () => ({ nodes: await spenders.list() })),
 
       /**
-       * Releases the credit that a node which will not return has set aside. What that node still owes is charged when it
-       * returns after all, as far as the accounts' credit reaches; the rest is recorded as uncollected.
+       * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
+       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
        */
       release: operatorProcedure
-        .input(z.strictObject({ spender: spenderId, reason }))
+        .input(z.strictObject({ id: spenderId, reason }))
         .mutation(async ({ ctx, input }) => {
-          const released = await spenders.release(input.spender, input.reason, ctx.actor);
+          const released = await spenders.release(input.id, input.reason, ctx.actor);
           if (released === null) {
             throw new Failure(
               "not_found",
-              "There is no such node. `operator.nodes.list` has those there are.",
+              "No such node exists. Call `operator.nodes.list` to find its id.",
               {
-                param: "spender",
+                param: "id",
               },
             );
           }
@@ -295,11 +294,11 @@ export function operatorRouter({
         }),
     }),
 
-    /** Whether the books are right: balances and ledgers, sums of usage and entries; and what is set aside. */
+    /** Reconciliation: compares balances with ledgers and usage with audit entries, and reports reserved credit. */
     checkBooks: operatorProcedure
       .input(
         z
-          .strictObject({ hours: z.number().int().min(1).max(MOST_BOOK_HOURS).default(24) })
+          .strictObject({ hours: z.number().int().min(1).max(MAX_RECONCILED_HOURS).default(24) })
           .default({ hours: 24 }),
       )
       .query(({ input }) =>
@@ -310,7 +309,7 @@ export function operatorRouter({
 
     journal: journalRouter(journalRepair),
 
-    /** Who changed what, in one account or everywhere, newest first. */
+    /** The audit trail of one account or of all, newest first. */
     audit: operatorProcedure
       .input(
         z.strictObject({ accountId: accountId.optional(), ...paging<ActionId>(200) }).default({ limit: 50 }),

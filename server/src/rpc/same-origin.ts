@@ -13,7 +13,7 @@ export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: s
   if (crossSite || (origin !== null && origin !== (publicOrigin ?? ownOrigin(headers)))) {
     throw new Failure(
       "permission_denied",
-      "The request came from another site's page. Open the dashboard at its own address and try again.",
+      "The request came from a page of another site. Open the dashboard at its own address and try again.",
     );
   }
 }

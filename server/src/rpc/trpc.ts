@@ -71,7 +71,7 @@ export function failureOf(error: TRPCError): Failure {
   if (error.cause instanceof ZodError) return failureOfInput(error.cause);
   switch (error.code) {
     case "NOT_FOUND":
-      return new Failure("not_found", "There is no such procedure.");
+      return new Failure("not_found", "No such procedure exists.");
     case "METHOD_NOT_SUPPORTED":
       return new Failure("method_not_allowed", "Call queries with GET or POST, mutations with POST.");
     case "UNSUPPORTED_MEDIA_TYPE":
@@ -79,7 +79,7 @@ export function failureOf(error: TRPCError): Failure {
     case "PARSE_ERROR":
       return new Failure("invalid_json", "The body is not valid JSON.");
     case "BAD_REQUEST":
-      return new Failure("invalid_request", "The call is not in the form of tRPC.");
+      return new Failure("invalid_request", "The call is not a valid tRPC call.");
     default:
       return toFailure(error.cause);
   }
@@ -154,7 +154,7 @@ export const personProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "management-token" || caller.kind === "key") {
     throw toTrpcError(
-      new Failure("permission_denied", "Only a person may do this. Sign in to the dashboard for it."),
+      new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it."),
     );
   }
   if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
@@ -167,7 +167,7 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
   if (caller.kind === "key" || caller.signedIn.role !== "operator") {
-    throw toTrpcError(new Failure("permission_denied", "Only operators of the service may do this."));
+    throw toTrpcError(new Failure("permission_denied", "This requires an operator."));
   }
   return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
 });
@@ -180,16 +180,13 @@ function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
       throw toTrpcError(
         new Failure(
           "permission_denied",
-          "An API key can only read. Sign in to the dashboard, or use a management token, to change things.",
+          "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
         ),
       );
     default:
       if (caller.signedIn.role === "owner") return caller.signedIn;
       throw toTrpcError(
-        new Failure(
-          "permission_denied",
-          "Operators have no account of their own. Use the operator procedures.",
-        ),
+        new Failure("permission_denied", "Operators have no account. Use the operator procedures."),
       );
   }
 }

@@ -4,7 +4,7 @@ import { accountReader, router } from "./trpc.ts";
 
 const time = z
   .date()
-  .min(new Date(0), "must be from 1970 on")
+  .min(new Date(0), "must not be before 1970")
   .max(new Date("9999-01-01"), "must be before 9999");
 
 /** Which time is asked about, and in which intervals. */

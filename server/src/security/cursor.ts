@@ -22,7 +22,7 @@ export function readCursor(text: string): SecurityCursor {
   }
   throw new Failure(
     "invalid_request",
-    "The cursor is not valid. Pass one that the service has given you, as it was.",
+    "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
     { param: "cursor" },
   );
 }

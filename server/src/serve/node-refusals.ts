@@ -16,12 +16,12 @@ export function answerRefusals(server: Server, newRequestId: () => string): void
     socket.destroySoon();
   });
   server.on("checkExpectation", (_: IncomingMessage, response: ServerResponse) => {
-    const message = "The service meets no expectation but `100-continue`. Leave the `Expect` header out.";
+    const message = "The service supports only `Expect: 100-continue`. Remove the `Expect` header.";
     refuse(response, new Failure("expectation_failed", message), newRequestId());
   });
   server.on("connect", (_: IncomingMessage, socket: Socket) => {
     const headers = { allow: "GET, HEAD, POST" };
-    const failure = new Failure("method_not_allowed", "The service is no proxy. Use GET or POST.", {
+    const failure = new Failure("method_not_allowed", "The service is not a proxy. Use GET or POST.", {
       headers,
     });
     socket.write(rawAnswer(failure, newRequestId()));
@@ -40,19 +40,19 @@ function failureOf({ code }: NodeJS.ErrnoException): Failure {
     case "HPE_HEADER_OVERFLOW":
       return new Failure(
         "headers_too_large",
-        "The request's line and headers exceed 16 KiB. Send fewer or shorter ones.",
+        "The request line and headers exceed 16 KiB. Send fewer or shorter headers.",
       );
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return new Failure(
-        "request_too_large",
-        "The extensions of the body's chunks are too large. Leave them out.",
-      );
+      return new Failure("request_too_large", "The chunk extensions of the body are too large. Remove them.");
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new Failure("request_timeout", "The request's head did not arrive in time. Send it again.");
+      return new Failure(
+        "request_timeout",
+        "The request headers did not arrive in time. Send the request again.",
+      );
     default:
       return new Failure(
         "invalid_request",
-        "The request is no valid HTTP/1.1. Check its line, its headers and the form of its body.",
+        "The request is not valid HTTP/1.1. Check its request line, headers and body framing.",
       );
   }
 }

@@ -106,10 +106,7 @@ function originForm(target: string): string {
 }
 
 function noHost(): Failure {
-  return new Failure(
-    "invalid_request",
-    "The request has no `Host` header, which HTTP/1.1 requires. Send it.",
-  );
+  return new Failure("invalid_request", "The request has no `Host` header, which HTTP/1.1 requires. Add it.");
 }
 
 /** Ends the connection of a request that was answered before its body came, unless the rest comes soon. */

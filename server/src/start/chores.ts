@@ -14,10 +14,10 @@ export function startChores(chores: readonly Chore[], log: Logger): { stop(): Pr
   const perform = async (chore: Chore) => {
     try {
       await chore.run();
-      if (failing.delete(chore)) log.info({ chore: chore.name }, "a chore works again");
+      if (failing.delete(chore)) log.info({ chore: chore.name }, "a background job succeeded again");
     } catch (error) {
       if (!failing.has(chore))
-        log.error({ chore: chore.name, err: error }, "a chore failed; it is tried again");
+        log.error({ chore: chore.name, err: error }, "a background job failed and will be retried");
       failing.add(chore);
     }
   };

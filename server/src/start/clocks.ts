@@ -38,7 +38,7 @@ export class Clocks {
     const skewS = Math.round(this.#skewMs / 1_000);
     if (!this.#isAgreed() && !this.#isReported) {
       const message =
-        "the clocks of this node and the database differ by minutes: nothing is deleted for its age until both are right";
+        "the clocks of this node and the database differ by minutes: this node deletes nothing by age until they agree";
       log.error({ skewS }, message);
       this.#isReported = true;
     } else if (this.#isAgreed() && this.#isReported) {

@@ -9,13 +9,13 @@ const TRIAL_NAME = "writable";
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
   // Also where its file system is read-only: Node says this of a folder that it can't make.
-  ENOENT: "it does not exist and can't be made",
+  ENOENT: "it does not exist and cannot be created",
   ENOTDIR: "a part of its path is not a folder",
   EACCES: "permission denied",
   EPERM: "permission denied",
   EROFS: "the file system is read-only",
   ENAMETOOLONG: "its path is too long",
-  ELOOP: "its links lead in a circle",
+  ELOOP: "its links form a loop",
 };
 /** A full disk does not keep the service from starting: what is read and deleted first may make room. */
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
@@ -34,7 +34,7 @@ export async function openDataDir(dataDir: string): Promise<void> {
     const user = process.getuid?.();
     const who = user === undefined ? "the service" : `user ${user}, as whom the service runs,`;
     throw new StartupFailure(
-      `The data folder ${dataDir} can't be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
+      `The data folder ${dataDir} cannot be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
     );
   }
 }

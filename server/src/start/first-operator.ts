@@ -7,5 +7,5 @@ export async function createFirstOperator(
   { email, password }: { readonly email: string; readonly password: string },
   log: Logger,
 ): Promise<void> {
-  if (await signIn.ensureOperator(email, password)) log.info({ email }, "made the first operator");
+  if (await signIn.ensureOperator(email, password)) log.info({ email }, "created the first operator");
 }

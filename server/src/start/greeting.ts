@@ -37,9 +37,9 @@ export function greeting(facts: GreetingFacts): string {
 function demoLines(url: string, model: string, demo: DemoAccount): string[] {
   const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
   return [
-    "A demo account was made, as the database was empty (OSTIARY_DEMO=0 turns this off).",
+    "The database was empty, so a demo account was created (OSTIARY_DEMO=0 turns this off).",
     `Sign in to the dashboard as ${demo.email} with password ${demo.password}`,
-    "Its API key is shown only now. Try it:",
+    "This is its API key, which is not shown again. Try it:",
     "",
     `curl ${url}/v1/chat/completions \\`,
     `  -H "Authorization: Bearer ${demo.key}" \\`,

@@ -23,7 +23,7 @@ const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
 const RENEWAL_TIMEOUT_MS = 5_000;
-const REPLACED = "another node has taken the database over";
+const REPLACED = "another node has taken over the database";
 
 export interface MembershipParts {
   /** See {@link nodeId}. */
@@ -70,7 +70,7 @@ function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membe
   return {
     renew: async () => {
       if (performance.now() - seenMs > FENCED_AFTER_MS) {
-        fence.fence("the node was cut off from the database for too long to stand alone");
+        fence.fence("the node lost the database for too long to continue alone");
       }
       const askedMs = performance.now();
       const isThere = await within(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
@@ -116,7 +116,7 @@ async function shareRedis(
   await redis.mark(mark);
   await agreement.join();
   if (agreement.isUnknown) {
-    log.warn("Redis does not answer INFO: nodes can't tell whether they all use the same server");
+    log.warn("Redis does not allow INFO, so nodes cannot verify that they all use the same server");
   }
 
   let isReplaced = false;
@@ -166,9 +166,9 @@ function inTheWay(other: NodeRow, isAlone: boolean): string {
     : `A node without REDIS_URL uses the database of DATABASE_URL (${node}). If it is running, stop it, or give it the same REDIS_URL.`;
   const killed =
     other.coordination === "alone"
-      ? `If it was killed, its entry keeps others out for another ${durationOf(LEASE_MS - other.seenAgoMs)}: wait, or start on its data folder.`
+      ? `If it was killed, its lease blocks other nodes for another ${durationOf(LEASE_MS - other.seenAgoMs)}: wait, or start on its data folder.`
       : "If it was killed, its entry keeps out nodes without REDIS_URL: start it again and stop it.";
-  return `${running} ${killed} If it is certain that it does not run any more, start once with OSTIARY_TAKE_OVER=1.`;
+  return `${running} ${killed} If you are certain that it no longer runs, start once with OSTIARY_TAKE_OVER=1.`;
 }
 
 function durationOf(ms: number): string {
@@ -214,12 +214,12 @@ async function requireSharedRedis({
 
 function notShared(joining: Joining, doesNotAnswer: boolean): string {
   if (joining === "replica") {
-    return "The Redis of REDIS_URL is a replica. REDIS_URL must lead to the primary.";
+    return "The Redis of REDIS_URL is a replica. Set REDIS_URL to the primary.";
   }
   if (joining === "waiting" || (joining === "may join" && doesNotAnswer)) {
     return "The Redis of REDIS_URL does not answer.";
   }
-  return "Other nodes use the database of DATABASE_URL with another Redis server, or another part of this one. REDIS_URL and OSTIARY_REDIS_PREFIX must be the same for all of them; after a failover, REDIS_URL must lead all of them to the new primary.";
+  return "Other nodes use the database of DATABASE_URL with another Redis server, or another part of this one. REDIS_URL and OSTIARY_REDIS_PREFIX must be the same for all nodes; after a failover, REDIS_URL must reach the new primary from every node.";
 }
 
 /** For people: which process this is. */

@@ -65,8 +65,9 @@ export async function openCatalog(
   const watch = new CatalogWatch({
     catalog,
     source,
-    onReloaded: ({ models }) => log.info({ models: models.length }, "the catalog was read anew"),
-    onProblems: (problems) => log.error({ problems }, "the catalog stays as it was: the file is wrong"),
+    onReloaded: ({ models }) => log.info({ models: models.length }, "reloaded the catalog"),
+    onProblems: (problems) =>
+      log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
   });
   await watch.look();
   return { catalog, watch };

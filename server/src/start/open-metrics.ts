@@ -33,12 +33,12 @@ export interface MeasuredParts {
   readonly reads: Reads;
 }
 
-/** What is measured of requests; the rest is added by {@link measure} once it is there. */
+/** The metrics of requests. {@link measure} adds those of the other parts once they are open. */
 export function openMetrics(catalog: Catalog): Metrics {
   return new Metrics((id) => catalog.find(id) !== null);
 }
 
-/** Adds what the parts of the node tell of themselves. */
+/** Adds the metrics of the parts of the node. */
 export function measure(
   metrics: Metrics,
   {
@@ -59,18 +59,14 @@ export function measure(
 ): void {
   metrics.counters(
     "reads_refused",
-    "Reads of the audit log and of usage that were refused: too many of one reader at once, or its time was spent.",
+    "Refused reads of the audit log and of usage, by reason: waiting, timeout, budget or streams.",
     "reason",
     () => reads.refused,
   );
-  metrics.gauge(
-    "reads_waiting",
-    "Reads of the audit log and of usage that wait for their turn.",
-    () => reads.waiting,
-  );
+  metrics.gauge("reads_waiting", "Reads of the audit log and of usage that are queued.", () => reads.waiting);
   metrics.counters(
     "procedure_calls_refused",
-    "Calls of procedures beyond what there may be a minute: of their caller, or to auth.* of their address.",
+    "Procedure calls refused by rate limits: of the caller, or of the address for auth.*.",
     "reason",
     () => callLimits.refused,
   );
@@ -78,44 +74,44 @@ export function measure(
   metrics.serves(requests.operationNames);
   metrics.counter(
     "unknown_key_requests",
-    "Requests under /v1 that were refused and showed no key that is or was somebody's. They stand in no account's log.",
+    "Refused requests under /v1 without a known key. They are in no account's audit log.",
     () => requests.withoutKnownKey,
   );
   metrics.gauge(
     "event_loop_lag_seconds",
-    "How late the event loop is; requests are turned away when it is too late.",
+    "Delay of the event loop. Beyond one second new requests are refused.",
     () => overload.lagMs / 1_000,
   );
   metrics.counter(
     "shed_requests",
-    "Requests that were turned away because the process was late.",
+    "Requests refused because the event loop was delayed.",
     () => overload.shed,
   );
   metrics.gauge(
     "request_body_bytes",
-    "Bytes of request bodies that are being received, or wait to be admitted.",
+    "Bytes of request bodies that are being received or wait for admission.",
     () => bodies.bytes,
   );
   metrics.counters(
     "request_bodies_refused",
-    "Request bodies that were refused before they were whole, by the reason.",
+    "Request bodies refused before they were complete, by reason.",
     "reason",
     () => bodies.refused,
   );
   measureUpstreams(metrics, gateway);
   metrics.gauge(
     "admission_fenced",
-    "1: this node keeps itself from admitting requests, as other nodes may not hear of its changes, nor it of theirs.",
+    "1 while this node admits no requests because it uses another Redis server than the other nodes.",
     () => (admission.isFenced ? 1 : 0),
   );
   metrics.gauge(
     "redis_may_evict",
-    "1: Redis may drop counts of limits when its memory is full, and lift limits so.",
+    "1 if Redis may evict keys when its memory is full, which lifts rate limits.",
     () => (redisMemory === null || redisMemory.mayEvict === null ? null : Number(redisMemory.mayEvict)),
   );
   metrics.gauge(
     "clock_skew_seconds",
-    "How far this node's clock is ahead of the database's. Beyond 300 either way nothing is deleted for its age.",
+    "Clock of this node minus clock of the database. Beyond 300 in either direction the node deletes nothing by age.",
     () => (clocks.skewMs === null ? null : clocks.skewMs / 1_000),
   );
   metrics.gauge(
@@ -125,55 +121,55 @@ export function measure(
   );
   metrics.gauge(
     "recorder_lag_seconds",
-    "For how long the oldest of them has waited.",
+    "Age of the oldest audit entry that is not in the database yet.",
     () => recorder.backlog().oldestMs / 1_000,
   );
   metrics.counter(
     "recorder_failures",
-    "Batches of audit entries that the database did not take.",
+    "Failed inserts of batches of audit entries.",
     () => recorder.backlog().failures,
   );
   metrics.gauge(
     "journal_segments",
-    "Files of the journal that are still needed.",
+    "Journal files that are still needed.",
     () => recorder.backlog().segments,
   );
   metrics.gauge(
     "journal_rejected_lines",
-    "Lines of the journal that are set aside because they could not be read or recorded. Anything but 0 wants an operator.",
+    "Journal lines that could not be read or recorded. An operator must replay or discard them.",
     () => journal.rejectedLines(),
   );
   metrics.gauge(
     "credit_holds",
-    "Requests that credit is held for on this node.",
+    "Requests for which this node holds credit.",
     () => credits.outstanding().holds,
   );
   metrics.gauge(
     "credit_held_usd",
-    "Credit that is held for them.",
+    "Credit held for requests on this node, in US dollars.",
     () => Number(credits.outstanding().nanoUsd) / NANO_USD_IN_USD,
   );
   metrics.gauge(
     "credit_reserved_usd",
-    "Credit that all nodes have set aside, by the last check of the books.",
+    "Credit reserved by all nodes, in US dollars, at the last reconciliation.",
     () => (books.last === null ? null : Number(books.last.reserved.nanoUsd) / NANO_USD_IN_USD),
   );
   metrics.gauge(
     "credit_stuck_usd",
-    "Of it, what nodes have set aside that have not been seen for a minute, by the last check of the books.",
+    "Credit reserved by nodes that have not been seen for a minute, in US dollars, at the last reconciliation.",
     () => (books.last === null ? null : Number(books.last.reserved.stuckNanoUsd) / NANO_USD_IN_USD),
   );
   metrics.gauge(
-    "books_balance_mismatches",
-    "Accounts whose balance is not the sum of their ledger or is negative, by the last check. Anything but 0 is a fault.",
+    "reconciliation_balance_mismatches",
+    "Accounts whose balance is negative or not the sum of their ledger, at the last reconciliation.",
     () => books.last?.mismatches.length ?? null,
   );
   metrics.gauge(
-    "books_usage_mismatches",
-    "Sums of usage that are not those of the entries, by the last check. Anything but 0 is a fault.",
+    "reconciliation_usage_mismatches",
+    "Usage totals that are not the sum of their entries, at the last reconciliation.",
     () => books.last?.usageMismatches.length ?? null,
   );
-  metrics.gauge("books_checked_timestamp_seconds", "When the books were last checked.", () =>
+  metrics.gauge("reconciliation_checked_timestamp_seconds", "Time of the last reconciliation.", () =>
     books.last === null ? null : books.last.checkedAt.getTime() / 1_000,
   );
 }
@@ -181,23 +177,42 @@ export function measure(
 const BREAKER_VALUES = { closed: 0, "half-open": 1, open: 2 } as const;
 
 function measureUpstreams(metrics: Metrics, gateway: Gateway): void {
-  const told: Readonly<Record<string, readonly [string, (health: UpstreamHealth) => number]>> = {
-    upstream_breaker: ["0: closed, 1: half-open, 2: open.", ({ breaker }) => BREAKER_VALUES[breaker]],
-    upstream_in_flight: ["Requests that an upstream is answering.", ({ inFlight }) => inFlight],
-    upstream_queue: ["Requests that wait for a place at an upstream.", ({ waiting }) => waiting],
-    upstream_answers: ["Requests that an upstream has answered.", ({ successes }) => successes],
-    upstream_failures: ["Requests that an upstream has failed.", ({ failures }) => failures],
-    upstream_credential_refused: [
-      "1: it refuses our credential, and an operator has to see to it.",
-      ({ credentialRefusedAt }) => (credentialRefusedAt === null ? 0 : 1),
-    ],
-  };
-  for (const [name, [help, value]] of Object.entries(told)) {
-    metrics.gauges(
-      name,
-      help,
-      "upstream",
-      () => new Map(gateway.health().map((health) => [health.name, value(health)])),
-    );
-  }
+  const byUpstream = (value: (health: UpstreamHealth) => number) => () =>
+    new Map(gateway.health().map((health) => [health.name, value(health)]));
+  metrics.gauges(
+    "upstream_breaker_state",
+    "State of the breaker: 0 closed, 1 half-open, 2 open.",
+    "upstream",
+    byUpstream(({ breaker }) => BREAKER_VALUES[breaker]),
+  );
+  metrics.gauges(
+    "upstream_requests_in_flight",
+    "Requests that the upstream is answering.",
+    "upstream",
+    byUpstream(({ inFlight }) => inFlight),
+  );
+  metrics.gauges(
+    "upstream_requests_waiting",
+    "Requests that wait for a concurrency slot of the upstream.",
+    "upstream",
+    byUpstream(({ waiting }) => waiting),
+  );
+  metrics.counters(
+    "upstream_successes",
+    "Requests that the upstream has answered.",
+    "upstream",
+    byUpstream(({ successes }) => successes),
+  );
+  metrics.counters(
+    "upstream_failures",
+    "Requests that the upstream has failed.",
+    "upstream",
+    byUpstream(({ failures }) => failures),
+  );
+  metrics.gauges(
+    "upstream_credential_refused",
+    "1 while the upstream refuses the service's credential.",
+    "upstream",
+    byUpstream(({ credentialRefusedAt }) => Number(credentialRefusedAt !== null)),
+  );
 }

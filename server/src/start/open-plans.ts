@@ -69,7 +69,7 @@ async function readJson(configured: string): Promise<unknown> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : "";
     throw new ConfigError([
-      `OSTIARY_PLANS: must be JSON or the name of a file with JSON: ${reason.split("\n", 1)[0]}`,
+      `OSTIARY_PLANS: must be JSON or the path of a JSON file: ${reason.split("\n", 1)[0]}`,
     ]);
   }
 }

@@ -11,7 +11,7 @@ import { StartupFailure } from "./startup-failure.ts";
 
 /**
  * Connections of a node, apart from each other so that nobody who reads much keeps somebody else from revoking a key, nor what was
- * answered from being recorded. Their sum is documented in docs/operators.md.
+ * answered from being recorded. Their sum is documented in docs/how-to/run-several-nodes.md.
  */
 const CONNECTIONS = {
   /** For access and management: statements that end soon. */

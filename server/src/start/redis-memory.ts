@@ -25,10 +25,10 @@ export function watchRedisMemory(redis: Pick<RedisAdmissionStore, "memory">, log
       if (memory?.mayEvict === true && mayEvict !== true) {
         log.error(
           { part: "redis", policy: memory.policy },
-          `Redis may evict what it holds (maxmemory is set, and maxmemory-policy is ${memory.policy}): limits on requests and tokens are lifted when it does. Set maxmemory-policy to noeviction.`,
+          `Redis may evict keys (maxmemory is set and maxmemory-policy is ${memory.policy}), which would lift rate limits. Set maxmemory-policy to noeviction.`,
         );
       } else if (mayEvict === true && memory?.mayEvict === false) {
-        log.info({ part: "redis" }, "Redis does not evict any more");
+        log.info({ part: "redis" }, "Redis no longer evicts keys");
       }
       mayEvict = memory?.mayEvict ?? null;
     },

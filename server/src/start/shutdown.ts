@@ -66,7 +66,7 @@ export class Shutdown {
   begin(reason: ShutdownReason): void {
     if (this.#begunMs === null) this.#start(reason);
     else if (performance.now() - this.#begunMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
-      this.#log.warn({ reason }, "second signal to stop: requests under way are cut off");
+      this.#log.warn({ reason }, "second signal received: aborting the requests that are being answered");
       this.#endWithin(Math.min(this.#endMs - performance.now(), STOP_MS));
       this.#hurry.abort();
     }

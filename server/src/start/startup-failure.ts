@@ -16,14 +16,16 @@ export function listenFailure(error: unknown, host: string, port: number): Start
   const name = error instanceof Error ? error.name : "";
   if (code === "EADDRINUSE" || name === "AddrInUse") {
     return new StartupFailure(
-      `Port ${port} of ${host} is taken. Stop what listens there, or set PORT to another.`,
+      `Port ${port} of ${host} is in use. Stop the process that listens on it, or set PORT to another port.`,
     );
   }
   if (code === "EACCES" || name === "PermissionDenied") {
-    return new StartupFailure(`Listening on port ${port} is not permitted. Set PORT to one from 1024 up.`);
+    return new StartupFailure(`Listening on port ${port} is not permitted. Set PORT to 1024 or higher.`);
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || name === "AddrNotAvailable") {
-    return new StartupFailure(`This machine has no address ${host}. Set HOST to one that it has.`);
+    return new StartupFailure(
+      `This machine does not have the address ${host}. Set HOST to an address of this machine.`,
+    );
   }
   const reason = error instanceof Error ? error.message : String(error);
   return new StartupFailure(`Can't listen on ${host}:${port}: ${reason}`);

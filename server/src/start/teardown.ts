@@ -48,12 +48,12 @@ export class Teardown {
       const ended = undo().then(
         () => true,
         (error: unknown) => {
-          log.error({ part: name, err: error }, "a part did not stop cleanly");
+          log.error({ part: name, err: error }, "a part of the service did not stop cleanly");
           return true;
         },
       );
       const isInTime = await inTime(limitMs, ended);
-      if (isInTime === null) log.error({ part: name, limitMs }, "a part did not stop in time");
+      if (isInTime === null) log.error({ part: name, limitMs }, "a part of the service did not stop in time");
     }
     this.#current = null;
   }

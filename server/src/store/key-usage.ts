@@ -57,11 +57,11 @@ export interface SuccessorRow {
 
 /** How far the successor has taken over from a key that was last used then. */
 export function rotationOf(row: SuccessorRow, lastUsedAt: Date | null, now: Date): Rotation | null {
-  const { successor, successor_created_at: createdAt, quiet_after_s: quietAfterS } = row;
-  if (successor === null || createdAt === null || quietAfterS === null) return null;
-  const quietSince = lastUsedAt !== null && lastUsedAt > createdAt ? lastUsedAt : createdAt;
-  const isQuiet = now.getTime() - quietSince.getTime() >= quietAfterS * 1_000;
-  return { successorId: successor, quietAfterS, quietSince, isQuiet };
+  const { successor, successor_created_at: createdAt, quiet_after_s: idleAfterSeconds } = row;
+  if (successor === null || createdAt === null || idleAfterSeconds === null) return null;
+  const idleSince = lastUsedAt !== null && lastUsedAt > createdAt ? lastUsedAt : createdAt;
+  const isIdle = now.getTime() - idleSince.getTime() >= idleAfterSeconds * 1_000;
+  return { successorId: successor, idleAfterSeconds, idleSince, isIdle };
 }
 
 /** Deletes what is not asked for any more, by the database's clock. Harmless at any time, on any node. */

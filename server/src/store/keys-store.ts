@@ -267,7 +267,7 @@ async function insertKey(transaction: Transaction, key: NewKey, by: Actor): Prom
       (id, account_id, name, key_id, digest, created_at, issued_at, idempotency_digest, replaces, quiet_after_s)
     values
       (${key.id}, ${key.accountId}, ${key.name}, ${key.keyId}, ${key.digest}, ${key.createdAt}, ${key.createdAt},
-       ${key.idempotencyDigest}, ${key.rotation?.replaces ?? null}, ${key.rotation?.quietAfterS ?? null})
+       ${key.idempotencyDigest}, ${key.rotation?.replaces ?? null}, ${key.rotation?.idleAfterSeconds ?? null})
     returning ${keyColumns(transaction)}`;
   if (row === undefined) throw new Error("insert into keys returned no row");
   const created = keyOf(row);

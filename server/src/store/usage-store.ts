@@ -90,7 +90,7 @@ export class PostgresUsage implements UsageReader {
       start: row.start,
       model: row.model,
       key: row.key === null ? null : { id: row.key, keyId: row.key_id ?? "", name: row.key_name ?? "" },
-      isRest: row.is_rest,
+      isOther: row.is_rest,
       ...totalsOf(row),
     }));
   }
@@ -106,7 +106,7 @@ export class PostgresUsage implements UsageReader {
       start: row.start,
       model: row.model,
       account: row.account_id === null ? null : { id: row.account_id, name: row.account_name ?? "" },
-      isRest: row.is_rest,
+      isOther: row.is_rest,
       ...totalsOf(row),
     }));
   }

@@ -1,12 +1,15 @@
 import { seriesColour } from "./colours.ts";
 
 interface ChartLegendProps {
-  readonly series: readonly { readonly label: string; readonly isRest?: boolean }[];
+  readonly series: readonly { readonly label: string; readonly isOther?: boolean }[];
 }
 
 /** Which colour is whose. */
 export function ChartLegend({ series }: ChartLegendProps) {
-  const entries = series.map(({ label, isRest }, index) => ({ label, colour: seriesColour(index, isRest) }));
+  const entries = series.map(({ label, isOther }, index) => ({
+    label,
+    colour: seriesColour(index, isOther),
+  }));
   return (
     <ul className="chart-legend">
       {entries.map(({ label, colour }) => (

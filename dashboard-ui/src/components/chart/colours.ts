@@ -4,8 +4,8 @@ import { useEffect, useState } from "react";
 export const MOST_COLOURS = 6;
 
 /** The style variable that holds a series' colour. */
-export function seriesColour(index: number, isRest = false): string {
-  return isRest || index >= MOST_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
+export function seriesColour(index: number, isOther = false): string {
+  return isOther || index >= MOST_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
 }
 
 /** A colour of the styles as a canvas understands it: without variables, and in the theme that is on. */

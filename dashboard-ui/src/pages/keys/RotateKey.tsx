@@ -25,12 +25,12 @@ interface RotateKeyProps {
 /** Creates the key that is to take over from another, and shows it once. The other goes on working. */
 export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
   const [name, setName] = useState("");
-  const [quietAfterS, setQuietAfterS] = useState(String(DAY_S));
+  const [idleAfterSeconds, setIdleAfterSeconds] = useState(String(DAY_S));
   const { created, create, isPending, nameError, formError } = useKeyCreation((idempotencyKey) =>
     client.keys.rotate.mutate({
       id: apiKey.id,
       ...(name.trim() === "" ? {} : { name }),
-      quietAfterS: Number(quietAfterS),
+      idleAfterSeconds: Number(idleAfterSeconds),
       idempotencyKey,
     }),
   );
@@ -42,7 +42,7 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
         lead={
           <p>
             It is to take the place of “{apiKey.name}”, which works until you revoke it. This page says when
-            nobody has used “{apiKey.name}” for {formatSpan(Number(quietAfterS))}.
+            nobody has used “{apiKey.name}” for {formatSpan(Number(idleAfterSeconds))}.
           </p>
         }
         onClose={onClose}
@@ -74,8 +74,8 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
         <Select
           label="Tell that the old key can be revoked when it has been unused for"
           options={QUIET_AFTER}
-          value={quietAfterS}
-          onChange={(event) => setQuietAfterS(event.target.value)}
+          value={idleAfterSeconds}
+          onChange={(event) => setIdleAfterSeconds(event.target.value)}
         />
         <div className="dialog-actions">
           <Button onClick={onClose} disabled={isPending}>

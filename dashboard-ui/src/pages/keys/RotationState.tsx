@@ -11,9 +11,9 @@ interface RotationStateProps {
 export function RotationState({ apiKey, successor }: RotationStateProps) {
   const { rotation, usage } = apiKey;
   if (rotation === null) return null;
-  const span = formatSpan(rotation.quietAfterS);
+  const span = formatSpan(rotation.idleAfterSeconds);
   return (
-    <p className={rotation.isQuiet ? "rotation rotation-quiet" : "rotation"}>
+    <p className={rotation.isIdle ? "rotation rotation-quiet" : "rotation"}>
       {successor === undefined ? (
         "Another key takes over. "
       ) : (
@@ -21,16 +21,16 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
           “{successor.name}” <code>…{successor.keyId}</code> takes over.{" "}
         </>
       )}
-      {rotation.isQuiet ? (
+      {rotation.isIdle ? (
         <strong>Nobody has used this key for {span}: it can be revoked.</strong>
-      ) : usage.lastUsedAt !== null && usage.lastUsedAt >= rotation.quietSince ? (
+      ) : usage.lastUsedAt !== null && usage.lastUsedAt >= rotation.idleSince ? (
         <>
           <strong>Still used:</strong> last request {formatDateTime(usage.lastUsedAt)} from{" "}
           {usage.lastUsedIp ?? "an unknown address"}.
         </>
       ) : (
         <>
-          Unused since {formatDateTime(rotation.quietSince)}; it can be revoked when it has been for {span}.
+          Unused since {formatDateTime(rotation.idleSince)}; it can be revoked when it has been for {span}.
         </>
       )}
     </p>

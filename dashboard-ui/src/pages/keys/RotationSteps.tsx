@@ -131,17 +131,17 @@ function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
     );
   }
   if (old.rotation === null) return null;
-  const { isQuiet, quietAfterS } = old.rotation;
+  const { isIdle, idleAfterSeconds } = old.rotation;
   return (
     <>
       <p>
-        {isQuiet
-          ? `Nobody has used it for ${formatSpan(quietAfterS)}: it can be revoked. `
-          : `When nobody uses it any more. This page says so when it has been unused for ${formatSpan(quietAfterS)}. `}
+        {isIdle
+          ? `Nobody has used it for ${formatSpan(idleAfterSeconds)}: it can be revoked. `
+          : `When nobody uses it any more. This page says so when it has been unused for ${formatSpan(idleAfterSeconds)}. `}
         Requests with it then return 401 at once, and that can't be undone.
       </p>
       <div>
-        <Button look={isQuiet ? "danger" : "plain"} onClick={revoke}>
+        <Button look={isIdle ? "danger" : "plain"} onClick={revoke}>
           Revoke {old.name}
         </Button>
       </div>

@@ -18,7 +18,7 @@ export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
   const successorTraffic = useTraffic(successor.id);
   return (
     <>
-      <Quiet rotation={rotation} />
+      <Idle rotation={rotation} />
       <div className="traffic-keys">
         <KeyFigures apiKey={old} title="Old key" line="traffic-old" />
         <KeyFigures apiKey={successor} title="New key" line="traffic-successor" />
@@ -51,14 +51,14 @@ export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
 const MINUTE_S = 60;
 
 /** For how long the old key has been unused, of the time that it has to be. */
-function Quiet({ rotation: { quietSince, quietAfterS } }: Pick<WatchTrafficProps, "rotation">) {
-  const quietS = Math.max(0, Math.floor((Date.now() - quietSince.getTime()) / 1_000));
+function Idle({ rotation: { idleSince, idleAfterSeconds } }: Pick<WatchTrafficProps, "rotation">) {
+  const idleS = Math.max(0, Math.floor((Date.now() - idleSince.getTime()) / 1_000));
   return (
     <Meter
-      label={`Unused for ${quietS < MINUTE_S ? "less than a minute" : roughSpan(quietS)}`}
-      value={Math.min(quietS, quietAfterS)}
-      most={quietAfterS}
-      text={`of ${formatSpan(quietAfterS)}`}
+      label={`Unused for ${idleS < MINUTE_S ? "less than a minute" : roughSpan(idleS)}`}
+      value={Math.min(idleS, idleAfterSeconds)}
+      most={idleAfterSeconds}
+      text={`of ${formatSpan(idleAfterSeconds)}`}
       isGoal
     />
   );

@@ -8,6 +8,6 @@ export type RotationStep = (typeof ROTATION_STEPS)[number];
 export function currentStep(old: KeyUse, successor: KeyUse | undefined): RotationStep | "done" {
   if (old.state === "revoked") return "done";
   if (old.rotation === null) return "create";
-  if (old.rotation.isQuiet) return "revoke";
+  if (old.rotation.isIdle) return "revoke";
   return successor === undefined || successor.lastUsedAt === null ? "update" : "watch";
 }

@@ -46,15 +46,15 @@ export function ServiceUsage() {
   );
 }
 
-function groupOf({ model, account, isRest }: ServiceUsageRow): GroupName {
-  if (isRest) return { id: "rest", label: "all others", isRest };
+function groupOf({ model, account, isOther }: ServiceUsageRow): GroupName {
+  if (isOther) return { id: "rest", label: "all others", isOther };
   if (account !== null) return { id: account.id, label: account.name };
   if (model !== null) return { id: model, label: model === "" ? "no model" : model };
   return { id: "all", label: "All requests" };
 }
 
-function GroupLink({ group: { id, label, isRest }, by }: { readonly group: GroupName; readonly by: By }) {
-  if (by !== "account" || isRest === true) return label;
+function GroupLink({ group: { id, label, isOther }, by }: { readonly group: GroupName; readonly by: By }) {
+  if (by !== "account" || isOther === true) return label;
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId: id }}>
       {label}

@@ -44,8 +44,8 @@ export function AccountUsage() {
   );
 }
 
-function groupOf({ model, key, isRest }: UsageRow): GroupName {
-  if (isRest) return { id: "rest", label: "all others", isRest };
+function groupOf({ model, key, isOther }: UsageRow): GroupName {
+  if (isOther) return { id: "rest", label: "all others", isOther };
   // A key that was revoked leaves its name to others.
   if (key !== null) return { id: key.id, label: `${key.name} …${key.keyId}` };
   if (model !== null) return { id: model, label: model === "" ? "no model" : model };
@@ -62,9 +62,9 @@ interface GroupLinkProps {
 const UNKNOWN_MODELS = { error_code: "model_not_found" };
 
 /** Leads to the entries that were counted. */
-function GroupLink({ group: { id, label, isRest }, by, span }: GroupLinkProps) {
+function GroupLink({ group: { id, label, isOther }, by, span }: GroupLinkProps) {
   // Entries without a model can't be asked for, nor those of all others.
-  if (id === "" || isRest === true) return label;
+  if (id === "" || isOther === true) return label;
   const filter = by === "key" ? { key: id } : id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
   return (
     <Link to="/audit" search={{ ...filter, from: span.from.toISOString() }}>

@@ -59,10 +59,10 @@ function MeasureChart({
 }: UsageChartsProps & { readonly measure: Measure }) {
   const series = useMemo(
     () =>
-      groups.map(({ label, intervals, isRest = false }) => ({
+      groups.map(({ label, intervals, isOther = false }) => ({
         label,
         values: intervals.map(measure.read),
-        isRest,
+        isOther,
       })),
     [groups, measure],
   );

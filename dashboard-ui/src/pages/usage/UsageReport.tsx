@@ -64,7 +64,7 @@ function rowsOfGroups(
     id: group.id,
     name: (
       <span className="usage-name">
-        {groups.length > 1 ? <Swatch colour={seriesColour(index, group.isRest)} /> : null}
+        {groups.length > 1 ? <Swatch colour={seriesColour(index, group.isOther)} /> : null}
         {nameOf(group)}
       </span>
     ),

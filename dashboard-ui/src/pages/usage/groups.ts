@@ -6,7 +6,7 @@ export interface GroupName {
   readonly id: string;
   readonly label: string;
   /** Stands for all that are not named. */
-  readonly isRest?: boolean;
+  readonly isOther?: boolean;
 }
 
 export interface GroupedRow extends UsageTotals {
@@ -66,13 +66,13 @@ export function groupsOf(rows: readonly GroupedRow[], starts: readonly Date[]): 
 }
 
 function inOrder(one: UsageGroup, other: UsageGroup): number {
-  const isRest = Number(one.isRest ?? false) - Number(other.isRest ?? false);
-  return isRest || other.total.requests - one.total.requests || (one.label < other.label ? -1 : 1);
+  const isOther = Number(one.isOther ?? false) - Number(other.isOther ?? false);
+  return isOther || other.total.requests - one.total.requests || (one.label < other.label ? -1 : 1);
 }
 
 /** As many groups as there are colours, and one for the rest. */
 export function withRest(groups: readonly UsageGroup[]): readonly UsageGroup[] {
-  const isOwn = ({ isRest }: UsageGroup, index: number) => isRest !== true && index < MOST_COLOURS;
+  const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MOST_COLOURS;
   const rest = groups.filter((group, index) => !isOwn(group, index));
   const [first] = rest;
   if (first === undefined) return groups;
@@ -81,6 +81,6 @@ export function withRest(groups: readonly UsageGroup[]): readonly UsageGroup[] {
   );
   return [
     ...groups.filter(isOwn),
-    { id: "rest", label: "other", intervals, total: sumOf(intervals), isRest: true },
+    { id: "rest", label: "other", intervals, total: sumOf(intervals), isOther: true },
   ];
 }

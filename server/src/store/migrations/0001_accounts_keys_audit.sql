@@ -1,4 +1,4 @@
--- Accounts own keys. `version` is raised by every change that bears on who may pass; see docs/architecture.md.
+-- Accounts own keys. `version` is raised by every change that bears on who may pass; see docs/explanation/architecture.md.
 create table accounts (
   id uuid primary key,
   name text not null,

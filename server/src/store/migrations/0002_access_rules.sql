@@ -1,13 +1,13 @@
 -- What is made once for a database and kept as long as its keys.
 create table installation (
   singleton boolean primary key default true check (singleton),
-  -- Marks the key strings that were minted here; see docs/decisions/0004. Not a secret that opens anything.
+  -- Marks the key strings that were minted here; see docs/explanation/decisions/0004. Not a secret that opens anything.
   key_mark_secret bytea not null,
   -- Found again in the Redis that the nodes share.
   redis_mark uuid not null default gen_random_uuid()
 );
 
--- The nodes that use this database; see docs/architecture.md. A node that stops takes its row away.
+-- The nodes that use this database; see docs/explanation/architecture.md. A node that stops takes its row away.
 create table nodes (
   id uuid primary key,
   -- How it hears of other nodes' changes: through Redis, or not at all.

@@ -1,4 +1,4 @@
--- What an entry says, as the audit chain covers it: see docs/decisions/0008. One field a line, empty where there is none;
+-- What an entry says, as the audit chain covers it: see docs/explanation/decisions/0008. One field a line, empty where there is none;
 -- no field can hold a line break. Never to be changed: digests of what was recorded before would not match any more.
 create function entry_digest(entry audit_entries) returns bytea language sql stable parallel safe as $$
   select sha256(convert_to(

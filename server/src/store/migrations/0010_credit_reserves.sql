@@ -1,5 +1,5 @@
 -- Credit is always in exactly one place: free on the account, or set aside in the reserve of a spender. No place can hold less
--- than nothing, so no statement can overdraw an account, however late, repeated or wrong it is. See docs/credit.md.
+-- than nothing, so no statement can overdraw an account, however late, repeated or wrong it is. See docs/explanation/credit.md.
 lock table accounts, credit_reservations in exclusive mode;
 
 -- The id of a row that is written now: a UUIDv7 (RFC 9562), so that rows sort by time, and of one millisecond by their place.

@@ -1,5 +1,5 @@
 -- The Redis servers that nodes have found behind REDIS_URL, in the order in which the first of them did; see
--- docs/decisions/0013. The same server is another one after it was a replica for a while.
+-- docs/explanation/decisions/0015. The same server is another one after it was a replica for a while.
 create table redis_servers (
   generation integer primary key,
   run_id text not null,

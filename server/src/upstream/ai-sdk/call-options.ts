@@ -76,7 +76,7 @@ export function callOptionsOf(
   // All of the probability is what there is without it.
   const topP = number("top_p") === 1 ? undefined : number("top_p");
   if (limits.hasOneOfTemperatureAndTopP && temperature !== undefined && topP !== undefined) {
-    throw cannot("top_p", "can't be sent together with temperature for this model");
+    throw cannot("top_p", "cannot be combined with temperature for this model");
   }
   const tools = toolsOf(given.get("tools"));
   const toolChoice = toolChoiceOf(given.get("tool_choice"), tools !== undefined);
@@ -84,8 +84,8 @@ export function callOptionsOf(
   const isThinking = reasoning !== undefined && reasoning !== "none";
   if (limits.thinksAlone && isThinking) {
     if (temperature !== undefined && temperature !== 1)
-      throw cannot("temperature", "can't be sent with reasoning_effort for this model");
-    if (topP !== undefined) throw cannot("top_p", "can't be sent with reasoning_effort for this model");
+      throw cannot("temperature", "cannot be combined with reasoning_effort for this model");
+    if (topP !== undefined) throw cannot("top_p", "cannot be combined with reasoning_effort for this model");
     if (toolChoice?.type === "required" || toolChoice?.type === "tool") {
       throw cannot("tool_choice", "must be auto or none with reasoning_effort for this model");
     }
@@ -116,7 +116,7 @@ function requireExpressible(name: string, value: Json, { unsupported }: Provider
   const isNeutral = Object.hasOwn(NEUTRAL, name) ? NEUTRAL[name] : undefined;
   if (NOTES.has(name) || isNeutral?.(value) === true) return;
   if (TRANSLATED.has(name) && !unsupported.has(name)) return;
-  throw cannot(name, "this model's server can't be told; leave it out, or choose another model");
+  throw cannot(name, "is not supported by this model's provider; remove it, or choose another model");
 }
 
 function nonZero(value: number | undefined): number | undefined {
@@ -135,7 +135,7 @@ function toolsOf(value: Json | undefined): LanguageModelV4FunctionTool[] | undef
   return value.map((tool: Json, index) => {
     const called = isJsonObject(tool) && tool.type === "function" ? tool.function : null;
     if (!isJsonObject(called) || typeof called.name !== "string") {
-      throw cannot(`tools.${index}`, "only functions can be called by this model");
+      throw cannot(`tools.${index}`, "must be a function for this model");
     }
     const { name, description, parameters, strict } = called;
     const schema = isJsonObject(parameters) ? parameters : { type: "object", properties: {} };
@@ -151,7 +151,7 @@ function toolsOf(value: Json | undefined): LanguageModelV4FunctionTool[] | undef
 
 function toolChoiceOf(value: Json | undefined, hasTools: boolean): LanguageModelV4ToolChoice | undefined {
   if (value === undefined || (!hasTools && (value === "auto" || value === "none"))) return undefined;
-  if (!hasTools) throw cannot("tool_choice", "there is no tool to choose: send tools, too");
+  if (!hasTools) throw cannot("tool_choice", "requires tools");
   if (value === "auto" || value === "none" || value === "required") return { type: value };
   const called = isJsonObject(value) && value.type === "function" ? value.function : null;
   if (isJsonObject(called) && typeof called.name === "string") return { type: "tool", toolName: called.name };
@@ -191,6 +191,6 @@ function parallelOptions(
   { oneCallAtATime, optionsName }: ProviderLimits,
 ): LanguageModelV4CallOptions["providerOptions"] {
   if (value !== false || !hasTools) return undefined;
-  if (oneCallAtATime === null) throw cannot("parallel_tool_calls", "can't be forbidden for this model");
+  if (oneCallAtATime === null) throw cannot("parallel_tool_calls", "cannot be turned off for this model");
   return { [optionsName]: { ...oneCallAtATime } };
 }

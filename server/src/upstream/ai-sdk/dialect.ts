@@ -66,7 +66,7 @@ export class AiSdkDialect implements Dialect {
     const options = embedOptionsOf(call.body.value, limitsOf(call.upstream));
     return this.#calling(call, null, async (provider) => {
       const model = provider.embeddingModel?.(call.upstreamModel);
-      if (model === undefined) throw cannot("model", "its server can't embed");
+      if (model === undefined) throw cannot("model", "does not support embeddings");
       const result = await model.doEmbed({ ...options, abortSignal: toAbortSignal(call.signal) });
       const asBase64 = call.body.value.encoding_format === "base64";
       return embeddingsOf(result, call.publicModel, asBase64, ignoredBy(result.warnings));
@@ -177,7 +177,7 @@ function requireFinish({ unified, raw }: LanguageModelV4FinishReason): void {
 }
 
 function failedInAnswer(): UpstreamRefused {
-  const message = "The model's server failed. Try again, or choose another model.";
+  const message = "The model's provider failed. Try again, or choose another model.";
   return new UpstreamRefused(500, new Failure("upstream_error", message));
 }
 

@@ -15,7 +15,7 @@ export function embedOptionsOf(body: JsonObject, limits: ProviderLimits): Embedd
   if (dimensions === undefined || dimensions === null) return { values: [...values] };
   const { dimensionsOption, optionsName } = limits;
   if (dimensionsOption === null || typeof dimensions !== "number") {
-    throw cannot("dimensions", "this model's server can't be told; leave it out");
+    throw cannot("dimensions", "is not supported by this model's provider; remove it");
   }
   return { values: [...values], providerOptions: { [optionsName]: { [dimensionsOption]: dimensions } } };
 }

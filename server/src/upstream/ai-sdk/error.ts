@@ -19,12 +19,12 @@ export function errorOf(thrown: unknown, isSent: boolean): unknown {
   const known = transportErrorIn(thrown) ?? failureIn(thrown);
   if (known !== null) return known;
   if (UnsupportedFunctionalityError.isInstance(thrown)) {
-    return cannot("body", `this model's server can't do this: ${thrown.functionality}`);
+    return cannot("body", `is not supported by this model's provider: ${thrown.functionality}`);
   }
   if (InvalidPromptError.isInstance(thrown)) {
-    return cannot("messages", "can't be expressed for this model's server");
+    return cannot("messages", "cannot be translated for this model's provider");
   }
-  if (!isSent) return cannot("body", "can't be expressed for this model's server; look at its schemas");
+  if (!isSent) return cannot("body", "cannot be translated for this model's provider; check its schemas");
   if (APICallError.isInstance(thrown) && thrown.statusCode !== undefined && thrown.statusCode !== 200) {
     const { statusCode, responseHeaders = {}, responseBody = "" } = thrown;
     const status = refusedStatus(statusCode, responseBody);
@@ -42,8 +42,7 @@ function toldInStream(thrown: unknown): UpstreamRefused | null {
 }
 
 function senseless(thrown: unknown): UpstreamRefused {
-  const message =
-    "The model's server gave an answer that makes no sense. Try again, or choose another model.";
+  const message = "The model's provider returned a malformed response. Try again, or choose another model.";
   const cause = new Error(thrown instanceof Error ? thrown.name : "something that is no error was thrown");
   return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));
 }

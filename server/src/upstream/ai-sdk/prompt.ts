@@ -52,7 +52,7 @@ function requireKnown(message: JsonObject, place: string): void {
   for (const [name, value] of Object.entries(message)) {
     if (name === "role" || name === "content" || value === null || value === undefined) continue;
     if (!known.includes(name))
-      throw cannot(`${place}.${name}`, "this model's server can't be told; leave it out");
+      throw cannot(`${place}.${name}`, "is not supported by this model's provider; remove it");
   }
 }
 
@@ -90,7 +90,7 @@ function textOf(content: Json | undefined, place: string): string {
     if (isJsonObject(part) && part.type === "text" && typeof part.text === "string") return part.text;
     if (isJsonObject(part) && part.type === "refusal" && typeof part.refusal === "string")
       return part.refusal;
-    throw cannot(`${place}.${index}`, "only texts can be here for this model");
+    throw cannot(`${place}.${index}`, "must be a text part for this model");
   });
   return texts.join("\n");
 }
@@ -119,12 +119,12 @@ function userPart(part: Json, place: string): LanguageModelV4TextPart | Language
     return { type: "file", mediaType, data: { type: "data", data } };
   }
   if (part.type === "file" && isJsonObject(part.file)) return filePart(part.file, `${place}.file`);
-  throw cannot(place, "this model takes no such part");
+  throw cannot(place, "is not supported by this model");
 }
 
 function imagePart({ url, detail }: JsonObject, place: string): LanguageModelV4FilePart {
   if (detail !== undefined && detail !== null && detail !== "auto") {
-    throw cannot(`${place}.detail`, "this model's server can't be told; leave it out");
+    throw cannot(`${place}.detail`, "is not supported by this model's provider; remove it");
   }
   if (typeof url !== "string") throw cannot(`${place}.url`, "must be a URL");
   const inline = inlineFile(url);

@@ -97,7 +97,7 @@ export async function packageProblem(name: string): Promise<string | null> {
     if (isMissing || !(error instanceof Error)) {
       return `${name} is not installed. Run \`npm install ${name}\` beside the server.`;
     }
-    return error instanceof NotAProvider ? error.message : `${name} can't be loaded: ${error.name}`;
+    return error instanceof NotAProvider ? error.message : `${name} cannot be loaded: ${error.name}`;
   }
 }
 

@@ -25,7 +25,7 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
     case 422:
       return new Failure(
         "invalid_request",
-        error.message ?? "The model's server refused the request as invalid.",
+        error.message ?? "The model's provider rejected the request as invalid.",
         {
           ...(error.param === null ? {} : { param: error.param }),
         },
@@ -33,12 +33,12 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
     case 413:
       return new Failure(
         "request_too_large",
-        "The request is larger than the model's server takes. Send less.",
+        "The request is larger than the model's provider accepts. Send less.",
       );
     case 429:
     case 503:
     case OVERLOADED:
-      return new Failure("server_is_overloaded", "The model's server is busy. Try again shortly.", {
+      return new Failure("server_is_overloaded", "The model's provider is busy. Try again shortly.", {
         retryAfterMs: retryAfterMs(headers),
         cause: statusError(status),
       });
@@ -46,15 +46,19 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
     case 504:
       return new Failure(
         "upstream_timeout",
-        "The model's server took too long. Try again, or ask for less.",
+        "The model's provider did not answer in time. Try again, or request fewer tokens.",
         {
           cause: statusError(status),
         },
       );
     default:
-      return new Failure("upstream_error", "The model's server failed. Try again, or choose another model.", {
-        cause: statusError(status),
-      });
+      return new Failure(
+        "upstream_error",
+        "The model's provider failed. Try again, or choose another model.",
+        {
+          cause: statusError(status),
+        },
+      );
   }
 }
 
@@ -91,7 +95,6 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number {
 
 /** An upstream's answer that is none. */
 export function unintelligible(): UpstreamRefused {
-  const message =
-    "The model's server gave an answer that makes no sense. Try again, or choose another model.";
+  const message = "The model's provider returned a malformed response. Try again, or choose another model.";
   return new UpstreamRefused(200, new Failure("upstream_error", message));
 }

@@ -55,5 +55,8 @@ function throwAsService(thrown: unknown): never {
   const code = CODES[status];
   if (code === undefined) throw thrown;
   const details = status === 429 || status === 503 ? { retryAfterMs: RETRY_AFTER_MS } : {};
-  throw new UpstreamRefused(status, new Failure(code, `The sandbox was told to answer ${status}.`, details));
+  throw new UpstreamRefused(
+    status,
+    new Failure(code, `The sandbox simulates status ${status}, as the message requested.`, details),
+  );
 }

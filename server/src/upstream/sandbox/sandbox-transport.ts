@@ -48,7 +48,12 @@ async function answered(request: TransportRequest, { now }: SandboxOptions): Pro
   const directive = directiveOf(lastUserText(chat));
   if (directive?.kind === "delay") await delay(directive.delayMs, request);
   if (directive?.kind === "error") {
-    return refusal(directive.status, "sandbox", `The sandbox was told to answer ${directive.status}.`, null);
+    return refusal(
+      directive.status,
+      "sandbox",
+      `The sandbox simulates status ${directive.status}, as the message requested.`,
+      null,
+    );
   }
   if (request.signal.aborted) throw new TransportError("aborted", "the request was aborted");
   const digest = createHash("sha256").update(request.body).digest("hex");

@@ -1,0 +1,88 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { readDocument, SNIPPETS, type Snippet, snippetsIn } from "./snippets.ts";
+
+/** Every language that a test of this folder runs or parses. Plain text is diagrams and message formats. */
+const CHECKED = ["", "env", "json", "nginx", "sh", "ts", "yaml"];
+const NGINX = "/usr/sbin/nginx";
+/** Not installed here, so another package of the AI SDK takes its place. */
+const PROVIDER_PACKAGES = { "@ai-sdk/mistral": "@ai-sdk/google" };
+
+const named = (snippets: readonly Snippet[]) =>
+  snippets.map((snippet) => ({ ...snippet, name: `${snippet.document}:${snippet.line}` }));
+const isCatalog = ({ code }: Snippet) => /^models:$/m.test(code);
+
+describe("snippets", () => {
+  it("are in a language that is checked", () => {
+    expect(SNIPPETS.filter(({ language }) => !CHECKED.includes(language))).toEqual([]);
+  });
+
+  it.each(named(snippetsIn("json")))("$name is valid JSON", ({ code }) => {
+    expect(() => JSON.parse(code)).not.toThrow();
+  });
+
+  it.each(named(snippetsIn("yaml")))("$name is valid YAML", ({ code }) => {
+    expect(parse(code)).toBeTypeOf("object");
+  });
+
+  it.each(named(snippetsIn("yaml").filter(isCatalog)))(
+    "$name is a catalog that the service accepts",
+    async ({ code }) => {
+      const folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
+      try {
+        const path = join(folder, "catalog.yaml");
+        let text = code;
+        for (const [name, other] of Object.entries(PROVIDER_PACKAGES)) text = text.replaceAll(name, other);
+        await writeFile(path, text);
+        const variables = [...code.matchAll(/credentialEnv: "?(\w+)/g)].map(([, name = ""]) => [
+          name,
+          "secret",
+        ]);
+        await using service = await startService({
+          env: { OSTIARY_CATALOG: path, ...Object.fromEntries(variables) },
+        });
+        const { key } = await signUpWithKey(service.baseUrl);
+        const headers = { authorization: `Bearer ${key}` };
+        const { data } = await (await fetch(`${service.baseUrl}/v1/models`, { headers })).json();
+        expect(data.map(({ id }: { id: string }) => id)).toEqual(
+          expect.arrayContaining(parse(code).models.map(({ id }: { id: string }) => id)),
+        );
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+
+  it.each(named(snippetsIn("env")))("$name names settings of the service, or credentials", ({ code }) => {
+    const names = code
+      .trim()
+      .split("\n")
+      .map((line) => /^([A-Z][A-Z0-9_]*)=.+$/.exec(line)?.[1]);
+    const configuration = readDocument("docs/reference/configuration.md");
+    const unknown = names.filter(
+      (name) => name === undefined || !(configuration.includes(`\`${name}\``) || name.endsWith("_API_KEY")),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it.skipIf(!existsSync(NGINX)).each(named(snippetsIn("nginx")))(
+    "$name is accepted by nginx",
+    async ({ code }) => {
+      const folder = await mkdtemp(join(tmpdir(), "ostiary-nginx-"));
+      try {
+        const path = join(folder, "nginx.conf");
+        await writeFile(path, `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${code}}\n`);
+        expect(() => execFileSync(NGINX, ["-t", "-c", path, "-p", folder], { stdio: "pipe" })).not.toThrow();
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+});

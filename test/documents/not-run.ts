@@ -1,0 +1,33 @@
+/** Shell commands of documents that the tests do not run, with the reason for each. */
+export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: string }[] = [
+  {
+    command: /^npm ci( && npm (start|test))?$/,
+    reason: "Installs packages. .ci/run and test/installation do it.",
+  },
+  {
+    command: /^npm start$/,
+    reason: "Runs until stopped. test/integration/newcomer.test.ts starts the service.",
+  },
+  {
+    command: /^OSTIARY_OPERATOR_EMAIL=.* npm start$/,
+    reason: "Runs until stopped. test/fixtures/operator.ts does it.",
+  },
+  {
+    command: /^npm run (dev|check|bench|check-package)( |$)/,
+    reason: "Long-running commands for contributors; .ci/run runs the checks.",
+  },
+  { command: /^npm test$/, reason: "Would run this test." },
+  { command: /^bash \.ci\/run$/, reason: "Would run this test." },
+  {
+    command: /^cp -a data data-backup$/,
+    reason: "Needs the data folder of a stopped service. test/integration/survival.test.ts starts on one.",
+  },
+  { command: /^pg_(dump|restore) /, reason: "Needs PostgreSQL's client programs and a server." },
+  { command: /^redis-cli /, reason: "Needs Redis." },
+];
+
+/** Commands that the service may refuse (exit code 1) because of their made-up values. They must still be valid commands. */
+export const MAY_BE_REFUSED: readonly { readonly command: RegExp; readonly reason: string }[] = [
+  { command: /journal replay$/, reason: "The test has only an unreadable line." },
+  { command: /journal replay .* --with '\[…\]'$/, reason: "The text is a placeholder." },
+];
