@@ -40,7 +40,7 @@ const steps = [
   {
     folder: "server",
     made: "main.js",
-    sources: ["server/src", "server/build.mjs", "server/package.json", "sdk/src/contract"],
+    sources: ["server/src", "server/build.mjs", "server/package.json", "sdk/src"],
     tools: ["esbuild"],
     isNeededToStart: true,
   },

@@ -1,15 +1,12 @@
 import process from "node:process";
 import type { Command } from "commander";
-import type { AccountId } from "../accounts/account.ts";
-import type { Action } from "../accounts/action.ts";
-import type { UsageMismatch } from "../credits/books.ts";
-import type { BalanceMismatch } from "../credits/ledger.ts";
-import { CliError } from "./cli-error.ts";
-import { usdOf } from "./money.ts";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type { Action, BooksReport } from "../../../sdk/src/operator.ts";
+import { usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 /** `audit`: who changed what; `check-books`: whether all sums are right. */
-export function addAuditCommands(program: Command, { connection, output }: CommandParts): void {
+export function addAuditCommands(program: Command, { client, print }: CommandParts): void {
   program
     .command("check-books")
     .description(
@@ -18,14 +15,12 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
     .option("--hours <number>", "of usage, back from now", "24")
     .action(async (options: { hours: string }) => {
       if (!/^\d{1,4}$/.test(options.hours))
-        throw new CliError("--hours must be a whole number from 1 to 8784.");
-      const report = await connection()
-        .client()
-        .operator.checkBooks.query({ hours: Number(options.hours) });
+        throw new OstiaryError("--hours must be a whole number from 1 to 8784.");
+      const report = await client().checkBooks({ hours: Number(options.hours) });
       const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
       const verdict = wrong.length === 0 ? ["The books are right."] : wrong;
       const { reserved, held, since, uncollected } = report;
-      output().print(report, [
+      print(report, [
         ...verdict,
         `usage compared since  ${since.toISOString()}`,
         `set aside by nodes    ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by nodes that are away`,
@@ -46,16 +41,11 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
     .option("--cursor <cursor>", "of the page before")
     .action(async (options: { account?: string; limit: string; cursor?: string }) => {
       if (!/^\d{1,3}$/.test(options.limit))
-        throw new CliError("--limit must be a whole number from 1 to 200.");
-      const page = await connection()
-        .client()
-        .operator.audit.query({
-          limit: Number(options.limit),
-          ...(options.account === undefined ? {} : { accountId: options.account as AccountId }),
-          ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
-        });
+        throw new OstiaryError("--limit must be a whole number from 1 to 200.");
+      const { account: accountId, cursor } = options;
+      const page = await client().audit({ limit: Number(options.limit), accountId, cursor });
       const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
-      output().print(page, [...page.actions.flatMap(describe), ...more]);
+      print(page, [...page.actions.flatMap(describe), ...more]);
     });
 }
 
@@ -64,11 +54,17 @@ function describeBalance({
   balanceNanoUsd,
   ledgerNanoUsd,
   reservedNanoUsd,
-}: BalanceMismatch): string {
+}: BooksReport["mismatches"][number]): string {
   return `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`;
 }
 
-function describeUsage({ accountId, interval, start, key, model }: UsageMismatch): string {
+function describeUsage({
+  accountId,
+  interval,
+  start,
+  key,
+  model,
+}: BooksReport["usageMismatches"][number]): string {
   const ofKey = key === null ? "" : `  key ${key}`;
   const ofModel = model === null ? "" : `  model ${model || "none"}`;
   return `${accountId ?? "the service"}  usage of the ${interval} ${start.toISOString()}${ofKey}${ofModel}`;
