@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { EventReader } from "../../sdk/src/contract/event-reader.ts";
 import {
   readProcedureData,
   UnreadableData,
@@ -19,7 +20,6 @@ import { chooseCoding } from "../../server/src/operations/content-coding.ts";
 import { clientAddress } from "../../server/src/request/client-address.ts";
 import { readIdempotencyKey } from "../../server/src/request/idempotent-reply.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
-import { EventReader } from "../../server/src/upstream/openai/sse.ts";
 
 /** `OSTIARY_TEST_FUZZ_RUNS` tries more. */
 const NUM_RUNS = Number(process.env.OSTIARY_TEST_FUZZ_RUNS ?? 1_000);
@@ -227,7 +227,7 @@ describe("server-sent events", () => {
 
   it("parse alike however the stream is divided", () => {
     const all = (pieces: readonly Uint8Array[]) => {
-      const reader = new EventReader();
+      const reader = new EventReader(16 * 1024 * 1024);
       return [...pieces.flatMap((piece) => [...reader.push(piece)]), ...reader.end()];
     };
     fc.assert(
@@ -246,7 +246,7 @@ describe("server-sent events", () => {
   it("take time in proportion to their length, even one byte at a time", () => {
     for (const text of ["data: x\n", "x", "\r", "data:\n\n"]) {
       expectLinear((length) => {
-        const reader = new EventReader();
+        const reader = new EventReader(16 * 1024 * 1024);
         for (const byte of new TextEncoder().encode(text.repeat(length))) reader.push(Uint8Array.of(byte));
         reader.end();
       }, 1_000);

@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { openDatabase } from "../../server/src/store/database.ts";
-import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 import { migrate } from "../../server/src/store/migrate.ts";
 import { PostgresUsage } from "../../server/src/store/usage-store.ts";
 import { report, summary } from "./measure.ts";

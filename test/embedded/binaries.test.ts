@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { EmbeddedPostgresError } from "@ostiary/embedded-postgres";
 import { describe, expect, it } from "vitest";
-import { findBinaries, packageFor } from "../../server/src/store/embedded/binaries.ts";
-import { EmbeddedPostgresError } from "../../server/src/store/embedded/embedded-postgres.ts";
+import { findBinaries, packageFor } from "../../packages/embedded-postgres/src/binaries.ts";
 
 describe("the embedded PostgreSQL's programs", () => {
   it("are found for the current platform", () => {

@@ -8,10 +8,10 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { findBinaries } from "../../server/src/store/embedded/binaries.ts";
-import { clusterMarker } from "../../server/src/store/embedded/leftovers.ts";
-import { pollUntil } from "../../server/src/store/embedded/poll.ts";
-import { processesMarked } from "../../server/src/store/embedded/process-table.ts";
+import { findBinaries } from "../../packages/embedded-postgres/src/binaries.ts";
+import { clusterMarker } from "../../packages/embedded-postgres/src/leftovers.ts";
+import { pollUntil } from "../../packages/embedded-postgres/src/poll.ts";
+import { processesMarked } from "../../packages/embedded-postgres/src/process-table.ts";
 
 const CONDITION_TIMEOUT_MS = 30_000;
 export const isRoot = process.getuid?.() === 0;

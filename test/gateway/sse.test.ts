@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EventReader, EventTooLarge } from "../../server/src/upstream/openai/sse.ts";
+import { EventReader, EventTooLarge } from "../../sdk/src/contract/event-reader.ts";
 
 const STREAM = [
   "\u{feff}data: one\n\n",
@@ -13,7 +13,7 @@ const EVENTS = ["one", "two", "three\nlines", " a space stays", "ü€𝄞", "la
 
 /** The stream in pieces of so many bytes, each a view of the whole. */
 function eventsOf(bytes: Uint8Array, piece: number): string[] {
-  const reader = new EventReader();
+  const reader = new EventReader(16 * 1024 * 1024);
   const events: string[] = [];
   for (let start = 0; start < bytes.length; start += piece)
     events.push(...reader.push(bytes.subarray(start, start + piece)));
@@ -36,7 +36,7 @@ describe("a stream of server-sent events", () => {
   });
 
   it("keeps no reference to a piece whose memory is reused", () => {
-    const reader = new EventReader();
+    const reader = new EventReader(16 * 1024 * 1024);
     const piece = Buffer.from("data: one\n\ndata: tw");
     expect(reader.push(piece)).toEqual(["one"]);
     piece.fill("x");
@@ -45,13 +45,13 @@ describe("a stream of server-sent events", () => {
 
   it("may be long, while each event has a maximum length", () => {
     const megabyte = new TextEncoder().encode(`data: ${"x".repeat(1024 * 1024)}\n`);
-    const reader = new EventReader();
+    const reader = new EventReader(16 * 1024 * 1024);
     for (let count = 0; count < 40; count++) {
       expect(reader.push(megabyte)).toEqual([]);
       expect(reader.push(new TextEncoder().encode("\n"))).toHaveLength(1);
     }
     for (const lineEnd of [megabyte, megabyte.subarray(0, -1)]) {
-      const flooded = new EventReader();
+      const flooded = new EventReader(16 * 1024 * 1024);
       expect(() => {
         for (let count = 0; count < 17; count++) flooded.push(lineEnd);
       }).toThrow(EventTooLarge);

@@ -19,6 +19,7 @@ const CHECKOUT = [
   "sdk",
   "server",
   "dashboard-ui",
+  "packages",
 ];
 
 interface LockFile {

@@ -49,9 +49,9 @@ describe("the catalog file", () => {
     await expect.poll(() => own.stderr()).toContain("models[0].routes[0].upstream");
     expect((await models()).map(({ id }) => id)).toEqual(["acme/old", "acme/new"]);
     await writeFile(file.file, "{ nonsense");
-    await expect.poll(() => own.stderr().match(/the file is wrong/g)?.length).toBe(2);
+    await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(2);
     await writeFile(file.file, "upstreams: *nobody\nmodels: []");
-    await expect.poll(() => own.stderr().match(/the file is wrong/g)?.length).toBe(3);
+    await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(3);
     process.kill(own.pid, "SIGHUP");
     await writeFile(file.file, JSON.stringify({ ...next, models: next.models.slice(1) }));
     process.kill(own.pid, "SIGHUP");

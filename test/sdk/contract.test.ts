@@ -20,12 +20,15 @@ import type {
   Action,
   CatalogInForce,
   CreditNode,
+  JournalReplay,
   ListedAccount,
   ReconciliationReport,
   SecurityEvent,
   SecurityParams,
   ServiceUsage,
   ServiceUsageParams,
+  SetAside,
+  SetAsideLine,
   UpstreamHealth,
 } from "../../sdk/src/contract/operator.ts";
 import {
@@ -89,6 +92,9 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Plain<Operator["catalog"]>>().toExtend<CatalogInForce>();
     expectTypeOf<Plain<Operator["usage"]>>().toEqualTypeOf<ServiceUsage>();
     expectTypeOf<Plain<Operator["security"]["events"][number]>>().toEqualTypeOf<SecurityEvent>();
+    expectTypeOf<Plain<Operator["journal"]["list"]>>().toEqualTypeOf<SetAside>();
+    expectTypeOf<Plain<Operator["journal"]["get"]>>().toEqualTypeOf<SetAsideLine>();
+    expectTypeOf<Plain<Operator["journal"]["replay"]>>().toEqualTypeOf<JournalReplay>();
     type Verdict = Awaited<ReturnType<OstiaryOperator["accounts"]["tryIpRules"]>>;
     expectTypeOf<Plain<Operator["accounts"]["tryIpRules"]>>().toEqualTypeOf<Verdict>();
   });
@@ -104,6 +110,12 @@ describe("the hand-written contract of procedures", () => {
     // What tRPC's own queries send along is none of the SDK's.
     expectTypeOf<keyof SecurityParams>().toEqualTypeOf<Exclude<keyof Security, "direction">>();
     expectTypeOf<SecurityParams["kind"]>().toEqualTypeOf<Security["kind"]>();
+    type Journal = OstiaryOperator["journal"];
+    type Replay = NonNullable<Parameters<Journal["replay"]>[0]>;
+    expectTypeOf<keyof Replay>().toEqualTypeOf<keyof Exclude<Operator["journal"]["replay"], void>>();
+    expectTypeOf<keyof Parameters<Journal["discard"]>[0]>().toEqualTypeOf<
+      keyof Operator["journal"]["discard"]
+    >();
     type Listing = Exclude<Operator["accounts"]["list"], void>;
     type ListParams = NonNullable<Parameters<OstiaryOperator["accounts"]["list"]>[0]>;
     expectTypeOf<keyof ListParams>().toEqualTypeOf<Exclude<keyof Listing, "direction">>();

@@ -1,29 +1,24 @@
 import process from "node:process";
 import type { Command } from "commander";
-import type { AccountId } from "../accounts/account.ts";
-import type { Action } from "../accounts/action.ts";
-import type { UsageMismatch } from "../credits/books.ts";
-import type { BalanceMismatch } from "../credits/ledger.ts";
-import { CliError } from "./cli-error.ts";
-import { usdOf } from "./money.ts";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type { Action, ReconciliationReport } from "../../../sdk/src/operator.ts";
+import { usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 /** `audit` lists the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
-export function addAuditCommands(program: Command, { connection, output }: CommandParts): void {
+export function addAuditCommands(program: Command, { client, print }: CommandParts): void {
   program
     .command("reconcile")
     .description("compare balances with ledgers and usage with audit entries, and show reserved credit")
     .option("--hours <number>", "how many past hours of usage to compare", "24")
     .action(async (options: { hours: string }) => {
       if (!/^\d{1,4}$/.test(options.hours))
-        throw new CliError("--hours must be a whole number from 1 to 8784.");
-      const report = await connection()
-        .client()
-        .operator.checkBooks.query({ hours: Number(options.hours) });
+        throw new OstiaryError("--hours must be a whole number from 1 to 8784.");
+      const report = await client().checkBooks({ hours: Number(options.hours) });
       const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
       const verdict = wrong.length === 0 ? ["No mismatches."] : wrong;
       const { reserved, held, since, uncollected } = report;
-      output().print(report, [
+      print(report, [
         ...verdict,
         `usage compared since  ${since.toISOString()}`,
         `reserved by nodes     ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by absent nodes`,
@@ -44,16 +39,11 @@ export function addAuditCommands(program: Command, { connection, output }: Comma
     .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
     .action(async (options: { account?: string; limit: string; cursor?: string }) => {
       if (!/^\d{1,3}$/.test(options.limit))
-        throw new CliError("--limit must be a whole number from 1 to 200.");
-      const page = await connection()
-        .client()
-        .operator.audit.query({
-          limit: Number(options.limit),
-          ...(options.account === undefined ? {} : { accountId: options.account as AccountId }),
-          ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
-        });
+        throw new OstiaryError("--limit must be a whole number from 1 to 200.");
+      const { account: accountId, cursor } = options;
+      const page = await client().audit({ limit: Number(options.limit), accountId, cursor });
       const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
-      output().print(page, [...page.actions.flatMap(describe), ...more]);
+      print(page, [...page.actions.flatMap(describe), ...more]);
     });
 }
 
@@ -62,11 +52,17 @@ function describeBalance({
   balanceNanoUsd,
   ledgerNanoUsd,
   reservedNanoUsd,
-}: BalanceMismatch): string {
+}: ReconciliationReport["mismatches"][number]): string {
   return `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`;
 }
 
-function describeUsage({ accountId, interval, start, key, model }: UsageMismatch): string {
+function describeUsage({
+  accountId,
+  interval,
+  start,
+  key,
+  model,
+}: ReconciliationReport["usageMismatches"][number]): string {
   const ofKey = key === null ? "" : `  key ${key}`;
   const ofModel = model === null ? "" : `  model ${model || "none"}`;
   return `${accountId ?? "the service"}  usage of the ${interval} ${start.toISOString()}${ofKey}${ofModel}`;

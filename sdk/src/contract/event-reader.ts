@@ -1,7 +1,4 @@
-/** An event larger than this is not a model's answer. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-
-/** An event exceeds 16 MiB. */
+/** An event exceeds the reader's limit. */
 export class EventTooLarge extends Error {
   override readonly name = "EventTooLarge";
 }
@@ -28,10 +25,17 @@ export class EventReader {
   #isFirst = true;
   #afterCarriageReturn = false;
 
+  readonly #maxEventBytes: number;
+
+  /** @param maxEventBytes A larger event is refused. */
+  constructor(maxEventBytes: number) {
+    this.#maxEventBytes = maxEventBytes;
+  }
+
   /** The events that end in this piece. @throws {EventTooLarge} */
   push(bytes: Uint8Array): readonly string[] {
     if (bytes.length === 0) return [];
-    if (this.#lineBytes + bytes.length + this.#dataCharacters > MAX_EVENT_BYTES) {
+    if (this.#lineBytes + bytes.length + this.#dataCharacters > this.#maxEventBytes) {
       throw new EventTooLarge("a server-sent event is too large");
     }
     const end = endOfLines(bytes);

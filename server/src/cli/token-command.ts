@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { CliError } from "./cli-error.ts";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { CommandParts } from "./run.ts";
 
-/** `token`: creates the management token that the other commands use. */
-export function addTokenCommand(program: Command, { connection, output }: CommandParts): void {
+/** `token`: what the other commands need. */
+export function addTokenCommand(program: Command, { asPerson, print }: CommandParts): void {
   program
     .command("token")
     .description("create a management token for this operator; the token is not shown again")
@@ -11,12 +11,12 @@ export function addTokenCommand(program: Command, { connection, output }: Comman
     .option("--expires-in-days <days>", "days until the token expires", "90")
     .action(async (name: string, options: { expiresInDays: string }) => {
       if (!/^\d{1,4}$/.test(options.expiresInDays)) {
-        throw new CliError("--expires-in-days must be a whole number of days, such as 90.");
+        throw new OstiaryError("--expires-in-days must be a whole number of days, such as 90.");
       }
       const expiresInDays = Number(options.expiresInDays);
-      const created = await connection().asPerson((client) =>
-        client.tokens.create.mutate({ name, expiresInDays }),
+      const created = await asPerson((rpc) =>
+        rpc.mutate<{ readonly token: string }>("tokens.create", { name, expiresInDays }),
       );
-      output().print(created, [created.token]);
+      print(created, [created.token]);
     });
 }

@@ -1,35 +1,34 @@
 import { type Command, Option } from "commander";
-import {
-  ACCOUNT_STATES,
-  type Account,
-  type AccountId,
-  type AccountState,
-  type IpRules,
-  type LimitOverrides,
-  PLANS,
-} from "../accounts/account.ts";
-import type { ListedAccount } from "../accounts/account-admin.ts";
-import { CliError } from "./cli-error.ts";
-import type { Client } from "./connection.ts";
-import { nanoUsdOf, usdOf } from "./money.ts";
-import { columns } from "./output.ts";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type {
+  AccountChange,
+  IpRules,
+  LimitOverrides,
+  ListedAccount,
+  OperatedAccount,
+  OstiaryOperator,
+} from "../../../sdk/src/operator.ts";
+import { ACCOUNT_STATES, PLANS } from "../accounts/account.ts";
+import { columns, nanoUsdOf, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 const ACCOUNT = "account id, or the e-mail address of one of its users";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** `accounts …` and `reset-password`. */
-export function addAccountCommands(program: Command, { connection, output }: CommandParts): void {
+export function addAccountCommands(program: Command, { client, print }: CommandParts): void {
   const accounts = program.command("accounts").description("find, create and change accounts");
   const reason = () => new Option("--reason <text>", "recorded in the audit trail");
   const plan = () => new Option("--plan <plan>").choices(PLANS);
 
+  const find = async (which: string) => {
+    const operator = client();
+    return { operator, id: await idOf(operator, which) };
+  };
+
   /** Prints a changed account and what its operator should know. */
-  const printChange = ({ account, notices }: { account: Account; notices: readonly string[] }) =>
-    output().print({ account, notices }, [
-      ...columns(describe(account)),
-      ...notices.map((notice) => `! ${notice}`),
-    ]);
+  const printChange = ({ account, notices }: AccountChange) =>
+    print({ account, notices }, [...columns(describe(account)), ...notices.map((notice) => `! ${notice}`)]);
 
   accounts
     .command("list")
@@ -40,9 +39,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .option("--limit <number>", "accounts per page, 1 to 200", "50")
     .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
     .action(async ({ limit, ...filter }: ListOptions) => {
-      const page = await connection()
-        .client()
-        .operator.accounts.list.query({ ...filter, limit: wholeNumber("--limit", limit) });
+      const page = await client().accounts.list({ ...filter, limit: wholeNumber("--limit", limit) });
       const rows = page.accounts.map((account) => [
         account.id,
         account.state,
@@ -52,7 +49,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
         account.users.map(({ email }) => email).join(", "),
       ]);
       const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
-      output().print(page, [...columns(rows), ...more]);
+      print(page, [...columns(rows), ...more]);
     });
 
   accounts
@@ -60,9 +57,9 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .description("show an account")
     .argument("<account>", ACCOUNT)
     .action(async (which: string) => {
-      const client = connection().client();
-      const account = await client.operator.accounts.get.query({ id: await idOf(client, which) });
-      output().print(account, describeDetails(account));
+      const { operator, id } = await find(which);
+      const account = await operator.accounts.get(id);
+      print(account, describeDetails(account));
     });
 
   accounts
@@ -71,13 +68,13 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .requiredOption("--email <address>")
     .requiredOption("--name <text>")
     .addOption(plan().default("free"))
-    .action(async (options: { email: string; name: string; plan: Account["plan"] }) => {
-      const created = await connection().client().operator.accounts.create.mutate({
+    .action(async (options: { email: string; name: string; plan: OperatedAccount["plan"] }) => {
+      const created = await client().accounts.create({
         email: options.email,
         accountName: options.name,
         plan: options.plan,
       });
-      output().print(created, [
+      print(created, [
         ...describeDetails(created.account),
         `password   ${created.password}   (not shown again)`,
       ]);
@@ -89,9 +86,8 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .argument("<account>", ACCOUNT)
     .addOption(reason().makeOptionMandatory())
     .action(async (which: string, options: { reason: string }) => {
-      const client = connection().client();
-      const id = await idOf(client, which);
-      printChange(await client.operator.accounts.suspend.mutate({ id, reason: options.reason }));
+      const { operator, id } = await find(which);
+      printChange(await operator.accounts.suspend(id, { reason: options.reason }));
     });
 
   accounts
@@ -100,9 +96,8 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .argument("<account>", ACCOUNT)
     .addOption(reason())
     .action(async (which: string, options: Reason) => {
-      const client = connection().client();
-      const id = await idOf(client, which);
-      printChange(await client.operator.accounts.reinstate.mutate({ id, ...options }));
+      const { operator, id } = await find(which);
+      printChange(await operator.accounts.reinstate(id, options));
     });
 
   accounts
@@ -112,9 +107,8 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .argument("<plan>", PLANS.join(", "))
     .addOption(reason())
     .action(async (which: string, next: string, options: Reason) => {
-      const client = connection().client();
-      const id = await idOf(client, which);
-      printChange(await client.operator.accounts.setPlan.mutate({ id, plan: planOf(next), ...options }));
+      const { operator, id } = await find(which);
+      printChange(await operator.accounts.setPlan(id, { plan: planOf(next), ...options }));
     });
 
   accounts
@@ -136,11 +130,9 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .addOption(reason())
     .action(async (which: string, networks: string[], options: Reason & IpRuleOptions) => {
       requireNetworksOrNone(networks, options);
-      const client = connection().client();
-      const id = await idOf(client, which);
-      const rules = { mode: modeOf(options), networks };
-      const why = options.reason === undefined ? {} : { reason: options.reason };
-      printChange(await client.operator.accounts.setIpRules.mutate({ id, rules, ...why }));
+      const { operator, id } = await find(which);
+      const rules = { ...modeOf(options), networks };
+      printChange(await operator.accounts.setIpRules(id, { rules, reason: options.reason }));
     });
 
   accounts
@@ -150,11 +142,10 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .argument("<address>")
     .option("--rules <networks...>", "test these rules instead of the account's")
     .action(async (which: string, address: string, options: { rules?: string[] }) => {
-      const client = connection().client();
-      const id = await idOf(client, which);
-      const proposed = options.rules === undefined ? {} : { rules: { networks: options.rules } };
-      const answer = await client.operator.accounts.tryIpRules.query({ id, address, ...proposed });
-      output().print(answer, [answer.verdict]);
+      const { operator, id } = await find(which);
+      const rules = options.rules === undefined ? undefined : { networks: options.rules };
+      const answer = await operator.accounts.tryIpRules(id, { address, rules });
+      print(answer, [answer.verdict]);
     });
 
   accounts
@@ -166,9 +157,8 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .option("--concurrent-requests <number>")
     .addOption(reason())
     .action(async (which: string, options: Reason & Partial<Record<keyof LimitOverrides, string>>) => {
-      const client = connection().client();
-      const id = await idOf(client, which);
-      const { limits: present } = await client.operator.accounts.get.query({ id });
+      const { operator, id } = await find(which);
+      const { limits: present } = await operator.accounts.get(id);
       const limit = (name: keyof LimitOverrides): number | null => {
         const text = options[name];
         if (text === undefined) return present[name];
@@ -179,8 +169,7 @@ export function addAccountCommands(program: Command, { connection, output }: Com
         tokensPerMinute: limit("tokensPerMinute"),
         concurrentRequests: limit("concurrentRequests"),
       };
-      const why = options.reason === undefined ? {} : { reason: options.reason };
-      printChange(await client.operator.accounts.setLimits.mutate({ id, limits, ...why }));
+      printChange(await operator.accounts.setLimits(id, { limits, reason: options.reason }));
     });
 
   accounts
@@ -190,11 +179,10 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .argument("<usd>", "US dollars, such as 25 or 0.005")
     .addOption(reason().makeOptionMandatory())
     .action(async (which: string, usd: string, options: { reason: string }) => {
-      const client = connection().client();
-      const id = await idOf(client, which);
+      const { operator, id } = await find(which);
       const amountNanoUsd = nanoUsdOf(usd);
-      const granted = await client.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, ...options });
-      output().print(granted, [`balance   ${usdOf(granted.balanceNanoUsd)}`]);
+      const granted = await operator.accounts.grantCredits(id, { amountNanoUsd, ...options });
+      print(granted, [`balance   ${usdOf(granted.balanceNanoUsd)}`]);
     });
 
   program
@@ -203,9 +191,8 @@ export function addAccountCommands(program: Command, { connection, output }: Com
     .argument("<email>")
     .option("--keep-tokens", "do not revoke the user's management tokens")
     .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
-      const { resetPassword } = connection().client().operator.users;
-      const reset = await resetPassword.mutate({ email, keepTokens });
-      output().print(reset, [
+      const reset = await client().users.resetPassword({ email, keepTokens });
+      print(reset, [
         `password         ${reset.password}   (not shown again)`,
         `tokens revoked   ${reset.revokedTokens}`,
       ]);
@@ -214,8 +201,8 @@ export function addAccountCommands(program: Command, { connection, output }: Com
 
 interface ListOptions {
   readonly search: string;
-  readonly state?: AccountState;
-  readonly plan?: Account["plan"];
+  readonly state?: OperatedAccount["state"];
+  readonly plan?: OperatedAccount["plan"];
   readonly limit: string;
   readonly cursor?: string;
 }
@@ -224,22 +211,22 @@ interface Reason {
   readonly reason?: string;
 }
 
-async function idOf(client: Client, which: string): Promise<AccountId> {
-  if (UUID.test(which)) return which as AccountId;
+async function idOf(operator: OstiaryOperator, which: string): Promise<string> {
+  if (UUID.test(which)) return which;
   const email = which.toLowerCase();
-  const { accounts } = await client.operator.accounts.list.query({ search: email, limit: 200 });
+  const { accounts } = await operator.accounts.list({ search: email, limit: 200 });
   const found = accounts.find(({ users }) => users.some((user) => user.email === email));
   if (found === undefined) {
-    throw new CliError(
+    throw new OstiaryError(
       `No account has a user with the address ${which}. Find the account with "accounts list".`,
     );
   }
   return found.id;
 }
 
-function planOf(text: string): Account["plan"] {
+function planOf(text: string): OperatedAccount["plan"] {
   const plan = PLANS.find((name) => name === text);
-  if (plan === undefined) throw new CliError(`"${text}" is not a plan. Use one of ${PLANS.join(", ")}.`);
+  if (plan === undefined) throw new OstiaryError(`"${text}" is not a plan. Use one of ${PLANS.join(", ")}.`);
   return plan;
 }
 
@@ -252,25 +239,25 @@ interface IpRuleOptions {
 /** An omitted argument must not remove the rules. */
 function requireNetworksOrNone(networks: readonly string[], { none }: IpRuleOptions): void {
   if (networks.length === 0 && none !== true) {
-    throw new CliError("List the networks from which keys may be used, or remove the rules with --none.");
+    throw new OstiaryError("List the networks from which keys may be used, or remove the rules with --none.");
   }
   if (networks.length > 0 && none === true) {
-    throw new CliError("Give either networks or --none, not both.");
+    throw new OstiaryError("Give either networks or --none, not both.");
   }
 }
 
-/** `null` keeps the current mode. */
-function modeOf({ reportOnly, enforce }: IpRuleOptions): IpRules["mode"] | null {
-  if (reportOnly === true) return "report";
-  return enforce === true ? "enforce" : null;
+/** Empty: keeps the current mode. */
+function modeOf({ reportOnly, enforce }: IpRuleOptions): Partial<Pick<IpRules, "mode">> {
+  if (reportOnly === true) return { mode: "report" };
+  return enforce === true ? { mode: "enforce" } : {};
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new CliError(`${name}: "${text}" is not a whole number.`);
+  if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`${name}: "${text}" is not a whole number.`);
   return Number(text);
 }
 
-function describe(account: Account): string[][] {
+function describe(account: OperatedAccount): string[][] {
   const { suspension, ipRules, limits } = account;
   const state =
     suspension === null

@@ -1,18 +1,15 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { CliError } from "./cli-error.ts";
-import type { Client } from "./connection.ts";
-import { usdOf } from "./money.ts";
-import { columns } from "./output.ts";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type { SetAsideLine } from "../../../sdk/src/operator.ts";
+import { columns, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
-
-type SetAsideLine = Awaited<ReturnType<Client["operator"]["journal"]["get"]["query"]>>;
 
 const LINE_ID = /^[0-9a-f]{12}$/;
 const SHOWN_CHARACTERS = 80;
 
-/** `journal …`: journal lines that could not be read or recorded. */
-export function addJournalCommands(program: Command, { connection, output }: CommandParts): void {
+/** `journal …`: lines of a node's journal that could not be read or recorded. */
+export function addJournalCommands(program: Command, { client, print }: CommandParts): void {
   const journal = program
     .command("journal")
     .description(
@@ -24,10 +21,8 @@ export function addJournalCommands(program: Command, { connection, output }: Com
     .description("list the rejected lines of the answering node")
     .option("--limit <number>", "lines, 1 to 1000", "100")
     .action(async ({ limit }: { limit: string }) => {
-      if (!/^\d{1,4}$/.test(limit)) throw new CliError("--limit must be a whole number from 1 to 1000.");
-      const found = await connection()
-        .client()
-        .operator.journal.list.query({ limit: Number(limit) });
+      if (!/^\d{1,4}$/.test(limit)) throw new OstiaryError("--limit must be a whole number from 1 to 1000.");
+      const found = await client().journal.list({ limit: Number(limit) });
       const rows = found.lines.map((line) => [line.id, `${line.file}:${line.line}`, ...describe(line)]);
       const lines = [
         `node    ${found.node}`,
@@ -39,7 +34,7 @@ export function addJournalCommands(program: Command, { connection, output }: Com
             `${file}  cannot be read: ${problem}. Repair or remove the file on its machine.`,
         ),
       ];
-      output().print(found, lines);
+      print(found, lines);
     });
 
   journal
@@ -47,8 +42,8 @@ export function addJournalCommands(program: Command, { connection, output }: Com
     .description("print the text of a line")
     .argument("<id>", 'id of the line, as "journal list" shows it', idOf)
     .action(async (id: string) => {
-      const line = await connection().client().operator.journal.get.query({ id });
-      output().print(line, [line.text]);
+      const line = await client().journal.get(id);
+      print(line, [line.text]);
     });
 
   journal
@@ -58,15 +53,13 @@ export function addJournalCommands(program: Command, { connection, output }: Com
     .option("--with <text>", "the repaired text of the line; requires exactly one id")
     .action(async (given: string[], options: { with?: string }) => {
       if (options.with !== undefined && given.length !== 1) {
-        throw new CliError("--with replaces one line. Give exactly one id.");
+        throw new OstiaryError("--with replaces one line. Give exactly one id.");
       }
-      const outcome = await connection()
-        .client()
-        .operator.journal.replay.mutate({
-          ...(given.length === 0 ? {} : { ids: given.map(idOf) }),
-          ...(options.with === undefined ? {} : { replacement: options.with }),
-        });
-      output().print(outcome, [
+      const outcome = await client().journal.replay({
+        ids: given.length === 0 ? undefined : given.map(idOf),
+        replacement: options.with,
+      });
+      print(outcome, [
         `${outcome.replayed} recorded`,
         ...outcome.notReplayed.map(
           ({ id, file, line, reason }) => `${id}  ${file}:${line}  not recorded: ${reason}`,
@@ -81,16 +74,14 @@ export function addJournalCommands(program: Command, { connection, output }: Com
     .argument("<ids...>", 'ids of the lines, as "journal list" shows them')
     .requiredOption("--reason <text>", "recorded in the audit trail")
     .action(async (given: string[], { reason }: { reason: string }) => {
-      const outcome = await connection()
-        .client()
-        .operator.journal.discard.mutate({ ids: given.map(idOf), reason });
-      output().print(outcome, [`${outcome.discarded} discarded`]);
+      const outcome = await client().journal.discard({ ids: given.map(idOf), reason });
+      print(outcome, [`${outcome.discarded} discarded`]);
     });
 }
 
 function idOf(text: string): string {
   if (!LINE_ID.test(text))
-    throw new CliError(`"${text}" is not the id of a line. Find it with "journal list".`);
+    throw new OstiaryError(`"${text}" is not the id of a line. Find it with "journal list".`);
   return text;
 }
 

@@ -1,19 +1,19 @@
-import { TRPCClientError } from "@trpc/client";
 import { Command, CommanderError } from "commander";
-import type { AppRouter } from "../rpc/router.ts";
+import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type { Rpc } from "../../../sdk/src/core/rpc.ts";
+import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
 import { addAccountCommands } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
-import { CliError } from "./cli-error.ts";
-import { connectionOf } from "./connection.ts";
+import { asPerson, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
-import { Output } from "./output.ts";
+import { toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 export interface OperatorRun {
   /** What stands after the command's own name. */
   readonly arguments: readonly string[];
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   write(text: string): void;
   writeError(text: string): void;
 }
@@ -35,9 +35,13 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
     .exitOverride();
-  const parts = {
-    connection: () => connectionOf(run.environment),
-    output: () => new Output(run.write, program.opts<{ json?: boolean }>().json === true),
+  const parts: CommandParts = {
+    client: () => operatorOf(run.environment),
+    asPerson: (use) => asPerson(run.environment, use),
+    print: (answer, lines) => {
+      const isJson = program.opts<{ json?: boolean }>().json === true;
+      run.write(isJson ? `${toJson(answer)}\n` : lines.map((line) => `${line}\n`).join(""));
+    },
   };
   addAccountCommands(program, parts);
   addAuditCommands(program, parts);
@@ -49,27 +53,23 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof CliError) {
-      run.writeError(`${error.message}\n`);
-      return 2;
-    }
-    if (!(error instanceof TRPCClientError)) throw error;
+    if (!(error instanceof OstiaryError)) throw error;
     run.writeError(`${explain(error)}\n`);
-    return 1;
+    return error instanceof APIError || error instanceof APIConnectionError ? 1 : 2;
   }
 }
 
 /** What a command needs beside its own arguments. */
 export interface CommandParts {
-  /** Opened when a command is run: help needs none. */
-  readonly connection: () => ReturnType<typeof connectionOf>;
-  readonly output: () => Output;
+  /** Made when a command is run: help needs none. */
+  readonly client: () => OstiaryOperator;
+  /** Signs in as the configured operator, for what no token may do. */
+  readonly asPerson: <Result>(use: (rpc: Rpc) => Promise<Result>) => Promise<Result>;
+  /** Prints `answer` for scripts, as JSON, or `lines` for people. */
+  readonly print: (answer: unknown, lines: readonly string[]) => void;
 }
 
-function explain(error: TRPCClientError<AppRouter>): string {
-  const told = error.data?.ostiary;
-  if (told !== undefined) return `${error.message} (${told.code})`;
-  const body = error.meta?.responseJSON as { error?: { message?: string; code?: string } } | undefined;
-  if (body?.error?.message !== undefined) return `${body.error.message} (${body.error.code})`;
-  return `The service can't be reached: ${error.message}. Check OSTIARY_BASE_URL.`;
+function explain(error: OstiaryError): string {
+  if (error instanceof APIError && error.code !== null) return `${error.message} (${error.code})`;
+  return error instanceof APIConnectionError ? `${error.message} Check OSTIARY_BASE_URL.` : error.message;
 }
