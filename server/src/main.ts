@@ -71,7 +71,6 @@ import { Teardown } from "./start/teardown.ts";
 import { PostgresAccounts } from "./store/accounts-store.ts";
 import { PostgresActions } from "./store/actions-store.ts";
 import { makeAuditPartitions } from "./store/audit-partitions.ts";
-import { CSV_FIELDS } from "./store/audit-reader.ts";
 import { dropOldEntries } from "./store/audit-retention.ts";
 import { PostgresBooks } from "./store/books-store.ts";
 import { PostgresCredit } from "./store/credit-store.ts";
@@ -253,7 +252,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
   const chat = new ChatEndpoint(modelParts);
-  const auditExport = new AuditExportEndpoint(auditLog, CSV_FIELDS);
+  const auditExport = new AuditExportEndpoint(auditLog);
   const requestPlane = new RequestPlane({
     endpoints: [
       chat,

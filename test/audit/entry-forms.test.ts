@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
-import { type AuditEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
+import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { NO_FILTER } from "../../server/src/audit/filter.ts";
 import type { SpenderId } from "../../server/src/credits/credit-store.ts";
 import { openApiDocument } from "../../server/src/edge/openapi.ts";
 import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
-import { CSV_FIELDS } from "../../server/src/store/audit-reader.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
 
 const full: AuditEntry = {
@@ -71,8 +72,12 @@ afterAll(async () => {
 
 describe("what journals, exports and their readers rely on", () => {
   it("a journal's line is written as ever", () => {
-    expect(encodeEntry(charged)).toMatchInlineSnapshot(`"["01936ef4-5c7b-7abc-8def-0123456789ab","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions","acme/\\"quoted\\", and more","main",503,"upstream_error","refused","estimated",1,2,3,"12345678901234567890",4,5,"2001:db8::1","ip_blocked",["01936ef4-0000-7000-8000-00000000000c","a2V5","Ym9keQ==",true,"acme/kept","data: {}\\n\\n"],"9007199254740993","77"]"`);
-    expect(encodeEntry(bare)).toMatchInlineSnapshot(`"["01936ef4-5c7b-7abc-8def-0123456789ac","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions",null,null,503,null,"refused","estimated",null,null,null,"0",4,null,null,null,null,null,null]"`);
+    expect(encodeEntry(charged)).toMatchInlineSnapshot(
+      `"["01936ef4-5c7b-7abc-8def-0123456789ab","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions","acme/\\"quoted\\", and more","main",503,"upstream_error","refused","estimated",1,2,3,"12345678901234567890",4,5,"2001:db8::1","ip_blocked",["01936ef4-0000-7000-8000-00000000000c","a2V5","Ym9keQ==",true,"acme/kept","data: {}\\n\\n"],"9007199254740993","77"]"`,
+    );
+    expect(encodeEntry(bare)).toMatchInlineSnapshot(
+      `"["01936ef4-5c7b-7abc-8def-0123456789ac","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions",null,null,503,null,"refused","estimated",null,null,null,"0",4,null,null,null,null,null,null]"`,
+    );
   });
 
   it("an export as CSV is written as ever", async () => {
@@ -98,7 +103,9 @@ describe("what journals, exports and their readers rely on", () => {
     const { components } = openApiDocument({ name: "", version: "", url: "" }) as {
       components: { schemas: { AuditEntry: object } };
     };
-    expect(JSON.stringify(components.schemas.AuditEntry)).toMatchInlineSnapshot(`"{"type":"object","properties":{"id":{"type":"string"},"request_id":{"type":"string"},"timestamp":{"type":"string","format":"date-time"},"key_id":{"type":"string"},"key_name":{"type":"string"},"endpoint":{"type":"string"},"model":{"type":["string","null"]},"upstream":{"type":["string","null"]},"status":{"type":"integer"},"error_code":{"type":["string","null"]},"end_reason":{"enum":["stop","client_gone","upstream_error","timeout","shutdown","refused","node_lost"]},"usage_source":{"enum":["upstream","estimated","none"]},"prompt_tokens":{"type":["integer","null"]},"completion_tokens":{"type":["integer","null"]},"cached_tokens":{"type":["integer","null"]},"token_count":{"type":["integer","null"]},"cost_nano_usd":{"type":"integer"},"latency_ms":{"type":"integer"},"time_to_first_token_ms":{"type":["integer","null"]},"source_ip":{"type":["string","null"]},"would_refuse":{"type":["string","null"]}}}"`);
+    expect(JSON.stringify(components.schemas.AuditEntry)).toMatchInlineSnapshot(
+      `"{"type":"object","properties":{"id":{"type":"string"},"request_id":{"type":"string"},"timestamp":{"type":"string","format":"date-time"},"key_id":{"type":"string"},"key_name":{"type":"string"},"endpoint":{"type":"string"},"model":{"type":["string","null"]},"upstream":{"type":["string","null"]},"status":{"type":"integer"},"error_code":{"type":["string","null"]},"end_reason":{"enum":["stop","client_gone","upstream_error","timeout","shutdown","refused","node_lost"]},"usage_source":{"enum":["upstream","estimated","none"]},"prompt_tokens":{"type":["integer","null"]},"completion_tokens":{"type":["integer","null"]},"cached_tokens":{"type":["integer","null"]},"token_count":{"type":["integer","null"]},"cost_nano_usd":{"type":"integer"},"latency_ms":{"type":"integer"},"time_to_first_token_ms":{"type":["integer","null"]},"source_ip":{"type":["string","null"]},"would_refuse":{"type":["string","null"]}}}"`,
+    );
   });
 
   it("an entry is read as it was recorded", async () => {

@@ -1,5 +1,5 @@
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
-import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
+import { publicEntryOf } from "../audit/entry-columns.ts";
 import { Failure } from "../errors/failure.ts";
 import { readFilter, requireKnown } from "./audit-query.ts";
 import { type Endpoint, type EndpointRequest, JSON_HEADERS, NO_FACTS, type Reply } from "./endpoint.ts";
@@ -28,7 +28,7 @@ export class AuditEndpoint implements Endpoint {
     const page = await this.#auditLog.list(accountId, filter, query.get("cursor"), limit);
     const body = JSON.stringify({
       object: "list",
-      data: page.entries.map(publicView),
+      data: page.entries.map(publicEntryOf),
       has_more: page.nextCursor !== null,
       next_cursor: page.nextCursor,
     });
@@ -45,31 +45,4 @@ function readLimit(text: string | null): number {
     });
   }
   return limit;
-}
-
-function publicView(entry: ListedEntry) {
-  return {
-    id: entry.id,
-    request_id: requestIdOf(entry.id),
-    timestamp: entry.at.toISOString(),
-    key_id: entry.keyId,
-    key_name: entry.keyName,
-    endpoint: entry.endpoint,
-    model: entry.model,
-    upstream: entry.upstream,
-    status: entry.status,
-    error_code: entry.errorCode,
-    end_reason: entry.endReason,
-    usage_source: entry.usageSource,
-    prompt_tokens: entry.promptTokens,
-    completion_tokens: entry.completionTokens,
-    cached_tokens: entry.cachedTokens,
-    token_count: tokenCountOf(entry),
-    // One request's cost is far below 2^53 nano-USD (9 million USD), which is what a JSON number holds.
-    cost_nano_usd: Number(entry.costNanoUsd),
-    latency_ms: entry.latencyMs,
-    time_to_first_token_ms: entry.timeToFirstTokenMs,
-    source_ip: entry.sourceIp,
-    would_refuse: entry.wouldRefuse,
-  };
 }

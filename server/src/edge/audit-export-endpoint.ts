@@ -2,12 +2,14 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { AuditLog, ExportFormat } from "../audit/audit-log.ts";
+import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { readFilter, requireKnown } from "./audit-query.ts";
 import { chooseCoding } from "./content-coding.ts";
 import { type Endpoint, type EndpointRequest, NO_FACTS, type Reply } from "./endpoint.ts";
 import { exactPath } from "./routing.ts";
 
+const CSV_HEADER = `${CSV_FIELDS.join(",")}\n`;
 const TYPES: Readonly<Record<ExportFormat, string>> = {
   ndjson: "application/x-ndjson; charset=utf-8",
   csv: "text/csv; charset=utf-8; header=present",
@@ -20,12 +22,9 @@ export class AuditExportEndpoint implements Endpoint {
   readonly openedBy = "key-or-management-token";
   readonly match = exactPath("/v1/audit/export");
   readonly #auditLog: AuditLog;
-  readonly #csvHeader: string;
 
-  /** `csvFields`: the names of a CSV file's columns. */
-  constructor(auditLog: AuditLog, csvFields: readonly string[]) {
+  constructor(auditLog: AuditLog) {
     this.#auditLog = auditLog;
-    this.#csvHeader = `${csvFields.join(",")}\n`;
   }
 
   async answer(request: EndpointRequest): Promise<Reply> {
@@ -37,7 +36,7 @@ export class AuditExportEndpoint implements Endpoint {
     const accountId = await request.confirm();
     const lines = await this.#auditLog.export(accountId, format, filter, cursor);
     // What goes on where another export was cut goes into the same file.
-    const chunks = format === "csv" && cursor === null ? withHeader(this.#csvHeader, lines) : lines;
+    const chunks = format === "csv" && cursor === null ? withHeader(CSV_HEADER, lines) : lines;
     const coding = chooseCoding(request.exchange.header("accept-encoding").join(","), ["gzip"]);
     return {
       kind: "stream",
