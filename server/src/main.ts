@@ -88,9 +88,7 @@ import { dropOldSecurityEvents, PostgresSecurity } from "./store/security-store.
 import { PostgresManagementTokens } from "./store/tokens-store.ts";
 import { PostgresUsers } from "./store/users-store.ts";
 import { PostgresUnpublishedVersions } from "./store/versions-store.ts";
-import { AiSdkDialect } from "./upstream/ai-sdk/dialect.ts";
-import { OpenAiDialect } from "./upstream/openai/dialect.ts";
-import { SandboxDialect } from "./upstream/sandbox/dialect.ts";
+import { DIALECTS, openDialects } from "./upstream/dialects.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -219,16 +217,9 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   const actions = new PostgresActions(database);
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   const callerParts = { access, ipRules, managementTokens, signIn, security: securityLog };
-  const aiSdk = new AiSdkDialect({ transport, now });
   const gateway = new Gateway({
     catalog,
-    dialects: {
-      openai: new OpenAiDialect(transport),
-      anthropic: aiSdk,
-      google: aiSdk,
-      "ai-sdk": aiSdk,
-      sandbox: new SandboxDialect({ now }),
-    },
+    dialects: openDialects(DIALECTS, { transport, now }),
     random: Math.random,
     now,
     monotonicMs: () => performance.now(),

@@ -20,6 +20,7 @@ import { JsonBody } from "../../server/src/gateway/json-body.ts";
 import { type ScanLimits, scanObject } from "../../server/src/gateway/json-text.ts";
 import { isKeyString } from "../../server/src/keys/key-string.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
+import { dialectsWith } from "../fixtures/dialects.ts";
 
 /** `OSTIARY_TEST_FUZZ_RUNS` tries more. */
 const NUM_RUNS = Number(process.env.OSTIARY_TEST_FUZZ_RUNS ?? 1_000);
@@ -339,7 +340,7 @@ describe("a catalog file", () => {
         path: "catalog",
         environment: { KEY: "secret-credential" },
         readFile: async () => text,
-        packageProblem: async () => null,
+        dialects: dialectsWith(() => null),
         now: () => new Date(0),
       });
     await fc.assert(

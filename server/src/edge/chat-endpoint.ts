@@ -1,10 +1,10 @@
 import { chargeFor } from "../credits/price-request.ts";
 import { inTime } from "../errors/deadline.ts";
-import type { ChatAnswer, Usage } from "../gateway/dialect.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
 import type { TextTally } from "../gateway/text-tally.ts";
 import type { TokenEstimator } from "../gateway/token-estimate.ts";
+import type { ChatAnswer, Usage } from "../upstream/dialect.ts";
 import { type AskedChat, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
 import {
   type Endpoint,

@@ -2,9 +2,9 @@ import type { AccountId } from "../accounts/account.ts";
 import type { EndReason, UsageSource } from "../audit/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { Usage } from "../gateway/dialect.ts";
 import type { RequestSignal } from "../gateway/request-signal.ts";
 import type { Claim, KeptAnswer } from "../idempotency/idempotency.ts";
+import type { Usage } from "../upstream/dialect.ts";
 import type { Exchange, ResponseHeaders } from "./exchange.ts";
 
 /** What opens an endpoint. */

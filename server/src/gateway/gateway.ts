@@ -1,8 +1,8 @@
-import type { Catalog, CatalogModel, DialectName, Route, Upstream } from "../catalog/catalog.ts";
+import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
 import { Failure } from "../errors/failure.ts";
+import type { ChatAnswer, Dialect, WholeAnswer } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { begunStream } from "./begun-stream.ts";
-import type { ChatAnswer, Dialect, WholeAnswer } from "./dialect.ts";
 import type { JsonBody } from "./json-body.ts";
 import type { RequestSignal } from "./request-signal.ts";
 import { RetryBudget } from "./retry-budget.ts";
@@ -49,7 +49,8 @@ export class RoutesFailed extends Error {
 
 export interface GatewayParts {
   readonly catalog: Catalog;
-  readonly dialects: Readonly<Record<DialectName, Dialect>>;
+  /** By name. */
+  readonly dialects: ReadonlyMap<string, Dialect>;
   readonly random: () => number;
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
@@ -207,7 +208,7 @@ export class Gateway {
     const left = () => ended(new TransportError("aborted", "the request was left"));
     signal.addEventListener("abort", left);
     try {
-      const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
+      const sent = await ask.send(this.#dialectOf(upstream), upstream, route);
       const beginning = ask.begin(sent, upstream, ended);
       const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
@@ -216,6 +217,12 @@ export class Gateway {
       ended(reason);
       throw errorWithoutCredential(reason, upstream);
     }
+  }
+
+  #dialectOf({ name, dialect }: Upstream): Dialect {
+    const found = this.#parts.dialects.get(dialect);
+    if (found === undefined) throw new Error(`upstream ${name} speaks ${dialect}, which there is not`);
+    return found;
   }
 
   #succeeded(state: UpstreamState): "success" {

@@ -32,9 +32,9 @@ export class UpstreamState {
   #lastFailure: UpstreamHealth["lastFailure"] = null;
   #credentialRefusedAt: Date | null = null;
 
-  constructor({ name, dialect, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
+  constructor({ name, isSandbox, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
     this.name = name;
-    this.isSimulated = dialect === "sandbox";
+    this.isSimulated = isSandbox;
     this.breaker = new Breaker(breaker, monotonicMs);
     this.slots = new Slots(maxConcurrency, MOST_WAITING, PATIENCE_MS);
   }

@@ -1,5 +1,5 @@
+import { UpstreamRefused } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { UpstreamRefused } from "./dialect.ts";
 
 /** What a failed request says, of its upstream and of what to do next. */
 export interface Verdict {

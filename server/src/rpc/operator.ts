@@ -261,10 +261,13 @@ export function operatorRouter({
     /** The catalog that is in force: with its routes, without credentials. */
     catalog: operatorProcedure.query(() => ({
       models: catalog.models,
-      upstreams: [...catalog.upstreams.values()].map(({ credential, ...upstream }) => ({
-        ...upstream,
-        hasCredential: credential !== null,
-      })),
+      upstreams: [...catalog.upstreams.values()].map(
+        ({ credential, settings, isSandbox: _, ...upstream }) => ({
+          ...upstream,
+          package: typeof settings.package === "string" ? settings.package : null,
+          hasCredential: credential !== null,
+        }),
+      ),
     })),
 
     nodes: router({

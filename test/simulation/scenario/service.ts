@@ -15,12 +15,12 @@ import { ChatEndpoint } from "../../../server/src/edge/chat-endpoint.ts";
 import { ModelCalls } from "../../../server/src/edge/model-calls.ts";
 import { Overload } from "../../../server/src/edge/overload.ts";
 import { RequestPlane } from "../../../server/src/edge/request-plane.ts";
-import type { Dialect } from "../../../server/src/gateway/dialect.ts";
 import { Gateway } from "../../../server/src/gateway/gateway.ts";
 import { TokenEstimator } from "../../../server/src/gateway/token-estimate.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "../../../server/src/idempotency/idempotency.ts";
 import { KeyMint } from "../../../server/src/keys/key-string.ts";
 import { Keys } from "../../../server/src/keys/keys.ts";
+import type { Dialect } from "../../../server/src/upstream/dialect.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import { openJournal } from "../stores/journal.ts";
 import { admissionStoreOver, type SimulatedRedis } from "../stores/redis.ts";
@@ -111,7 +111,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   });
   const gateway = new Gateway({
     catalog: CATALOG,
-    dialects: { openai: dialect, anthropic: dialect, google: dialect, "ai-sdk": dialect, sandbox: dialect },
+    dialects: new Map([["openai", dialect]]),
     random: Math.random,
     now,
     monotonicMs,

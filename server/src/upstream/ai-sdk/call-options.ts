@@ -70,8 +70,8 @@ export function callOptionsOf(
     return typeof value === "number" ? value : undefined;
   };
   const temperature = number("temperature");
-  if (temperature !== undefined && temperature > limits.mostTemperature) {
-    throw cannot("temperature", `must be at most ${limits.mostTemperature} for this model`);
+  if (temperature !== undefined && temperature > limits.maxTemperature) {
+    throw cannot("temperature", `must be at most ${limits.maxTemperature} for this model`);
   }
   // All of the probability is what there is without it.
   const topP = number("top_p") === 1 ? undefined : number("top_p");

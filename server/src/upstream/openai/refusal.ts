@@ -1,6 +1,6 @@
 import { Failure } from "../../errors/failure.ts";
-import { UpstreamRefused } from "../../gateway/dialect.ts";
 import { isJsonObject } from "../../gateway/json.ts";
+import { UpstreamRefused } from "../dialect.ts";
 
 /** Anthropic's, for 503. */
 const OVERLOADED = 529;

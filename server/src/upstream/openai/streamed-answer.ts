@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
-import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
+import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../dialect.ts";
 import { TransportError } from "../transport.ts";
 import { ChunkEditor } from "./chunk-editor.ts";
 import { refusalOf, unintelligible } from "./refusal.ts";

@@ -7,8 +7,8 @@ import {
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
-} from "../../gateway/dialect.ts";
-import { OpenAiDialect } from "../openai/dialect.ts";
+} from "../dialect.ts";
+import { OpenAiDialect } from "../openai/openai-dialect.ts";
 import { createSandboxTransport, type SandboxOptions } from "./sandbox-transport.ts";
 
 const RETRY_AFTER_MS = 1_000;

@@ -1,4 +1,8 @@
 import type { Upstream } from "../../catalog/catalog.ts";
+import { isJsonObject } from "../../gateway/json.ts";
+import { JsonBody } from "../../gateway/json-body.ts";
+import { TextTally } from "../../gateway/text-tally.ts";
+import { addProduced } from "../../gateway/token-estimate.ts";
 import {
   type ChatAnswer,
   type ChatCall,
@@ -6,11 +10,7 @@ import {
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
-} from "../../gateway/dialect.ts";
-import { isJsonObject } from "../../gateway/json.ts";
-import { JsonBody } from "../../gateway/json-body.ts";
-import { TextTally } from "../../gateway/text-tally.ts";
-import { addProduced } from "../../gateway/token-estimate.ts";
+} from "../dialect.ts";
 import type { ResponseBody, Transport, TransportResponse } from "../transport.ts";
 import { refusalOf, refusedStatus, unintelligible } from "./refusal.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
