@@ -216,7 +216,7 @@ describe("a recorded entry", () => {
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, mostWaiting: 100 });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxWaiting: 100 });
     for (let number = 0; number < 100; number++) {
       recorder.requireRoom();
       await recorder.record(entry());

@@ -54,7 +54,7 @@ describe("a dialect that is a folder and a place in the list", () => {
       signal: new AbortController().signal,
       stream: false,
       includeUsage: false,
-      mostTokens: null,
+      maxTokens: null,
     });
     expect(upstream).toBe("polly");
     expect(answer.kind === "whole" && JSON.parse(answer.body)).toEqual({

@@ -78,7 +78,7 @@ export async function chat(
   model: string,
   request: object,
   includeUsage = true,
-  mostTokens: number | null = null,
+  maxTokens: number | null = null,
 ): Promise<ChatAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");
@@ -93,7 +93,7 @@ export async function chat(
     body,
     stream,
     includeUsage,
-    mostTokens,
+    maxTokens,
     signal,
   });
 }

@@ -49,7 +49,7 @@ export interface VerifyExportOptions {
   readonly removedBatches?: number | undefined;
 }
 
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 const DIGEST_BYTES = 32;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -175,7 +175,7 @@ class ChainCheck {
   }
 
   #note(problem: ExportProblem["problem"], batch: number | null, line: number | null): void {
-    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ problem, batch, line });
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ problem, batch, line });
   }
 }
 

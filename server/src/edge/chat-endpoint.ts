@@ -61,9 +61,9 @@ export class ChatEndpoint implements Endpoint {
   ): Promise<Reply> {
     const { gateway } = this.#parts;
     const { model } = call;
-    const mostTokens = paidTokens(call);
+    const maxTokens = paidTokens(call);
     const { signal } = request;
-    const answering = gateway.chat({ model, body, stream, includeUsage, mostTokens, signal });
+    const answering = gateway.chat({ model, body, stream, includeUsage, maxTokens, signal });
     if (!stream) return await this.#reply(request, body, call, await answering);
     // A proxy on the way may take silence for death. What comes after is told in the stream.
     const routed = await inTime(HEARTBEAT_MS, answering);

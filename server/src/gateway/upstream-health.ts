@@ -17,8 +17,8 @@ export interface UpstreamHealth {
   readonly credentialRefusedAt: Date | null;
 }
 
-const MOST_WAITING = 128;
-const PATIENCE_MS = 2_000;
+const MAX_WAITING = 128;
+const WAIT_TIMEOUT_MS = 2_000;
 
 /** One upstream as this node has found it. */
 export class UpstreamState {
@@ -36,7 +36,7 @@ export class UpstreamState {
     this.name = name;
     this.isSimulated = isSandbox;
     this.breaker = new Breaker(breaker, monotonicMs);
-    this.slots = new Slots(maxConcurrency, MOST_WAITING, PATIENCE_MS);
+    this.slots = new Slots(maxConcurrency, MAX_WAITING, WAIT_TIMEOUT_MS);
   }
 
   succeeded(): void {

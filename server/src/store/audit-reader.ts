@@ -13,7 +13,7 @@ import { type Database, LONG_READ_TIMEOUT_MS } from "./database.ts";
 type EntryRow = Readonly<Record<string, unknown>>;
 
 /** What has come since the last look is counted so far. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 /** Entries that are looked at in one statement, in search of those that match: it ends soon, however few they are. */
 const MAX_SEARCHED = 50_000;
 
@@ -97,7 +97,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
       with found as (
         select * from audit_entries entries
         where ${matching(sql, accountId, filter, upTo)} and entries.batch > ${after}
-        order by entries.batch desc limit ${MOST_COUNTED}
+        order by entries.batch desc limit ${MAX_COUNTED}
       )
       select ${sql.unsafe(SELECTED_COLUMNS)}, (select count(*) from found) as total
       from found entries

@@ -63,7 +63,7 @@ export interface ChatCall extends UpstreamCall {
   /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
   readonly includeUsage: boolean;
   /** How long an answer is paid for, which what is asked of the upstream must not exceed; `null`: it costs nothing. */
-  readonly mostTokens: number | null;
+  readonly maxTokens: number | null;
 }
 
 export interface WholeAnswer {

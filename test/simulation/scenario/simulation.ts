@@ -24,7 +24,7 @@ const STORES = {
 const START_MS = 5_000;
 const SETTLE_MS = 1_000;
 /** No fault keeps a node from starting for so long. */
-const LONGEST_START_MS = 60 * 60_000;
+const MAX_START_MS = 60 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 /** Nothing must have been running for so long before slots are looked at: what was released may be on its way. */
 const AT_REST_MS = 2_500;
@@ -145,7 +145,7 @@ export class Simulation {
       world.schedule(START_MS + atMs, null, () => this.#begin(event));
       lastMs = Math.max(lastMs, atMs);
     }
-    this.#latestMs = START_MS + lastMs + LONGEST_START_MS;
+    this.#latestMs = START_MS + lastMs + MAX_START_MS;
     world.schedule(START_MS + lastMs + SETTLE_MS, null, () => this.#endFaults());
     await world.run({
       untilMs: Number.POSITIVE_INFINITY,

@@ -40,9 +40,9 @@ export class AiSdkDialect implements Dialect {
   }
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
-    const options = callOptionsOf(call.body.value, this.#source.limits, call.mostTokens);
+    const options = callOptionsOf(call.body.value, this.#source.limits, call.maxTokens);
     // Only while a model thinks do packages ask for more than they were told.
-    const guarded = options.reasoning === undefined ? null : call.mostTokens;
+    const guarded = options.reasoning === undefined ? null : call.maxTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const asked = { ...options, abortSignal: toAbortSignal(call.signal) };
@@ -74,12 +74,12 @@ export class AiSdkDialect implements Dialect {
   /** A provider for one call, so that it is known of each error whether anything was sent before. */
   async #calling<Answer>(
     { upstream }: UpstreamCall,
-    mostTokens: number | null,
+    maxTokens: number | null,
     use: (provider: Provider, errorOfCall: (thrown: unknown) => unknown) => Promise<Answer>,
   ): Promise<Answer> {
     const create = await this.#creatorOf(upstream);
     const { timeouts, credential, baseUrl } = upstream;
-    const call = new CallFetch({ transport: this.#parts.transport, timeouts, mostTokens });
+    const call = new CallFetch({ transport: this.#parts.transport, timeouts, maxTokens });
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
       const provider = create({

@@ -12,7 +12,7 @@ import {
   type WholeAnswer,
 } from "../dialect.ts";
 import type { ResponseBody, Transport, TransportResponse } from "../transport.ts";
-import { refusalOf, refusedStatus, unintelligible } from "./refusal.ts";
+import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
 
@@ -62,7 +62,7 @@ export class OpenAiDialect implements Dialect {
 /** `results`: the member that an answer must have. */
 function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "data"): WholeAnswer {
   const body = JsonBody.parse(text);
-  if (body === null || !Array.isArray(body.value[results])) throw unintelligible();
+  if (body === null || !Array.isArray(body.value[results])) throw malformedResponse();
   return {
     kind: "whole",
     body: body.textWith({ model: call.publicModel }),
@@ -99,7 +99,7 @@ async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw unintelligible();
+    if (bytes > maxBytes) throw malformedResponse();
     chunks.push(chunk);
   }
   const [first] = chunks;
@@ -110,6 +110,6 @@ async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
 /** The same without waiting; `null` where there is something to wait for. */
 function textAtOnce(body: ResponseBody, maxBytes: number): string | null {
   const bytes = body.takeWhole?.() ?? null;
-  if (bytes !== null && bytes.length > maxBytes) throw unintelligible();
+  if (bytes !== null && bytes.length > maxBytes) throw malformedResponse();
   return bytes === null ? null : decoder.decode(bytes);
 }

@@ -90,7 +90,7 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number {
 }
 
 /** An upstream's answer that is none. */
-export function unintelligible(): UpstreamRefused {
+export function malformedResponse(): UpstreamRefused {
   const message =
     "The model's server gave an answer that makes no sense. Try again, or choose another model.";
   return new UpstreamRefused(200, new Failure("upstream_error", message));
