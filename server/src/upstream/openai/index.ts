@@ -1,6 +1,6 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import type { DialectDefinition } from "../dialect.ts";
-import { OpenAiDialect } from "./openai-dialect.ts";
+import { openAiDialect } from "./openai-dialect.ts";
 
 /** OpenAI's wire format, whoever speaks it. */
 export const openai: DialectDefinition = {
@@ -10,5 +10,5 @@ export const openai: DialectDefinition = {
     ...UPSTREAM_SETTINGS.credential,
     ...UPSTREAM_SETTINGS.limits,
   },
-  open: ({ transport }) => new OpenAiDialect(transport),
+  open: ({ transport }) => openAiDialect(transport),
 };

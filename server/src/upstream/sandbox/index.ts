@@ -1,7 +1,7 @@
 import { SANDBOX_MAX_CONCURRENCY } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import type { DialectDefinition } from "../dialect.ts";
-import { SandboxDialect } from "./sandbox-dialect.ts";
+import { sandboxDialect } from "./sandbox-dialect.ts";
 
 /** Models that need no provider: they answer in process. */
 export const sandbox: DialectDefinition = {
@@ -9,5 +9,5 @@ export const sandbox: DialectDefinition = {
   settings: { timeouts: UPSTREAM_SETTINGS.timeouts },
   isSandbox: true,
   fixed: { baseUrl: "sandbox:", maxConcurrency: SANDBOX_MAX_CONCURRENCY },
-  open: ({ now }) => new SandboxDialect({ now }),
+  open: ({ now }) => sandboxDialect({ now }),
 };
