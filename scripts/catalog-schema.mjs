@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { register } from "tsx/esm/api";
 
 register();
-const { catalogJsonSchema } = await import("../server/src/catalog/catalog-schema.ts");
+const { catalogJsonSchema } = await import("../server/src/catalog/catalog-file.ts");
+const { DIALECTS } = await import("../server/src/upstream/dialects.ts");
 const file = fileURLToPath(new URL("../docs/reference/catalog.schema.json", import.meta.url));
-writeFileSync(file, `${JSON.stringify(catalogJsonSchema(), null, 2)}\n`);
+writeFileSync(file, `${JSON.stringify(catalogJsonSchema(DIALECTS), null, 2)}\n`);
 spawnSync("npx", ["--no-install", "biome", "format", "--write", file], { stdio: "inherit" });

@@ -43,7 +43,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: [...DOMAIN, "errors"],
   upstream: ["catalog", "errors", "gateway"],
   ...Object.fromEntries(
-    DOMAIN.map((folder) => [folder, [...DOMAIN, "errors", "secrets", "upstream/transport.ts"]]),
+    DOMAIN.map((folder) => [
+      folder,
+      [...DOMAIN, "errors", "secrets", "upstream/dialect.ts", "upstream/transport.ts"],
+    ]),
   ),
   errors: ["secrets"],
   secrets: [],

@@ -20,6 +20,7 @@ import { chooseCoding } from "../../server/src/operations/content-coding.ts";
 import { clientAddress } from "../../server/src/request/client-address.ts";
 import { readIdempotencyKey } from "../../server/src/request/idempotent-reply.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
+import { dialectsWith } from "../fixtures/dialects.ts";
 
 /** `OSTIARY_TEST_FUZZ_RUNS` tries more. */
 const NUM_RUNS = Number(process.env.OSTIARY_TEST_FUZZ_RUNS ?? 1_000);
@@ -342,7 +343,7 @@ describe("a catalog file", () => {
         path: "catalog",
         environment: { KEY: "secret-credential" },
         readFile: async () => text,
-        packageProblem: async () => null,
+        dialects: dialectsWith(() => null),
         now: () => new Date(0),
       });
     await fc.assert(

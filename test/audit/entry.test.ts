@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
-import { type AuditEntry, decodeEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
 import type { SpenderId } from "../../server/src/credits/credit-store.ts";
 import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";

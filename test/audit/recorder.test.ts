@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type AuditEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
+import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
+import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -215,7 +216,7 @@ describe("a recorded entry", () => {
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, mostWaiting: 100 });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxWaiting: 100 });
     for (let number = 0; number < 100; number++) {
       recorder.requireRoom();
       await recorder.record(entry());

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CatalogWatch, LiveCatalog } from "../../server/src/catalog/live-catalog.ts";
 import { loadCatalog } from "../../server/src/catalog/load.ts";
+import { dialectsWith } from "../fixtures/dialects.ts";
 
 const PATH = "/etc/catalog.yaml";
 const CREDENTIAL = "/run/secrets/acme";
@@ -28,7 +29,7 @@ async function watching(files: Map<string, string>) {
       if (text === undefined) throw Object.assign(new Error(`no such file: ${path}`), { code: "ENOENT" });
       return text;
     },
-    packageProblem: async (name: string) => (files.has(name) ? null : `${name} is not installed`),
+    dialects: dialectsWith((name) => (files.has(name) ? null : `${name} is not installed`)),
     // Asked for once for each catalog that is made.
     now: () => {
       told.made++;

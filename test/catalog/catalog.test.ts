@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { catalogJsonSchema } from "../../server/src/catalog/catalog-schema.ts";
+import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
 import { discoverLocalModels } from "../../server/src/catalog/local-servers.ts";
 import { costOf } from "../../server/src/catalog/prices.ts";
+import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 import { type Transport, TransportError } from "../../server/src/upstream/transport.ts";
+import { dialectsWith } from "../fixtures/dialects.ts";
 
 const SECRET = "upstream-secret";
 
@@ -20,7 +22,7 @@ function load(text: string, environment: Record<string, string> = { KEY: SECRET 
     environment,
     readFile: async (path) =>
       files[path] ?? Promise.reject(Object.assign(new Error("absent"), { code: "ENOENT" })),
-    packageProblem: async (name) => (name === "@ai-sdk/absent" ? `${name} is not installed` : null),
+    dialects: dialectsWith((name) => (name === "@ai-sdk/absent" ? `${name} is not installed` : null)),
     now: () => new Date(1_000_000),
   });
 }
@@ -41,7 +43,7 @@ describe("a catalog file", () => {
       new URL("../../docs/reference/catalog.schema.json", import.meta.url),
       "utf8",
     );
-    expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(catalogJsonSchema())));
+    expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(catalogJsonSchema(DIALECTS))));
   });
 
   it("may be YAML or JSON", async () => {

@@ -1,11 +1,11 @@
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { DEFAULT_BREAKER, type DialectName, type Upstream } from "../../server/src/catalog/catalog.ts";
+import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog.ts";
 import { Credential } from "../../server/src/catalog/credential.ts";
-import type { ChatAnswer } from "../../server/src/gateway/dialect.ts";
 import { JsonBody } from "../../server/src/gateway/json-body.ts";
-import { AiSdkDialect } from "../../server/src/upstream/ai-sdk/dialect.ts";
+import type { ChatAnswer } from "../../server/src/upstream/dialect.ts";
+import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 
 /** What was sent to a vendor's address. */
@@ -52,11 +52,12 @@ export function replayVendor(address: string): Vendor {
 
 export const CREDENTIAL = "the-operators-credential";
 
-export function upstreamOf(dialect: DialectName, settings: Partial<Upstream> = {}): Upstream {
+export function upstreamOf(dialect: string, settings: Partial<Upstream> = {}): Upstream {
   return {
     name: dialect,
     dialect,
-    package: null,
+    settings: {},
+    isSandbox: false,
     baseUrl: "",
     credential: new Credential(CREDENTIAL),
     timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 },
@@ -66,7 +67,10 @@ export function upstreamOf(dialect: DialectName, settings: Partial<Upstream> = {
   };
 }
 
-const dialect = new AiSdkDialect({ transport: new FetchTransport(), now: () => new Date(1_000_000) });
+const dialects = openDialects(DIALECTS, {
+  transport: new FetchTransport(),
+  now: () => new Date(1_000_000),
+});
 
 /** Sends an OpenAI request to an upstream, and has OpenAI's answer. */
 export async function chat(
@@ -74,12 +78,14 @@ export async function chat(
   model: string,
   request: object,
   includeUsage = true,
-  mostTokens: number | null = null,
+  maxTokens: number | null = null,
 ): Promise<ChatAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");
   const stream = "stream" in request && request.stream === true;
   const { signal } = new AbortController();
+  const dialect = dialects.get(upstream.dialect);
+  if (dialect === undefined) throw new Error(`no dialect ${upstream.dialect}`);
   return dialect.chat({
     upstream,
     upstreamModel: model,
@@ -87,7 +93,7 @@ export async function chat(
     body,
     stream,
     includeUsage,
-    mostTokens,
+    maxTokens,
     signal,
   });
 }

@@ -2,7 +2,8 @@ import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from "node:fs
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/accounts/account.ts";
-import { encodeEntry, requestIdOf } from "../../server/src/audit/entry.ts";
+import { requestIdOf } from "../../server/src/audit/entry.ts";
+import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import type { KeyUuid } from "../../server/src/keys/key.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";

@@ -9,7 +9,7 @@ import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 export const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 /** `sun_path` holds 104 bytes on macOS and 108 on Linux, with a terminating zero. */
-const LONGEST_SOCKET_PATH_BYTES = 103;
+const MAX_SOCKET_PATH_BYTES = 103;
 
 /** Where things are in the data folder. */
 export interface Folders {
@@ -43,7 +43,7 @@ export async function makeSocketFolder(
   dataDirIsReachable: boolean,
 ): Promise<string> {
   const inDataDir = join(dataDir, "postgres-socket");
-  const fits = Buffer.byteLength(join(inDataDir, SOCKET_NAME)) <= LONGEST_SOCKET_PATH_BYTES;
+  const fits = Buffer.byteLength(join(inDataDir, SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES;
   const folder =
     fits && dataDirIsReachable ? inDataDir : join(await makeOutsideFolder(socketBase(), dataDir), "s");
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Postmaster } from "./postmaster.ts";
 
 const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** A server that ran this long did not end because of how it was started. */
 const STEADY_MS = 60_000;
 
@@ -50,14 +50,14 @@ export class Supervisor {
       this.#log(`the embedded PostgreSQL ended unexpectedly (${end}): starting it again`);
       if (performance.now() - startedAt > STEADY_MS) waitMs = FIRST_WAIT_MS;
       running = await this.#startAgain(waitMs);
-      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+      waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
     }
   }
 
   /** Null when the supervisor was stopped first. */
   async #startAgain(firstWaitMs: number): Promise<Postmaster | null> {
     const { signal } = this.#stopping;
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
       // Rejects when stopped, which is looked at next.
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return null;

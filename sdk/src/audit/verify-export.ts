@@ -1,4 +1,5 @@
 import type { ExportedAuditEntry } from "../contract/audit.ts";
+import { COVERED_FIELDS } from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
 
 /** What is wrong with an export, and where. */
@@ -48,29 +49,7 @@ export interface VerifyExportOptions {
   readonly removedBatches?: number | undefined;
 }
 
-/** What an entry's digest covers, in this order, a field a line. */
-const COVERED = [
-  "id",
-  "timestamp",
-  "key_id",
-  "endpoint",
-  "model",
-  "upstream",
-  "status",
-  "error_code",
-  "end_reason",
-  "usage_source",
-  "prompt_tokens",
-  "completion_tokens",
-  "cached_tokens",
-  "cost_nano_usd",
-  "latency_ms",
-  "time_to_first_token_ms",
-  "source_ip",
-  "would_refuse",
-] as const satisfies readonly (keyof ExportedAuditEntry)[];
-
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 const DIGEST_BYTES = 32;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -196,7 +175,7 @@ class ChainCheck {
   }
 
   #note(problem: ExportProblem["problem"], batch: number | null, line: number | null): void {
-    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ problem, batch, line });
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ problem, batch, line });
   }
 }
 
@@ -222,7 +201,7 @@ function isConsistent(entry: ExportedAuditEntry): boolean {
 }
 
 function coveredText(entry: ExportedAuditEntry): string {
-  return COVERED.map((field) => String(entry[field] ?? "")).join("\n");
+  return COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n");
 }
 
 function digestOf(text: string): Promise<ArrayBuffer> {

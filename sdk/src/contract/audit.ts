@@ -1,36 +1,26 @@
+import type { FieldValue } from "./audit-entry.ts";
+import type { AUDIT_FIELDS } from "./audit-fields.ts";
 import type { EndReason, UsageSource } from "./audit-words.ts";
 import type { ErrorCode } from "./error-codes.ts";
 
-/** The record of one request made with a key of the account. */
-export interface AuditEntry {
+/** The types of values in JSON. */
+interface JsonKinds {
   readonly id: string;
-  /** As the client got it in `x-request-id`. */
-  readonly request_id: string;
-  /** RFC 3339, UTC. */
-  readonly timestamp: string;
-  /** Last 4 characters of the key. */
-  readonly key_id: string;
-  readonly key_name: string;
-  /** Method and path: `POST /v1/chat/completions`. */
-  readonly endpoint: string;
-  readonly model: string | null;
-  readonly upstream: string | null;
-  /** HTTP status; 499 when the client had gone before there was an answer. */
-  readonly status: number;
-  readonly error_code: ErrorCode | null;
+  readonly text: string;
+  readonly time: string;
+  readonly integer: number;
+  readonly count: number;
+  readonly money: number;
+  readonly address: string;
+  readonly error_code: ErrorCode;
   readonly end_reason: EndReason;
   readonly usage_source: UsageSource;
-  readonly prompt_tokens: number | null;
-  readonly completion_tokens: number | null;
-  readonly cached_tokens: number | null;
-  readonly token_count: number | null;
-  readonly cost_nano_usd: number;
-  readonly latency_ms: number;
-  readonly time_to_first_token_ms: number | null;
-  readonly source_ip: string | null;
-  /** What a rule that only reports would have refused the request with. */
-  readonly would_refuse: ErrorCode | null;
 }
+
+/** The record of one request made with a key of the account. */
+export type AuditEntry = {
+  readonly [Name in keyof typeof AUDIT_FIELDS]: FieldValue<Name, JsonKinds>;
+};
 
 /** An entry as it stands in an export, with its place in the account's chain of batches. */
 export interface ExportedAuditEntry extends AuditEntry {

@@ -1,7 +1,7 @@
 import { EventReader } from "../contract/event-reader.ts";
 
 /** How long a body may stay open after its last event, in milliseconds. */
-const LONGEST_TAIL_MS = 1_000;
+const MAX_TAIL_MS = 1_000;
 
 /**
  * The data of each server-sent event of a body
@@ -46,7 +46,7 @@ export async function* eventData(
 
 /** Waits, in the background, for the end that follows the last event. */
 function letEnd(reader: ReadableStreamDefaultReader<Uint8Array>, cancel: () => void): void {
-  const timer = setTimeout(cancel, LONGEST_TAIL_MS);
+  const timer = setTimeout(cancel, MAX_TAIL_MS);
   reader.read().then(
     ({ done }) => {
       clearTimeout(timer);

@@ -66,11 +66,11 @@ export type Identified<Body> = Body & { readonly _request_id: string | null };
 const FIRST_BACKOFF_MS = 500;
 const LAST_BACKOFF_MS = 8_000;
 /** Who is asked to wait longer than this is better told so. */
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 /** How long the body of an error may take. */
 const ERROR_BODY_TIMEOUT_MS = 10_000;
 /** A timer that is asked for more fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Sends requests, and sends them again where that can help. */
 export class Transport {
@@ -174,7 +174,7 @@ export class Transport {
         timedOut = true;
         controller.abort();
       },
-      Math.min(timeoutMs, LONGEST_TIMER_MS),
+      Math.min(timeoutMs, MAX_TIMER_MS),
     );
     try {
       return { wire: await this.#settings.send(request, controller.signal), controller, release };
@@ -242,7 +242,7 @@ function waitBefore(outcome: Answer | APIConnectionError, attempt: number): numb
   if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
   const askedMs = retryAfterMsOf(headers);
   if (askedMs === null) return backoffMs;
-  return askedMs <= LONGEST_WAIT_MS ? askedMs : null;
+  return askedMs <= MAX_WAIT_MS ? askedMs : null;
 }
 
 async function textOf({ wire, controller, release }: Answer): Promise<string> {

@@ -45,7 +45,7 @@ export interface ChainReader {
 export interface StoredChain {
   readHead(): Promise<ChainHead>;
   /** The last batch of a stretch after `after` that can be verified at once, and how many entries that is. */
-  stretch(after: number, mostEntries: number): Promise<{ last: number; entries: number }>;
+  stretch(after: number, maxEntries: number): Promise<{ last: number; entries: number }>;
   /** What in the batches after `after` up to `last` is not as it was recorded. */
   findProblems(after: number, last: number): Promise<readonly ChainProblem[]>;
   /** Entries that are of no batch there is. */

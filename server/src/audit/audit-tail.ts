@@ -40,9 +40,9 @@ const LOOK_AT_MOST_EVERY_MS = 100;
 const QUIET_MS = 5_000;
 const ENTRIES_AT_ONCE = 200;
 /** Who was away for longer reads pages. */
-const MOST_BATCHES_BACK = 1_000n;
-const MOST_FOLLOWERS = 2_000;
-const MOST_FOLLOWERS_OF_ACCOUNT = 50;
+const MAX_BATCHES_BACK = 1_000n;
+const MAX_FOLLOWERS = 2_000;
+const MAX_FOLLOWERS_OF_ACCOUNT = 50;
 
 interface Follower {
   readonly accountId: AccountId;
@@ -100,7 +100,7 @@ export class AuditTail {
     this.#followers.add(follower);
     try {
       const head = (await this.#reader.heads([accountId])).get(accountId) ?? (0n as AsOf);
-      const oldest = (head > MOST_BATCHES_BACK ? head - MOST_BATCHES_BACK : 0n) as AsOf;
+      const oldest = (head > MAX_BATCHES_BACK ? head - MAX_BATCHES_BACK : 0n) as AsOf;
       let hasGap = after !== null && after < oldest;
       let seen = after === null || after > head ? head : hasGap ? oldest : after;
       follower.head = head;
@@ -131,7 +131,7 @@ export class AuditTail {
 
   #requireRoom(accountId: AccountId): void {
     const ofAccount = [...this.#followers].filter((follower) => follower.accountId === accountId).length;
-    if (this.#followers.size < MOST_FOLLOWERS && ofAccount < MOST_FOLLOWERS_OF_ACCOUNT) return;
+    if (this.#followers.size < MAX_FOLLOWERS && ofAccount < MAX_FOLLOWERS_OF_ACCOUNT) return;
     throw new Failure(
       "too_many_concurrent_requests",
       "Too many clients are following the audit log. Close some of them, or read the log page by page.",

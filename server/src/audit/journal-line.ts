@@ -1,4 +1,5 @@
-import { type AuditEntry, decodeEntry, encodeEntry } from "./entry.ts";
+import type { AuditEntry } from "./entry.ts";
+import { decodeEntry, encodeEntry } from "./entry-values.ts";
 
 /** A line of the journal: a request that has ended, or one that has only begun, as it stands if its process dies. */
 export type JournalLine =

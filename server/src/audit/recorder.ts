@@ -22,7 +22,7 @@ export type OnCommitted = (entries: readonly AuditEntry[]) => void;
 export type Durability = "journal" | "disk" | "database";
 
 /** About 200 MB of them. They are in the journal as well. */
-const MOST_WAITING = 200_000;
+const MAX_WAITING = 200_000;
 const FULL_RETRY_MS = 5_000;
 const BATCH_ENTRIES = 2_000;
 /** Of answers to idempotency keys, which the entries of a batch carry. */
@@ -45,7 +45,7 @@ export interface RecorderParts {
   /** Who is told of each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
   /** Entries that may wait for the database. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
 }
 
 /** An entry that is in the journal. */
@@ -96,7 +96,7 @@ export class Recorder {
   readonly #onCommitted: OnCommitted;
   readonly #onSetAside: (entries: readonly AuditEntry[]) => void;
   readonly #onRecorded: (entry: AuditEntry) => void;
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
@@ -118,7 +118,7 @@ export class Recorder {
   #appended: Appended | null = null;
 
   constructor(parts: RecorderParts) {
-    const { journal, sink, durability, log, onCommitted, onSetAside, onRecorded, mostWaiting } = parts;
+    const { journal, sink, durability, log, onCommitted, onSetAside, onRecorded, maxWaiting } = parts;
     this.#journal = journal;
     this.#sink = sink;
     this.#durability = durability;
@@ -126,7 +126,7 @@ export class Recorder {
     this.#onCommitted = onCommitted ?? (() => {});
     this.#onSetAside = onSetAside ?? (() => {});
     this.#onRecorded = onRecorded ?? (() => {});
-    this.#mostWaiting = mostWaiting ?? MOST_WAITING;
+    this.#maxWaiting = maxWaiting ?? MAX_WAITING;
   }
 
   /** What waits for the database. */
@@ -148,7 +148,7 @@ export class Recorder {
    */
   requireRoom(): void {
     const isUnconfirmable = this.#durability === "database" && this.#isFailing;
-    if (this.#pending.length < this.#mostWaiting && !isUnconfirmable) return;
+    if (this.#pending.length < this.#maxWaiting && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
       "The service cannot record more requests until its database is available again. Try again later.",

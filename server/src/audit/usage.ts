@@ -80,7 +80,7 @@ const MIN_LENGTH_MS: Readonly<Record<UsageInterval, number>> = {
   month: 28 * 24 * HOUR_MS,
 };
 /** How far a question may reach: a chart has no use for more points. */
-const LONGEST_MS: Readonly<Record<UsageInterval, number>> = {
+const MAX_MS: Readonly<Record<UsageInterval, number>> = {
   hour: 31 * 24 * HOUR_MS,
   day: 3 * 366 * 24 * HOUR_MS,
   month: 20 * 366 * 24 * HOUR_MS,
@@ -143,7 +143,7 @@ function maxGroups({ from, to, interval, groupBy }: UsageQuestion | ServiceUsage
 function requireChartable({ from, to, interval }: UsageSpan): void {
   const lengthMs = to.getTime() - from.getTime();
   if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
-  if (lengthMs > LONGEST_MS[interval]) {
+  if (lengthMs > MAX_MS[interval]) {
     throw new Failure("invalid_request", "interval: is too short for this period. Use a longer interval.", {
       param: "interval",
     });

@@ -17,7 +17,8 @@ const SANDBOX_MODELS: readonly (readonly [string, Modalities])[] = [
 export const SANDBOX_UPSTREAM: Upstream = {
   name: "sandbox",
   dialect: "sandbox",
-  package: null,
+  settings: {},
+  isSandbox: true,
   baseUrl: "sandbox:",
   credential: null,
   timeouts: DEFAULT_TIMEOUTS,

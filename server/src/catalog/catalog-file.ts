@@ -5,6 +5,7 @@ import {
   DEFAULT_TIMEOUTS,
   MODALITIES,
   TEXT_ONLY,
+  type Upstream,
 } from "./catalog.ts";
 import { nanoUsdOf } from "./prices.ts";
 
@@ -58,34 +59,46 @@ const breaker = z
   })
   .default(DEFAULT_BREAKER);
 
-/** How long to wait for an upstream, how much to ask of it at once, and when to leave it alone. */
-const patience = { timeouts, maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY), breaker };
-const credential = {
-  credentialEnv: z.string().min(1).optional(),
-  credentialFile: z.string().min(1).optional(),
+/** Settings that dialects put theirs together from. */
+export const UPSTREAM_SETTINGS = {
+  baseUrl,
+  timeouts,
+  credential: {
+    credentialEnv: z.string().min(1).optional(),
+    credentialFile: z.string().min(1).optional(),
+  },
+  /** How long to wait for an upstream, how much to ask of it at once, and when to leave it alone. */
+  limits: { timeouts, maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY), breaker },
 };
-const packageName = z
-  .string()
-  .regex(/^(?:@[a-z0-9-]+\/)?[a-z0-9-]+$/, "must be the name of a package, such as @ai-sdk/mistral");
 
-const upstream = z.discriminatedUnion("dialect", [
-  z.strictObject({ dialect: z.literal("openai"), baseUrl, ...credential, ...patience }),
-  z.strictObject({
-    dialect: z.enum(["anthropic", "google"]),
-    baseUrl: baseUrl.optional(),
-    ...credential,
-    ...patience,
-  }),
-  z.strictObject({
-    dialect: z.literal("ai-sdk"),
-    package: packageName,
-    baseUrl: baseUrl.optional(),
-    ...credential,
-    ...patience,
-  }),
-  z.strictObject({ dialect: z.literal("sandbox"), timeouts }),
-]);
+/** What the catalog has to know of a dialect. */
+export interface DialectSettings {
+  /** As a catalog file names it. */
+  readonly name: string;
+  /** The schema of the settings of an upstream, by their names. Those the catalog does not know itself are the dialect's own. */
+  readonly settings: z.ZodRawShape;
+  /** Whether its upstreams only play that they are some: their models are free, and their failures say nothing. */
+  readonly isSandbox?: boolean;
+  /** What an upstream has, without a setting for it. */
+  readonly fixed?: Partial<Pick<Upstream, "baseUrl" | "maxConcurrency">>;
+  /**
+   * What is wrong with an upstream's own settings on this machine, such as that a package is not installed: the setting, a colon and what
+   * to do. `null`: nothing is.
+   */
+  readonly problemOf?: (settings: OwnSettings) => Promise<string | null>;
+}
 
+/** An upstream's settings that only its dialect knows. */
+export type OwnSettings = Upstream["settings"];
+
+/** An upstream of a catalog file. */
+export interface UpstreamEntry
+  extends Partial<Pick<Upstream, "baseUrl" | "maxConcurrency" | "breaker" | "timeouts">> {
+  readonly dialect: string;
+  readonly credentialEnv?: string;
+  readonly credentialFile?: string;
+  readonly [own: string]: unknown;
+}
 const modelName = z
   .string()
   .min(1)
@@ -124,12 +137,32 @@ const model = z.strictObject({
     .min(1, "must have at least one route"),
 });
 
-export const catalogFile = z.strictObject({
-  /** For editors. */
-  $schema: z.string().optional(),
-  upstreams: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, "must be a short name"), upstream),
-  models: z.array(model).min(1, "must have at least one model"),
-});
+/** The schema of a catalog file whose upstreams speak these dialects. */
+export function catalogFileOf(dialects: readonly DialectSettings[]) {
+  const [first, ...others] = dialects.map(({ name, settings }) =>
+    z.strictObject({ dialect: z.literal(name), ...settings }),
+  );
+  if (first === undefined) throw new Error("there is no dialect");
+  const upstream = z.discriminatedUnion("dialect", [first, ...others]);
+  return z.strictObject({
+    /** For editors. */
+    $schema: z.string().optional(),
+    upstreams: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, "must be a short name"), upstream),
+    models: z.array(model).min(1, "must have at least one model"),
+  });
+}
 
 /** A catalog file, read but not yet checked against itself and the machine. */
-export type CatalogFile = z.output<typeof catalogFile>;
+export type CatalogFile = Omit<z.output<ReturnType<typeof catalogFileOf>>, "upstreams"> & {
+  readonly upstreams: Readonly<Record<string, UpstreamEntry>>;
+};
+
+/** The JSON Schema of a catalog file, for editors. */
+export function catalogJsonSchema(dialects: readonly DialectSettings[]): object {
+  const schema = z.toJSONSchema(catalogFileOf(dialects), { io: "input", target: "draft-7" });
+  return {
+    ...schema,
+    title: "Catalog of models and upstreams",
+    description: "See docs/reference/catalog.md.",
+  };
+}

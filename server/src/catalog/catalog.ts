@@ -45,13 +45,14 @@ export interface Route {
   readonly weight: number;
 }
 
-export type DialectName = "openai" | "anthropic" | "google" | "ai-sdk" | "sandbox";
-
 export interface Upstream {
   readonly name: string;
-  readonly dialect: DialectName;
-  /** The provider package of the AI SDK, where the dialect does not say which. */
-  readonly package: string | null;
+  /** The name of a dialect. */
+  readonly dialect: string;
+  /** Settings that only the dialect knows. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** True when its answers are made up in process. */
+  readonly isSandbox: boolean;
   /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. Empty: where its package finds it. */
   readonly baseUrl: string;
   /** `null`: requests carry no `Authorization`. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Catalog, CatalogModel, Upstream } from "./catalog.ts";
+import type { DialectSettings } from "./catalog-file.ts";
 import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
 
 /** A catalog that takes the place of another while requests go on: who has looked a model up keeps what was found. */
@@ -44,6 +45,26 @@ export class LiveCatalog implements Catalog {
   }
 }
 
+/** What a dialect has said of an upstream's settings, and how it is asked again. */
+interface SeenProblem {
+  readonly look: () => Promise<string | null>;
+  readonly problem: string | null;
+}
+
+/** The same dialect, which notes what it says. */
+function noting(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
+  const { problemOf } = dialect;
+  if (problemOf === undefined) return dialect;
+  return {
+    ...dialect,
+    problemOf: async (settings) => {
+      const problem = await problemOf(settings);
+      seen.push({ look: () => problemOf(settings), problem });
+      return problem;
+    },
+  };
+}
+
 export interface CatalogWatchParts {
   readonly catalog: LiveCatalog;
   readonly source: CatalogSource;
@@ -57,8 +78,8 @@ export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
   /** The files that the catalog in force, or one that was refused, was made from, as they were. */
   #seen: ReadonlyMap<string, string> | null = null;
-  /** The same of provider packages, by name: what was wrong with each. */
-  #seenPackages: ReadonlyMap<string, string | null> = new Map();
+  /** The same of what dialects found wrong with the machine, such as packages that were not installed. */
+  #seenProblems: readonly SeenProblem[] = [];
   #looking: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
@@ -82,20 +103,16 @@ export class CatalogWatch {
     if (this.#seen !== null && (await this.#isAsSeen(this.#seen))) return;
     const seen = new Map<string, string>();
     this.#seen = seen;
-    const seenPackages = new Map<string, string | null>();
-    this.#seenPackages = seenPackages;
+    const seenProblems: SeenProblem[] = [];
+    this.#seenProblems = seenProblems;
     const readFile = async (path: string) => {
       const { text, state } = await this.#read(path);
       seen.set(path, state);
       return text();
     };
     try {
-      const packageProblem = async (name: string) => {
-        const problem = await source.packageProblem(name);
-        seenPackages.set(name, problem);
-        return problem;
-      };
-      const next = await loadCatalog({ ...source, readFile, packageProblem });
+      const dialects = source.dialects.map((dialect) => noting(dialect, seenProblems));
+      const next = await loadCatalog({ ...source, readFile, dialects });
       // The first state is the one that the service was started with.
       if (isFirst) return;
       catalog.replace(next);
@@ -108,9 +125,7 @@ export class CatalogWatch {
 
   async #isAsSeen(seen: ReadonlyMap<string, string>): Promise<boolean> {
     for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
-    for (const [name, problem] of this.#seenPackages) {
-      if ((await this.#parts.source.packageProblem(name)) !== problem) return false;
-    }
+    for (const { look, problem } of this.#seenProblems) if ((await look()) !== problem) return false;
     return true;
   }
 

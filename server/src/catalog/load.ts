@@ -1,7 +1,14 @@
 import { parseDocument } from "yaml";
-import { SANDBOX_UPSTREAM } from "./built-in.ts";
-import { type Catalog, type CatalogModel, catalogOf, type Upstream } from "./catalog.ts";
-import { type CatalogFile, catalogFile } from "./catalog-file.ts";
+import {
+  type Catalog,
+  type CatalogModel,
+  catalogOf,
+  DEFAULT_BREAKER,
+  DEFAULT_MAX_CONCURRENCY,
+  DEFAULT_TIMEOUTS,
+  type Upstream,
+} from "./catalog.ts";
+import { type CatalogFile, catalogFileOf, type DialectSettings, type UpstreamEntry } from "./catalog-file.ts";
 import { Credential } from "./credential.ts";
 import type { ModelPrices } from "./prices.ts";
 
@@ -20,8 +27,7 @@ export interface CatalogSource {
   readonly path: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string>;
-  /** What is wrong with a provider package of the AI SDK, such as that it is not installed; `null` when nothing is. */
-  readonly packageProblem: (name: string) => Promise<string | null>;
+  readonly dialects: readonly DialectSettings[];
   readonly now: () => Date;
 }
 
@@ -41,32 +47,36 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
         : "it can't be read";
     throw new CatalogError([`OSTIARY_CATALOG: ${source.path}: ${reason}`]);
   }
-  const file = parseFile(source.path, text);
+  const file = parseFile(source, text);
   const problems = [...nameProblems(file), ...routeProblems(file)];
   const upstreams: Upstream[] = [];
-  for (const [name, upstream] of Object.entries(file.upstreams)) {
-    const packageProblem =
-      upstream.dialect === "ai-sdk" ? await source.packageProblem(upstream.package) : null;
-    if (packageProblem !== null) problems.push(`upstreams.${name}.package: ${packageProblem}`);
-    const credential = await readCredential(upstream, source);
-    if (typeof credential === "string") problems.push(`upstreams.${name}.${credential}`);
-    else upstreams.push(upstreamOf(name, upstream, credential));
+  for (const [name, entry] of Object.entries(file.upstreams)) {
+    const dialect = source.dialects.find((one) => one.name === entry.dialect);
+    if (dialect === undefined) continue;
+    const credential = await readCredential(entry, source);
+    const isWrong = typeof credential === "string";
+    const upstream = upstreamOf(name, entry, dialect, isWrong ? null : credential);
+    const problem = (await dialect.problemOf?.(upstream.settings)) ?? null;
+    if (problem !== null) problems.push(`upstreams.${name}.${problem}`);
+    if (isWrong) problems.push(`upstreams.${name}.${credential}`);
+    upstreams.push(upstream);
   }
   if (problems.length > 0) throw new CatalogError(problems.map((problem) => `${source.path}: ${problem}`));
   const created = Math.floor(source.now().getTime() / 1000);
   return catalogOf(
-    file.models.map((model) => modelOf(model, file, created)),
+    file.models.map((model) => modelOf(model, upstreams, created)),
     upstreams,
   );
 }
 
-function parseFile(path: string, text: string): CatalogFile {
+function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile {
   const document = parseDocument(text, { prettyErrors: true });
   if (document.errors.length > 0) {
     throw new CatalogError(document.errors.map((error) => `${path}: ${error.message.split("\n", 1)[0]}`));
   }
-  const parsed = catalogFile.safeParse(contentOf(path, document));
-  if (parsed.success) return parsed.data;
+  const parsed = catalogFileOf(dialects).safeParse(contentOf(path, document));
+  // The settings that the catalog knows are of one type in all dialects.
+  if (parsed.success) return parsed.data as CatalogFile;
   throw new CatalogError(
     parsed.error.issues.map((issue) => `${path}: ${placeOf(issue.path)}${issue.message}`),
   );
@@ -115,10 +125,9 @@ function routeProblems(file: CatalogFile): string[] {
 
 /** @returns the credential, `null` for none, or what is wrong with it. Never repeats a value. */
 async function readCredential(
-  upstream: CatalogFile["upstreams"][string],
+  upstream: UpstreamEntry,
   source: CatalogSource,
 ): Promise<Credential | null | string> {
-  if (upstream.dialect === "sandbox") return null;
   const { credentialEnv, credentialFile } = upstream;
   if (credentialEnv !== undefined && credentialFile !== undefined) {
     return "credentialFile: give credentialEnv or credentialFile, not both";
@@ -149,30 +158,46 @@ function checked(value: string, field: string): Credential | string {
 
 function upstreamOf(
   name: string,
-  upstream: CatalogFile["upstreams"][string],
+  entry: UpstreamEntry,
+  { fixed, isSandbox = false }: DialectSettings,
   credential: Credential | null,
 ): Upstream {
-  const { timeouts } = upstream;
-  if (upstream.dialect === "sandbox") return { ...SANDBOX_UPSTREAM, name, timeouts };
+  const {
+    dialect,
+    baseUrl = "",
+    timeouts = DEFAULT_TIMEOUTS,
+    maxConcurrency = DEFAULT_MAX_CONCURRENCY,
+    breaker = DEFAULT_BREAKER,
+    credentialEnv: _,
+    credentialFile: __,
+    ...settings
+  } = entry;
   return {
     name,
-    dialect: upstream.dialect,
-    package: upstream.dialect === "ai-sdk" ? upstream.package : null,
-    baseUrl: upstream.baseUrl ?? "",
+    dialect,
+    settings,
+    isSandbox,
+    baseUrl,
     credential,
     timeouts,
-    maxConcurrency: upstream.maxConcurrency,
-    breaker: upstream.breaker,
+    maxConcurrency,
+    breaker,
+    ...fixed,
   };
 }
 
-function modelOf(model: CatalogFile["models"][number], file: CatalogFile, created: number): CatalogModel {
+function modelOf(
+  model: CatalogFile["models"][number],
+  upstreams: readonly Upstream[],
+  created: number,
+): CatalogModel {
+  const simulated = new Set(upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name));
   return {
     id: model.id,
     aliases: model.aliases,
     ownedBy: model.ownedBy,
     created,
-    sandbox: model.routes.every((route) => file.upstreams[route.upstream]?.dialect === "sandbox"),
+    sandbox: model.routes.every((route) => simulated.has(route.upstream)),
     contextTokens: model.contextTokens ?? null,
     maxOutputTokens: model.maxOutputTokens ?? null,
     modalities: model.modalities,

@@ -55,7 +55,8 @@ async function askForModels(server: LocalServer, options: DiscoveryOptions): Pro
   const upstream: Upstream = {
     name: server.name,
     dialect: "openai",
-    package: null,
+    settings: {},
+    isSandbox: false,
     baseUrl,
     credential: null,
     timeouts: DEFAULT_TIMEOUTS,

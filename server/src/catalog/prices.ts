@@ -18,7 +18,7 @@ export interface PricedTokens {
 }
 
 const MTOK = 1_000_000n;
-const MOST_ROUNDED_UP = MTOK - 1n;
+const MAX_ROUNDED_UP = MTOK - 1n;
 const NANO_DIGITS = 9;
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 
@@ -28,7 +28,7 @@ export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
   const fresh = times(promptTokens - cachedTokens, prices.inputNanoUsdPerMTok);
   const cached = times(cachedTokens, prices.cachedInputNanoUsdPerMTok);
   const output = times(completionTokens, prices.outputNanoUsdPerMTok);
-  return (fresh + cached + output + MOST_ROUNDED_UP) / MTOK + times(images, prices.imageNanoUsd);
+  return (fresh + cached + output + MAX_ROUNDED_UP) / MTOK + times(images, prices.imageNanoUsd);
 }
 
 /** Most requests have no images, and many no cached tokens: what is nothing need not be reckoned with. */

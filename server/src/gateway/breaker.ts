@@ -3,7 +3,7 @@ import type { BreakerSettings } from "../catalog/catalog.ts";
 /** `closed`: requests pass. `open`: none does, for a time. `half-open`: one at a time does, to see. */
 export type BreakerState = "closed" | "open" | "half-open";
 
-const MOST_OPEN_MS = 60_000;
+const MAX_OPEN_MS = 60_000;
 
 /** A request that was let through. */
 export interface Attempt {
@@ -78,7 +78,7 @@ export class Breaker {
     if (this.#openings > 0 && !isProbe) return;
     if (this.#failures < this.#settings.failures) return;
     const { openMs } = this.#settings;
-    this.#openUntilMs = this.#monotonicMs() + Math.min(openMs * 2 ** this.#openings, MOST_OPEN_MS);
+    this.#openUntilMs = this.#monotonicMs() + Math.min(openMs * 2 ** this.#openings, MAX_OPEN_MS);
     this.#openings++;
   }
 }

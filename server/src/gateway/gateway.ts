@@ -1,12 +1,12 @@
-import type { Catalog, CatalogModel, DialectName, Route, Upstream } from "../catalog/catalog.ts";
+import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
 import { Failure } from "../errors/failure.ts";
+import type { ChatAnswer, Dialect, WholeAnswer } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { begunStream } from "./begun-stream.ts";
-import type { ChatAnswer, Dialect, WholeAnswer } from "./dialect.ts";
 import type { JsonBody } from "./json-body.ts";
 import type { RequestSignal } from "./request-signal.ts";
 import { RetryBudget } from "./retry-budget.ts";
-import { inOrderOfTrial } from "./route-order.ts";
+import { shuffleByWeight } from "./route-order.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
@@ -23,7 +23,7 @@ export interface ChatRequest extends ModelRequest {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   /** How long an answer is paid for; `null`: it costs nothing. */
-  readonly mostTokens: number | null;
+  readonly maxTokens: number | null;
 }
 
 /** An upstream's answer, begun: of a stream the first event is in. */
@@ -49,7 +49,8 @@ export class RoutesFailed extends Error {
 
 export interface GatewayParts {
   readonly catalog: Catalog;
-  readonly dialects: Readonly<Record<DialectName, Dialect>>;
+  /** By name. */
+  readonly dialects: ReadonlyMap<string, Dialect>;
   readonly random: () => number;
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
@@ -84,7 +85,7 @@ export class Gateway {
    * @throws {Failure} the request can't be expressed in the upstream's dialect.
    * @throws {RoutesFailed} with what the last route threw.
    */
-  chat({ model, body, signal, stream, includeUsage, mostTokens }: ChatRequest): Promise<Routed<ChatAnswer>> {
+  chat({ model, body, signal, stream, includeUsage, maxTokens }: ChatRequest): Promise<Routed<ChatAnswer>> {
     return this.#route<ChatAnswer>(model, signal, {
       send: (dialect, upstream, route) => {
         const upstreamModel = route.model;
@@ -96,7 +97,7 @@ export class Gateway {
           signal,
           stream,
           includeUsage,
-          mostTokens,
+          maxTokens,
         });
       },
       begin: (answer, upstream, ended) => {
@@ -132,7 +133,7 @@ export class Gateway {
   ): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
     budget.first();
-    const routes = [...inOrderOfTrial(model.routes, this.#parts.random)];
+    const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
     let failed: RoutesFailed | null = null;
     let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
@@ -157,10 +158,10 @@ export class Gateway {
         if (reason instanceof Failure) throw reason;
         wasSent = true;
         failed = new RoutesFailed(route.upstream, reason);
-        if (signal.aborted || !verdictOf(reason).anotherMayAnswer) throw failed;
+        if (signal.aborted || !verdictOf(reason).retryable) throw failed;
         // A kept connection that the other side was just closing: nothing says that a new one would break.
         const isCut = reason instanceof TransportError && reason.fault === "cut";
-        if (isLast && isCut && route.isAgain !== true) routes.push({ ...route, isAgain: true });
+        if (isLast && isCut && route.isRetry !== true) routes.push({ ...route, isRetry: true });
       }
     }
     throw failed ?? new RoutesFailed(null, notNow(shortestWaitMs));
@@ -207,7 +208,7 @@ export class Gateway {
     const left = () => ended(new TransportError("aborted", "the request was left"));
     signal.addEventListener("abort", left);
     try {
-      const sent = await ask.send(this.#parts.dialects[upstream.dialect], upstream, route);
+      const sent = await ask.send(this.#dialectOf(upstream), upstream, route);
       const beginning = ask.begin(sent, upstream, ended);
       const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
@@ -216,6 +217,12 @@ export class Gateway {
       ended(reason);
       throw errorWithoutCredential(reason, upstream);
     }
+  }
+
+  #dialectOf({ name, dialect }: Upstream): Dialect {
+    const found = this.#parts.dialects.get(dialect);
+    if (found === undefined) throw new Error(`upstream ${name} speaks ${dialect}, which there is not`);
+    return found;
   }
 
   #succeeded(state: UpstreamState): "success" {

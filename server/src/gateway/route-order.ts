@@ -2,11 +2,11 @@ import type { Route } from "../catalog/catalog.ts";
 
 /** A route that is tried, or tried again. */
 export interface TrialRoute extends Route {
-  readonly isAgain?: boolean;
+  readonly isRetry?: boolean;
 }
 
 /** The routes in a random order in which heavier ones tend to come first. */
-export function inOrderOfTrial(routes: readonly Route[], random: () => number): readonly TrialRoute[] {
+export function shuffleByWeight(routes: readonly Route[], random: () => number): readonly TrialRoute[] {
   if (routes.length === 1) return routes;
   const left = [...routes];
   const ordered: Route[] = [];

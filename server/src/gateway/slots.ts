@@ -3,14 +3,14 @@ import type { RequestSignal } from "./request-signal.ts";
 /** A number of places at an upstream, and a short queue for them. */
 export class Slots {
   readonly #most: number;
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   readonly #patienceMs: number;
   #taken = 0;
   readonly #waiting: ((isFree: boolean) => void)[] = [];
 
-  constructor(most: number, mostWaiting: number, patienceMs: number) {
+  constructor(most: number, maxWaiting: number, patienceMs: number) {
     this.#most = most;
-    this.#mostWaiting = mostWaiting;
+    this.#maxWaiting = maxWaiting;
     this.#patienceMs = patienceMs;
   }
 
@@ -31,7 +31,7 @@ export class Slots {
 
   /** The same for who has nowhere else to go, when there is none: waits for one. @returns `null` when there is none in time. */
   async wait(signal: RequestSignal): Promise<(() => void) | null> {
-    if (this.#waiting.length >= this.#mostWaiting || signal.aborted) return null;
+    if (this.#waiting.length >= this.#maxWaiting || signal.aborted) return null;
     return (await this.#turn(signal)) ? this.#giveBackOnce() : null;
   }
 

@@ -1,4 +1,4 @@
-import type { Usage } from "./dialect.ts";
+import type { Usage } from "../upstream/dialect.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
 import { TextTally } from "./text-tally.ts";
 

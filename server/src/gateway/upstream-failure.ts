@@ -1,6 +1,6 @@
 import { Failure, toFailure } from "../errors/failure.ts";
+import { UpstreamRefused } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { UpstreamRefused } from "./dialect.ts";
 import { RoutesFailed } from "./gateway.ts";
 
 /** What an upstream's failure means for the client. */

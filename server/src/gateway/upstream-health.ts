@@ -17,8 +17,8 @@ export interface UpstreamHealth {
   readonly credentialRefusedAt: Date | null;
 }
 
-const MOST_WAITING = 128;
-const PATIENCE_MS = 2_000;
+const MAX_WAITING = 128;
+const WAIT_TIMEOUT_MS = 2_000;
 
 /** One upstream as this node has found it. */
 export class UpstreamState {
@@ -32,11 +32,11 @@ export class UpstreamState {
   #lastFailure: UpstreamHealth["lastFailure"] = null;
   #credentialRefusedAt: Date | null = null;
 
-  constructor({ name, dialect, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
+  constructor({ name, isSandbox, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
     this.name = name;
-    this.isSimulated = dialect === "sandbox";
+    this.isSimulated = isSandbox;
     this.breaker = new Breaker(breaker, monotonicMs);
-    this.slots = new Slots(maxConcurrency, MOST_WAITING, PATIENCE_MS);
+    this.slots = new Slots(maxConcurrency, MAX_WAITING, WAIT_TIMEOUT_MS);
   }
 
   succeeded(): void {

@@ -1,7 +1,7 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { Credential } from "../catalog/credential.ts";
 import { Failure } from "../errors/failure.ts";
-import { UpstreamRefused } from "./dialect.ts";
+import { UpstreamRefused } from "../upstream/dialect.ts";
 
 /**
  * Changes a piece of an upstream's answer so that its credential is not in it. Some servers, and proxies before them, quote the

@@ -2,12 +2,14 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { AuditLog, ExportFormat } from "../audit/audit-log.ts";
+import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import type { EntryFilter } from "../audit/filter.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { readFilter, requireKnown } from "./audit-query.ts";
 import { chooseCoding } from "./content-coding.ts";
 import { NO_FACTS, type QueryOperation } from "./operation.ts";
 
+const CSV_HEADER = `${CSV_FIELDS.join(",")}\n`;
 const TYPES: Readonly<Record<ExportFormat, string>> = {
   ndjson: "application/x-ndjson; charset=utf-8",
   csv: "text/csv; charset=utf-8; header=present",
@@ -21,16 +23,8 @@ interface ExportInput {
   readonly coding: "gzip" | null;
 }
 
-/**
- * `GET /v1/audit/export`: all matching entries of the account, oldest first, streamed.
- *
- * @param csvFields the names of a CSV file's columns.
- */
-export function exportAuditEntries(
-  auditLog: AuditLog,
-  csvFields: readonly string[],
-): QueryOperation<ExportInput> {
-  const csvHeader = `${csvFields.join(",")}\n`;
+/** `GET /v1/audit/export`: all matching entries of the account, oldest first, streamed. */
+export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInput> {
   return {
     kind: "query",
     method: "GET",
@@ -45,7 +39,7 @@ export function exportAuditEntries(
     run: async ({ input: { format, filter, cursor, coding }, accountId }) => {
       const lines = await auditLog.export(accountId, format, filter, cursor);
       // An export that continues an earlier one is appended to the same file.
-      const chunks = format === "csv" && cursor === null ? withHeader(csvHeader, lines) : lines;
+      const chunks = format === "csv" && cursor === null ? withHeader(CSV_HEADER, lines) : lines;
       return {
         kind: "stream",
         headers: {

@@ -1,5 +1,5 @@
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
-import { type ListedEntry, requestIdOf, tokenCountOf } from "../audit/entry.ts";
+import { publicEntryOf } from "../audit/entry-columns.ts";
 import type { EntryFilter } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
 import { readFilter, requireKnown } from "./audit-query.ts";
@@ -29,7 +29,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
       const { entries, nextCursor } = await auditLog.list(accountId, filter, cursor, limit);
       return jsonReply({
         object: "list",
-        data: entries.map(publicView),
+        data: entries.map(publicEntryOf),
         has_more: nextCursor !== null,
         next_cursor: nextCursor,
       });
@@ -46,31 +46,4 @@ function readLimit(text: string | null): number {
     });
   }
   return limit;
-}
-
-function publicView(entry: ListedEntry) {
-  return {
-    id: entry.id,
-    request_id: requestIdOf(entry.id),
-    timestamp: entry.at.toISOString(),
-    key_id: entry.keyId,
-    key_name: entry.keyName,
-    endpoint: entry.endpoint,
-    model: entry.model,
-    upstream: entry.upstream,
-    status: entry.status,
-    error_code: entry.errorCode,
-    end_reason: entry.endReason,
-    usage_source: entry.usageSource,
-    prompt_tokens: entry.promptTokens,
-    completion_tokens: entry.completionTokens,
-    cached_tokens: entry.cachedTokens,
-    token_count: tokenCountOf(entry),
-    // One request's cost is far below 2^53 nano-USD (9 million USD), which is what a JSON number holds.
-    cost_nano_usd: Number(entry.costNanoUsd),
-    latency_ms: entry.latencyMs,
-    time_to_first_token_ms: entry.timeToFirstTokenMs,
-    source_ip: entry.sourceIp,
-    would_refuse: entry.wouldRefuse,
-  };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract/audit-entry.ts";
 import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-words.ts";
 import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
 import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
@@ -228,31 +229,27 @@ const MODEL: Schema = {
   },
 };
 
+const OF_KIND: Readonly<Record<AuditFieldKind, Schema>> = {
+  id: text,
+  text,
+  time: { type: "string", format: "date-time" },
+  integer: { type: "integer" },
+  count: { type: "integer" },
+  money: { type: "integer" },
+  address: text,
+  error_code: text,
+  end_reason: { enum: END_REASONS },
+  usage_source: { enum: USAGE_SOURCES },
+};
+
 const AUDIT_ENTRY: Schema = {
   type: "object",
-  properties: {
-    id: text,
-    request_id: text,
-    timestamp: { type: "string", format: "date-time" },
-    key_id: text,
-    key_name: text,
-    endpoint: text,
-    model: textOrNull,
-    upstream: textOrNull,
-    status: { type: "integer" },
-    error_code: textOrNull,
-    end_reason: { enum: END_REASONS },
-    usage_source: { enum: USAGE_SOURCES },
-    prompt_tokens: countOrNull,
-    completion_tokens: countOrNull,
-    cached_tokens: countOrNull,
-    token_count: countOrNull,
-    cost_nano_usd: { type: "integer" },
-    latency_ms: { type: "integer" },
-    time_to_first_token_ms: countOrNull,
-    source_ip: textOrNull,
-    would_refuse: textOrNull,
-  },
+  properties: Object.fromEntries(
+    AUDIT_FIELD_LIST.map(([name, { kind, nullable }]) => {
+      const schema = OF_KIND[kind];
+      return [name, nullable === true ? { ...schema, type: [schema.type, "null"] } : schema];
+    }),
+  ),
 };
 
 function schemaOf(schema: z.ZodType): Schema {

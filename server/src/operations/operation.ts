@@ -2,10 +2,10 @@ import type { AccountId } from "../accounts/account.ts";
 import type { UsageSource } from "../audit/entry.ts";
 import type { PaidCall } from "../credits/paid-call.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { Usage } from "../gateway/dialect.ts";
 import type { JsonBody } from "../gateway/json-body.ts";
 import type { RequestSignal } from "../gateway/request-signal.ts";
 import type { KeptAnswer } from "../idempotency/idempotency.ts";
+import type { Usage } from "../upstream/dialect.ts";
 
 /** What a request authenticates with. */
 export type AuthMode =

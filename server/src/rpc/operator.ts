@@ -260,10 +260,13 @@ export function operatorRouter({
     /** The current catalog with its routes, without credentials. */
     catalog: operatorProcedure.query(() => ({
       models: catalog.models,
-      upstreams: [...catalog.upstreams.values()].map(({ credential, ...upstream }) => ({
-        ...upstream,
-        hasCredential: credential !== null,
-      })),
+      upstreams: [...catalog.upstreams.values()].map(
+        ({ credential, settings, isSandbox: _, ...upstream }) => ({
+          ...upstream,
+          package: typeof settings.package === "string" ? settings.package : null,
+          hasCredential: credential !== null,
+        }),
+      ),
     })),
 
     nodes: router({

@@ -6,7 +6,7 @@ import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
 import { type CatalogSource, loadCatalog } from "../catalog/load.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../catalog/local-servers.ts";
 import type { Config } from "../config/config.ts";
-import { packageProblem } from "../upstream/ai-sdk/provider.ts";
+import { DIALECTS } from "../upstream/dialects.ts";
 import type { Transport } from "../upstream/transport.ts";
 
 /** How long a local model server has to answer. It is at hand or it is not: nobody should wait for it. */
@@ -44,7 +44,7 @@ export async function readCatalogFile(
     path,
     environment,
     readFile: (name) => readFile(name, "utf8"),
-    packageProblem,
+    dialects: DIALECTS,
     now: () => new Date(),
   };
   return { first: await loadCatalog(source), source };

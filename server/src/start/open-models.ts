@@ -2,9 +2,7 @@ import process from "node:process";
 import type { LiveCatalog } from "../catalog/live-catalog.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { SecurityEvents } from "../security/security-event.ts";
-import { AiSdkDialect } from "../upstream/ai-sdk/dialect.ts";
-import { OpenAiDialect } from "../upstream/openai/dialect.ts";
-import { SandboxDialect } from "../upstream/sandbox/dialect.ts";
+import { DIALECTS, openDialects } from "../upstream/dialects.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { openCatalog } from "./open-catalog.ts";
 import { openTransport } from "./runtime.ts";
@@ -39,16 +37,9 @@ export function openGateway(
   { catalog, transport }: { readonly catalog: LiveCatalog; readonly transport: Transport },
   security: SecurityEvents,
 ): Gateway {
-  const aiSdk = new AiSdkDialect({ transport, now });
   return new Gateway({
     catalog,
-    dialects: {
-      openai: new OpenAiDialect(transport),
-      anthropic: aiSdk,
-      google: aiSdk,
-      "ai-sdk": aiSdk,
-      sandbox: new SandboxDialect({ now }),
-    },
+    dialects: openDialects(DIALECTS, { transport, now }),
     random: Math.random,
     now,
     monotonicMs,

@@ -17,7 +17,6 @@ import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { accountOfToken } from "../rpc/caller.ts";
 import { DashboardSessions } from "../rpc/dashboard-sessions.ts";
-import { CSV_FIELDS } from "../store/audit-reader.ts";
 import type { OpenAccess } from "./open-access.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
@@ -83,7 +82,7 @@ function operationsOf(
   const { maxBodyBytes, serviceName } = config;
   const parts = { gateway, estimator: new TokenEstimator(loadTokenizer), maxBodyBytes, monotonicMs };
   const chat = chatCompletions(parts);
-  const auditExport = exportAuditEntries(auditLog, CSV_FIELDS);
+  const auditExport = exportAuditEntries(auditLog);
   return [
     chat,
     embeddings(parts),

@@ -3,9 +3,9 @@ import type { ChainHead, ChainProblem, ChainReader, StoredChain } from "../audit
 import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "./database.ts";
 
 /** Of one slice: many small ones cost as much as few large ones. */
-const MOST_BATCHES = 2_000;
+const MAX_BATCHES = 2_000;
 /** A chain of which whole stretches are gone has no end of problems. */
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 
 /** The chains of audit entries in Postgres, as they are verified. */
 export class PostgresAuditChain implements ChainReader {
@@ -46,7 +46,7 @@ class ChainAtOneMoment implements StoredChain {
     };
   }
 
-  async stretch(after: number, mostEntries: number): Promise<{ last: number; entries: number }> {
+  async stretch(after: number, maxEntries: number): Promise<{ last: number; entries: number }> {
     // Uses the primary key.
     const [row] = await this.#database<{ last: bigint | null; entries: bigint | null }[]>`
       select max(batch) as last, max(total)::bigint as entries
@@ -54,10 +54,10 @@ class ChainAtOneMoment implements StoredChain {
         select batch, sum(entries) over (order by batch) as total, row_number() over (order by batch) as place
         from (
           select batch, entries from audit_batches
-          where account_id = ${this.#accountId} and batch > ${after} order by batch limit ${MOST_BATCHES}
+          where account_id = ${this.#accountId} and batch > ${after} order by batch limit ${MAX_BATCHES}
         ) next
       ) counted
-      where total <= ${mostEntries} or place = 1`;
+      where total <= ${maxEntries} or place = 1`;
     return { last: Number(row?.last ?? after), entries: Number(row?.entries ?? 0n) };
   }
 
@@ -89,7 +89,7 @@ class ChainAtOneMoment implements StoredChain {
       left join contents on contents.batch = number
       where (links.digest = sha256(coalesce(links.previous, '') || contents.content)) is not true
       order by number
-      limit ${MOST_PROBLEMS}`;
+      limit ${MAX_PROBLEMS}`;
     return rows.map((row) => {
       const found = Number(row.found);
       return {
@@ -106,7 +106,7 @@ class ChainAtOneMoment implements StoredChain {
     const rows = await this.#database<{ batch: bigint; found: bigint }[]>`
       select batch, count(*) as found from audit_entries
       where account_id = ${this.#accountId} and (batch <= ${removedBatches} or batch > ${head?.batch ?? 0})
-      group by batch order by batch limit ${MOST_PROBLEMS}`;
+      group by batch order by batch limit ${MAX_PROBLEMS}`;
     return rows.map(({ batch, found }) => ({
       batch: Number(batch),
       problem: "entries_added",

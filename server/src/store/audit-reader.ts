@@ -3,44 +3,17 @@ import type { AccountId } from "../accounts/account.ts";
 import type { EntryReader, ExportedLines, ExportFormat, ListedStretch } from "../audit/audit-log.ts";
 import type { TailReader } from "../audit/audit-tail.ts";
 import type { AsOf } from "../audit/cursor.ts";
-import {
-  type EndReason,
-  type EntryId,
-  firstEntryIdAt,
-  type ListedEntry,
-  type UsageSource,
-} from "../audit/entry.ts";
+import { type EntryId, firstEntryIdAt, type ListedEntry } from "../audit/entry.ts";
+import { ENTRY_COLUMNS } from "../audit/entry-columns.ts";
+import { CSV_VALUES, JSON_FIELDS, SELECTED_COLUMNS } from "../audit/entry-sql.ts";
 import type { EntryFilter } from "../audit/filter.ts";
-import type { ErrorCode } from "../errors/failure.ts";
-import type { KeyUuid } from "../keys/key.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "./database.ts";
 
-interface EntryRow {
-  id: EntryId;
-  account_id: AccountId;
-  key: KeyUuid;
-  key_id: string;
-  key_name: string;
-  at: Date;
-  endpoint: string;
-  model: string | null;
-  upstream: string | null;
-  status: number;
-  error_code: ErrorCode | null;
-  end_reason: EndReason;
-  usage_source: UsageSource;
-  prompt_tokens: bigint | null;
-  completion_tokens: bigint | null;
-  cached_tokens: bigint | null;
-  cost_nano_usd: bigint;
-  latency_ms: number;
-  time_to_first_token_ms: number | null;
-  source_ip: string | null;
-  would_refuse: ErrorCode | null;
-}
+/** A row of {@link SELECTED_COLUMNS}. */
+type EntryRow = Readonly<Record<string, unknown>>;
 
 /** What has come since the last look is counted so far. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 /** Entries that are looked at in one statement, in search of those that match: it ends soon, however few they are. */
 const MAX_SEARCHED = 50_000;
 
@@ -65,7 +38,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     const sql = this.#database;
     // Uses audit_entries_pkey, of the one partition that the id is in.
     const [row] = await sql<EntryRow[]>`
-      select ${entryColumns(sql)}
+      select ${sql.unsafe(SELECTED_COLUMNS)}
       from audit_entries entries
       join keys on keys.id = entries.key
       where entries.id = ${id} and entries.account_id = ${accountId}`;
@@ -86,7 +59,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
       : null;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
-      select ${entryColumns(sql)}
+      select ${sql.unsafe(SELECTED_COLUMNS)}
       from audit_entries entries
       join keys on keys.id = entries.key
       where ${matching(sql, accountId, filter, asOf)} and ${start}
@@ -124,9 +97,9 @@ export class PostgresAuditReader implements EntryReader, TailReader {
       with found as (
         select * from audit_entries entries
         where ${matching(sql, accountId, filter, upTo)} and entries.batch > ${after}
-        order by entries.batch desc limit ${MOST_COUNTED}
+        order by entries.batch desc limit ${MAX_COUNTED}
       )
-      select ${entryColumns(sql)}, (select count(*) from found) as total
+      select ${sql.unsafe(SELECTED_COLUMNS)}, (select count(*) from found) as total
       from found entries
       join keys on keys.id = entries.key
       order by entries.batch desc, entries.id desc
@@ -174,14 +147,6 @@ function fromNewest(sql: Database, accountId: AccountId) {
   return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
 }
 
-function entryColumns(sql: Database) {
-  return sql`
-    entries.id, entries.account_id, entries.key, entries.key_id, keys.name as key_name, entries.at, entries.endpoint,
-    entries.model, entries.upstream, entries.status, entries.error_code, entries.end_reason, entries.usage_source,
-    entries.prompt_tokens, entries.completion_tokens, entries.cached_tokens, entries.cost_nano_usd, entries.latency_ms,
-    entries.time_to_first_token_ms, host(entries.source_ip) as source_ip, entries.would_refuse`;
-}
-
 /** Whether entries have to be looked at one by one: a time is a range of ids. */
 function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
   return [key, model, status, errorCode, source].some((part) => part !== null);
@@ -210,116 +175,21 @@ function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf
 /** After the id: as `GET /v1/audit` writes an entry, and the cursor. */
 function jsonFields(sql: Database, asOf: AsOf) {
   return sql`
-    'req_' || replace(entries.id::text, '-', '') as request_id,
-    to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "timestamp",
-    entries.key_id,
-    keys.name as key_name,
-    entries.endpoint,
-    entries.model,
-    entries.upstream,
-    entries.status,
-    entries.error_code,
-    entries.end_reason,
-    entries.usage_source,
-    entries.prompt_tokens,
-    entries.completion_tokens,
-    entries.cached_tokens,
-    ${tokenCount(sql)} as token_count,
-    entries.cost_nano_usd,
-    entries.latency_ms,
-    entries.time_to_first_token_ms,
-    host(entries.source_ip) as source_ip,
-    entries.would_refuse,
+    ${sql.unsafe(JSON_FIELDS)},
     json_build_object('batch', batch.batch, 'entries', batch.entries, 'digest', encode(batch.digest, 'hex')) as chain,
     ${`${asOf}~`}::text || entries.id as cursor`;
 }
 
-/** The fields of a CSV line, in this order. */
-export const CSV_FIELDS = [
-  "id",
-  "request_id",
-  "timestamp",
-  "key_id",
-  "key_name",
-  "endpoint",
-  "model",
-  "upstream",
-  "status",
-  "error_code",
-  "end_reason",
-  "usage_source",
-  "prompt_tokens",
-  "completion_tokens",
-  "cached_tokens",
-  "token_count",
-  "cost_nano_usd",
-  "latency_ms",
-  "time_to_first_token_ms",
-  "source_ip",
-  "would_refuse",
-  "cursor",
-] as const;
-
 function csvLine(sql: Database, asOf: AsOf) {
-  return sql`concat_ws(',',
-    entries.id,
-    'req_' || replace(entries.id::text, '-', ''),
-    to_char(entries.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    csv_field(entries.key_id),
-    csv_field(keys.name),
-    csv_field(entries.endpoint),
-    csv_field(entries.model),
-    csv_field(entries.upstream),
-    entries.status,
-    csv_field(entries.error_code),
-    entries.end_reason,
-    entries.usage_source,
-    coalesce(entries.prompt_tokens::text, ''),
-    coalesce(entries.completion_tokens::text, ''),
-    coalesce(entries.cached_tokens::text, ''),
-    coalesce(${tokenCount(sql)}::text, ''),
-    entries.cost_nano_usd,
-    entries.latency_ms,
-    coalesce(entries.time_to_first_token_ms::text, ''),
-    coalesce(host(entries.source_ip), ''),
-    csv_field(entries.would_refuse),
-    csv_field(${`${asOf}~`}::text || entries.id)
-  ) as line`;
-}
-
-function tokenCount(sql: Database) {
-  return sql`case
-    when entries.prompt_tokens is null and entries.completion_tokens is null then null
-    else coalesce(entries.prompt_tokens, 0) + coalesce(entries.completion_tokens, 0)
-  end`;
+  return sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${`${asOf}~`}::text || entries.id)) as line`;
 }
 
 function entryOf(row: EntryRow): ListedEntry {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    key: row.key,
-    keyId: row.key_id,
-    keyName: row.key_name,
-    at: row.at,
-    endpoint: row.endpoint,
-    model: row.model,
-    upstream: row.upstream,
-    status: row.status,
-    errorCode: row.error_code,
-    endReason: row.end_reason,
-    usageSource: row.usage_source,
-    promptTokens: numberOrNull(row.prompt_tokens),
-    completionTokens: numberOrNull(row.completion_tokens),
-    cachedTokens: numberOrNull(row.cached_tokens),
-    costNanoUsd: row.cost_nano_usd,
-    latencyMs: row.latency_ms,
-    timeToFirstTokenMs: row.time_to_first_token_ms,
-    sourceIp: row.source_ip,
-    wouldRefuse: row.would_refuse,
-  };
-}
-
-function numberOrNull(value: bigint | null): number | null {
-  return value === null ? null : Number(value);
+  const entry: Record<string, unknown> = { keyName: row.key_name };
+  for (const { property, column, kind } of ENTRY_COLUMNS) {
+    const value = row[column];
+    entry[property] = kind === "count" && typeof value === "bigint" ? Number(value) : value;
+  }
+  // Columns and type are made from the same fields.
+  return entry as unknown as ListedEntry;
 }

@@ -1,5 +1,14 @@
 import type { AccountId } from "../accounts/account.ts";
-import { type AuditEntry, valuesOf } from "../audit/entry.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import {
+  IMPLAUSIBLE,
+  INPUT_COLUMNS,
+  INSERTED_COLUMNS,
+  INSERTED_VALUES,
+  KEYED,
+  SPENDER,
+} from "../audit/entry-sql.ts";
+import { valuesOf } from "../audit/entry-values.ts";
 import type { EntrySink } from "../audit/recorder.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { type Database, inTransaction, type Transaction } from "./database.ts";
@@ -61,30 +70,17 @@ export class PostgresAudit implements EntrySink {
       cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd`;
     const uncollected = await sql<{ account_id: AccountId; reason: Uncollected["reason"]; amount: bigint }[]>`
       with input as materialized (
-        -- The places are those of valuesOf. Entries of former versions name no spender: theirs is the node's first.
+        -- Entries of former versions name no spender: theirs is the node's first.
         select
-          (value->>0)::uuid as id, (value->>1)::uuid as account_id, (value->>2)::uuid as key, value->>3 as key_id,
-          timestamptz 'epoch' + (value->>4)::bigint * interval '1 millisecond' as at, value->>5 as endpoint, value->>6 as model, value->>7 as upstream,
-          (value->>8)::integer as status, value->>9 as error_code, value->>10 as end_reason,
-          value->>11 as usage_source, (value->>12)::bigint as prompt_tokens,
-          (value->>13)::bigint as completion_tokens, (value->>14)::bigint as cached_tokens,
-          (value->>15)::bigint as cost_nano_usd, (value->>16)::integer as latency_ms,
-          (value->>17)::integer as time_to_first_token_ms, (value->>18)::inet as source_ip, value->>19 as would_refuse,
-          case when jsonb_typeof(value->20) = 'array' then value->20 end as keyed,
-          coalesce((value->>21)::bigint, (select min(id) from credit_spenders where node_id = ${this.#nodeId}::uuid)) as spender,
-          coalesce((value->>22)::bigint, 0) as implausible
+          ${sql.unsafe(INPUT_COLUMNS)},
+          case when jsonb_typeof(${sql.unsafe(KEYED)}) = 'array' then ${sql.unsafe(KEYED)} end as keyed,
+          coalesce(${sql.unsafe(SPENDER)}, (select min(id) from credit_spenders where node_id = ${this.#nodeId}::uuid)) as spender,
+          coalesce(${sql.unsafe(IMPLAUSIBLE)}, 0) as implausible
         from jsonb_array_elements(${sql.json(rows as Parameters<typeof sql.json>[0])})
       ),
       inserted as (
-        insert into audit_entries as entry (
-          id, account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
-          prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
-          would_refuse, batch
-        )
-        select
-          id, row.account_id, key, key_id, at, endpoint, model, upstream, status, error_code, end_reason, usage_source,
-          prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, latency_ms, time_to_first_token_ms, source_ip,
-          would_refuse, chain.batches + 1
+        insert into audit_entries as entry (${sql.unsafe(INSERTED_COLUMNS)}, batch)
+        select ${sql.unsafe(INSERTED_VALUES)}, chain.batches + 1
         from input row
         join audit_chains chain on chain.account_id = row.account_id
         where chain.removed_up_to is null or row.id > chain.removed_up_to

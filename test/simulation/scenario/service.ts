@@ -11,7 +11,6 @@ import { EntryIds } from "../../../server/src/audit/entry-ids.ts";
 import { Reads } from "../../../server/src/audit/reads.ts";
 import { Recorder } from "../../../server/src/audit/recorder.ts";
 import { Credits } from "../../../server/src/credits/credits.ts";
-import type { Dialect } from "../../../server/src/gateway/dialect.ts";
 import { Gateway } from "../../../server/src/gateway/gateway.ts";
 import { TokenEstimator } from "../../../server/src/gateway/token-estimate.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "../../../server/src/idempotency/idempotency.ts";
@@ -20,6 +19,7 @@ import { Keys } from "../../../server/src/keys/keys.ts";
 import { chatCompletions } from "../../../server/src/operations/chat-completions.ts";
 import { Overload } from "../../../server/src/request/overload.ts";
 import { RequestHandler } from "../../../server/src/request/request-handler.ts";
+import type { Dialect } from "../../../server/src/upstream/dialect.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import { openJournal } from "../stores/journal.ts";
 import { admissionStoreOver, type SimulatedRedis } from "../stores/redis.ts";
@@ -110,7 +110,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   });
   const gateway = new Gateway({
     catalog: CATALOG,
-    dialects: { openai: dialect, anthropic: dialect, google: dialect, "ai-sdk": dialect, sandbox: dialect },
+    dialects: new Map([["openai", dialect]]),
     random: Math.random,
     now,
     monotonicMs,

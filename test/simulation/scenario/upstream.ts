@@ -1,12 +1,12 @@
 import { catalogOf, DEFAULT_TIMEOUTS, TEXT_ONLY } from "../../../server/src/catalog/catalog.ts";
 import { Failure } from "../../../server/src/errors/failure.ts";
+import { TextTally } from "../../../server/src/gateway/text-tally.ts";
 import {
   type ChatAnswer,
   type ChatCall,
   type Dialect,
   UpstreamRefused,
-} from "../../../server/src/gateway/dialect.ts";
-import { TextTally } from "../../../server/src/gateway/text-tally.ts";
+} from "../../../server/src/upstream/dialect.ts";
 import { TransportError } from "../../../server/src/upstream/transport.ts";
 import { type Attempt, answerText, type Wish } from "./facts.ts";
 
@@ -40,7 +40,8 @@ export const CATALOG = catalogOf(
     {
       name: "upstream",
       dialect: "openai",
-      package: null,
+      settings: {},
+      isSandbox: false,
       baseUrl: "",
       credential: null,
       timeouts: DEFAULT_TIMEOUTS,

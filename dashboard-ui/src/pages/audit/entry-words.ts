@@ -1,3 +1,4 @@
+import type { AuditField } from "../../../../sdk/src/contract/audit-entry.ts";
 import type { AuditEntry } from "../../api/types.ts";
 
 const END_REASONS: Readonly<Record<AuditEntry["endReason"], string>> = {
@@ -55,6 +56,6 @@ export function entryJson(entry: AuditEntry): string {
     time_to_first_token_ms: entry.timeToFirstTokenMs,
     source_ip: entry.sourceIp,
     would_refuse: entry.wouldRefuse,
-  };
+  } satisfies Record<AuditField, unknown>;
   return JSON.stringify(shape, null, 2);
 }

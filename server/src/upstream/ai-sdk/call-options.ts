@@ -59,7 +59,7 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
 export function callOptionsOf(
   body: JsonObject,
   limits: ProviderLimits,
-  mostTokens: number | null,
+  maxTokens: number | null,
 ): LanguageModelV4CallOptions {
   const given = new Map(
     Object.entries(body).filter((pair): pair is [string, Json] => pair[1] !== undefined && pair[1] !== null),
@@ -70,8 +70,8 @@ export function callOptionsOf(
     return typeof value === "number" ? value : undefined;
   };
   const temperature = number("temperature");
-  if (temperature !== undefined && temperature > limits.mostTemperature) {
-    throw cannot("temperature", `must be at most ${limits.mostTemperature} for this model`);
+  if (temperature !== undefined && temperature > limits.maxTemperature) {
+    throw cannot("temperature", `must be at most ${limits.maxTemperature} for this model`);
   }
   // All of the probability is what there is without it.
   const topP = number("top_p") === 1 ? undefined : number("top_p");
@@ -91,7 +91,7 @@ export function callOptionsOf(
     }
   }
   const optional = {
-    maxOutputTokens: number("max_completion_tokens") ?? number("max_tokens") ?? mostTokens ?? undefined,
+    maxOutputTokens: number("max_completion_tokens") ?? number("max_tokens") ?? maxTokens ?? undefined,
     // With thinking, 1 is the only one there is.
     temperature: limits.thinksAlone && isThinking ? undefined : temperature,
     topP,

@@ -1,7 +1,7 @@
 import type { EmbeddingModelV4CallOptions, EmbeddingModelV4Result } from "@ai-sdk/provider";
-import type { WholeAnswer } from "../../gateway/dialect.ts";
 import type { JsonObject } from "../../gateway/json.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
+import type { WholeAnswer } from "../dialect.ts";
 import { cannot } from "./prompt.ts";
 import type { ProviderLimits } from "./provider.ts";
 

@@ -1,7 +1,7 @@
 import { APICallError, InvalidPromptError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { Failure } from "../../errors/failure.ts";
-import { UpstreamRefused } from "../../gateway/dialect.ts";
 import { isJsonObject } from "../../gateway/json.ts";
+import { UpstreamRefused } from "../dialect.ts";
 import { refusalOf, refusedStatus } from "../openai/refusal.ts";
 import { TransportError } from "../transport.ts";
 import { cannot } from "./prompt.ts";

@@ -1,5 +1,6 @@
 import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
+import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 
 /** What a package of the AI SDK makes of its settings. */
 export interface Provider {
@@ -19,7 +20,7 @@ export interface ProviderLimits {
   readonly optionsName: string;
   /** Fields of the request that it has nothing for. */
   readonly unsupported: ReadonlySet<string>;
-  readonly mostTemperature: number;
+  readonly maxTemperature: number;
   /** Whether it takes `temperature` or `top_p`, not both. */
   readonly hasOneOfTemperatureAndTopP: boolean;
   /** Whether it takes no temperature, `top_p` or forced call while it thinks. */
@@ -32,59 +33,20 @@ export interface ProviderLimits {
   readonly dimensionsOption: string | null;
 }
 
-const ANTHROPIC: ProviderLimits = {
-  optionsName: "anthropic",
-  unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
-  mostTemperature: 1,
-  hasOneOfTemperatureAndTopP: true,
-  thinksAlone: true,
-  hasJsonWithoutSchema: false,
-  oneCallAtATime: { disableParallelToolUse: true },
-  dimensionsOption: null,
+/** The settings of an upstream that is reached through a package of the AI SDK. */
+export const AI_SDK_SETTINGS = {
+  baseUrl: UPSTREAM_SETTINGS.baseUrl.optional(),
+  ...UPSTREAM_SETTINGS.credential,
+  ...UPSTREAM_SETTINGS.limits,
 };
 
-const GOOGLE: ProviderLimits = {
-  optionsName: "google",
-  unsupported: new Set(["presence_penalty", "frequency_penalty"]),
-  mostTemperature: 2,
-  hasOneOfTemperatureAndTopP: false,
-  thinksAlone: false,
-  hasJsonWithoutSchema: true,
-  oneCallAtATime: null,
-  dimensionsOption: "outputDimensionality",
-};
-
-/** Of a package that is not known here: what it warns of is refused when it does. */
-const OTHER: ProviderLimits = {
-  optionsName: "",
-  unsupported: new Set(),
-  mostTemperature: 2,
-  hasOneOfTemperatureAndTopP: false,
-  thinksAlone: false,
-  hasJsonWithoutSchema: true,
-  oneCallAtATime: null,
-  dimensionsOption: null,
-};
-
-export function limitsOf({ dialect }: Upstream): ProviderLimits {
-  if (dialect === "anthropic") return ANTHROPIC;
-  return dialect === "google" ? GOOGLE : OTHER;
-}
-
-/**
- * What makes the provider of an upstream. Packages are loaded when they are needed for the first time.
- *
- * @throws {Error} when the package is not installed, or none of the AI SDK's.
- */
-export async function loadProvider(upstream: Upstream): Promise<(settings: ProviderSettings) => Provider> {
-  switch (upstream.dialect) {
-    case "anthropic":
-      return (await import("@ai-sdk/anthropic")).createAnthropic;
-    case "google":
-      return (await import("@ai-sdk/google")).createGoogleGenerativeAI;
-    default:
-      return loadPackage(upstream.package ?? "");
-  }
+/** Which provider speaks to an upstream. */
+export interface ProviderSource {
+  readonly limits: ProviderLimits;
+  /** What {@link ProviderSource.load} is given: upstreams of one name share a provider. */
+  readonly nameOf: (upstream: Upstream) => string;
+  /** Loads it, when it is needed for the first time. @throws {Error} when it is not installed, or no provider. */
+  readonly load: (name: string) => Promise<(settings: ProviderSettings) => Provider>;
 }
 
 /** What is wrong with a provider package, for the operator; `null` when it can be used. */
@@ -105,7 +67,8 @@ class NotAProvider extends Error {
   override readonly name = "NotAProvider";
 }
 
-async function loadPackage(name: string): Promise<(settings: ProviderSettings) => Provider> {
+/** Loads a package. @throws {Error} when it is not installed, or none of the AI SDK's. */
+export async function loadPackage(name: string): Promise<(settings: ProviderSettings) => Provider> {
   const module: Record<string, unknown> = await import(name);
   // `createMistral`, `createGroq`: each package has one such function, and names it after itself.
   const create = Object.entries(module).find(

@@ -5,14 +5,14 @@ import { cannot } from "./prompt.ts";
 /** Statuses that a `Response` may not have a body with. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 /** What Anthropic takes as a budget for thinking, at least. */
-const LEAST_THINKING_TOKENS = 1_024;
+const MIN_THINKING_TOKENS = 1_024;
 const THINKING_SHARE = 0.8;
 
 export interface FetchOptions {
   readonly transport: Transport;
   readonly timeouts: TransportTimeouts;
   /** What must not be exceeded, where the package might; `null`: nothing is to be looked at. */
-  readonly mostTokens: number | null;
+  readonly maxTokens: number | null;
 }
 
 /** A `fetch` for one call of a package that brings its own wire format, and whether it has sent anything. */
@@ -30,8 +30,8 @@ export class CallFetch {
 
   /** Over a transport: with the same connections, time limits and rules as every other request. */
   readonly fetch: typeof fetch = async (input, init) => {
-    const { transport, timeouts, mostTokens } = this.#options;
-    const body = typeof init?.body === "string" ? withinBudget(init.body, mostTokens) : null;
+    const { transport, timeouts, maxTokens } = this.#options;
+    const body = typeof init?.body === "string" ? withinBudget(init.body, maxTokens) : null;
     const request = {
       method: init?.method === "GET" ? "GET" : "POST",
       url: input instanceof Request ? input.url : String(input),
@@ -54,23 +54,22 @@ export class CallFetch {
  * A package may ask for more than it was told: Anthropic's adds what it lets the model think to what it may answer. What is
  * asked of the upstream is never more than is paid for.
  */
-function withinBudget(text: string, mostTokens: number | null): string {
-  if (mostTokens === null) return text;
+function withinBudget(text: string, maxTokens: number | null): string {
+  if (maxTokens === null) return text;
   const body: unknown = JSON.parse(text);
-  if (!isJsonObject(body) || typeof body.max_tokens !== "number" || body.max_tokens <= mostTokens)
-    return text;
-  return JSON.stringify({ ...body, max_tokens: mostTokens, ...thinkingWithin(body.thinking, mostTokens) });
+  if (!isJsonObject(body) || typeof body.max_tokens !== "number" || body.max_tokens <= maxTokens) return text;
+  return JSON.stringify({ ...body, max_tokens: maxTokens, ...thinkingWithin(body.thinking, maxTokens) });
 }
 
-function thinkingWithin(thinking: unknown, mostTokens: number): JsonObject {
+function thinkingWithin(thinking: unknown, maxTokens: number): JsonObject {
   if (!isJsonObject(thinking) || typeof thinking.budget_tokens !== "number") return {};
-  if (mostTokens <= LEAST_THINKING_TOKENS) {
+  if (maxTokens <= MIN_THINKING_TOKENS) {
     throw cannot(
       "reasoning_effort",
-      `needs max_tokens, and credit, of more than ${LEAST_THINKING_TOKENS} tokens`,
+      `needs max_tokens, and credit, of more than ${MIN_THINKING_TOKENS} tokens`,
     );
   }
-  const budget = Math.max(LEAST_THINKING_TOKENS, Math.floor(mostTokens * THINKING_SHARE));
+  const budget = Math.max(MIN_THINKING_TOKENS, Math.floor(maxTokens * THINKING_SHARE));
   return { thinking: { ...thinking, budget_tokens: Math.min(thinking.budget_tokens, budget) } };
 }
 

@@ -13,7 +13,7 @@ interface Target {
   readonly path: string;
 }
 
-const MOST_TARGETS = 1_000;
+const MAX_TARGETS = 1_000;
 
 /** Upstreams over HTTP on Node: undici's dispatcher, a tenth of the cost of Node's global `fetch`. */
 export class UndiciTransport implements Transport {
@@ -50,7 +50,7 @@ export class UndiciTransport implements Transport {
     if (target === undefined) {
       const { origin, pathname, search } = new URL(url);
       target = { origin, path: pathname + search };
-      if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
+      if (this.#targets.size >= MAX_TARGETS) this.#targets.clear();
       this.#targets.set(url, target);
     }
     return target;

@@ -1,6 +1,6 @@
 import { Failure } from "../../errors/failure.ts";
-import { UpstreamRefused } from "../../gateway/dialect.ts";
 import { isJsonObject } from "../../gateway/json.ts";
+import { UpstreamRefused } from "../dialect.ts";
 
 /** Anthropic's, for 503. */
 const OVERLOADED = 529;
@@ -94,7 +94,7 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number {
 }
 
 /** An upstream's answer that is none. */
-export function unintelligible(): UpstreamRefused {
+export function malformedResponse(): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";
   return new UpstreamRefused(200, new Failure("upstream_error", message));
 }

@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
-import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
+import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../dialect.ts";
 import { TransportError } from "../transport.ts";
 import { ChunkEditor } from "./chunk-editor.ts";
-import { refusalOf, unintelligible } from "./refusal.ts";
+import { malformedResponse, refusalOf } from "./refusal.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
@@ -101,7 +101,7 @@ class ChunkTranslator {
         text += this.#eventFor(data);
       }
     } catch (error) {
-      this.fault = error instanceof EventTooLarge ? unintelligible() : toError(error);
+      this.fault = error instanceof EventTooLarge ? malformedResponse() : toError(error);
     }
     return text;
   }
@@ -109,7 +109,7 @@ class ChunkTranslator {
   /** Empty for a chunk that only told us the usage. */
   #eventFor(data: string): string {
     const chunk = this.#editor.edit(data);
-    if (chunk === null) throw unintelligible();
+    if (chunk === null) throw malformedResponse();
     const { value } = chunk;
     if (value.error !== undefined && value.error !== null) {
       throw new UpstreamRefused(500, refusalOf(500, {}, data));

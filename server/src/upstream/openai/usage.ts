@@ -1,5 +1,5 @@
-import type { Usage } from "../../gateway/dialect.ts";
 import { isJsonObject } from "../../gateway/json.ts";
+import type { Usage } from "../dialect.ts";
 
 /** No model has a context of this many tokens; a larger count is an upstream's fault. */
 const MAX_TOKENS = 1_000_000_000;

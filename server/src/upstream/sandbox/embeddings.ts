@@ -4,7 +4,7 @@ import { SandboxRefusal } from "./chat-request.ts";
 import { countTokens, tokensOf } from "./tokens.ts";
 
 const DIMENSIONS = 256;
-const MOST_DIMENSIONS = 4_096;
+const MAX_DIMENSIONS = 4_096;
 
 /**
  * Embeddings by rules: each piece of a text points in a direction of its own, and a text where its pieces do. The same text
@@ -16,8 +16,8 @@ export function embeddingsFor(request: unknown): JsonObject {
     throw new SandboxRefusal(404, "model_not_found", "The sandbox embeds with the model embedding.", "model");
   }
   const length = dimensions ?? DIMENSIONS;
-  if (typeof length !== "number" || length > MOST_DIMENSIONS) {
-    const message = `dimensions: must be at most ${MOST_DIMENSIONS}`;
+  if (typeof length !== "number" || length > MAX_DIMENSIONS) {
+    const message = `dimensions: must be at most ${MAX_DIMENSIONS}`;
     throw new SandboxRefusal(400, "invalid_request", message, "dimensions");
   }
   const texts = textsOf(input);

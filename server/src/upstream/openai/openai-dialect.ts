@@ -1,18 +1,17 @@
 import type { Upstream } from "../../catalog/catalog.ts";
+import { isJsonObject } from "../../gateway/json.ts";
+import { JsonBody } from "../../gateway/json-body.ts";
+import { TextTally } from "../../gateway/text-tally.ts";
+import { addProduced } from "../../gateway/token-estimate.ts";
 import {
-  type ChatAnswer,
   type ChatCall,
   type Dialect,
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
-} from "../../gateway/dialect.ts";
-import { isJsonObject } from "../../gateway/json.ts";
-import { JsonBody } from "../../gateway/json-body.ts";
-import { TextTally } from "../../gateway/text-tally.ts";
-import { addProduced } from "../../gateway/token-estimate.ts";
+} from "../dialect.ts";
 import type { ResponseBody, Transport, TransportResponse } from "../transport.ts";
-import { refusalOf, refusedStatus, unintelligible } from "./refusal.ts";
+import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
 
@@ -23,46 +22,47 @@ const MAX_ERROR_BYTES = 64 * 1024;
  * Upstreams that speak OpenAI's wire format. Only what must change is changed: the model's name, and usage on
  * streams, which we always ask for and hide from a client that did not.
  */
-export class OpenAiDialect implements Dialect {
-  readonly #transport: Transport;
+export function openAiDialect(transport: Transport): Dialect {
+  return {
+    chat: async (call) => {
+      const { body } = await send(transport, call, "/chat/completions", upstreamBody(call));
+      if (call.stream) return streamedAnswer(call, body);
+      const text = textAtOnce(body, MAX_ANSWER_BYTES) ?? (await readText(body, MAX_ANSWER_BYTES));
+      return wholeAnswer(call, text, "choices");
+    },
+    embed: async (call) => {
+      const asked = call.body.textWith({ model: call.upstreamModel });
+      const { body } = await send(transport, call, "/embeddings", asked);
+      return wholeAnswer(call, await readText(body, MAX_ANSWER_BYTES), "data");
+    },
+  };
+}
 
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  async chat(call: ChatCall): Promise<ChatAnswer> {
-    const { body } = await this.#send(call, "/chat/completions", upstreamBody(call));
-    if (call.stream) return streamedAnswer(call, body);
-    const text = textAtOnce(body, MAX_ANSWER_BYTES) ?? (await readText(body, MAX_ANSWER_BYTES));
-    return wholeAnswer(call, text, "choices");
-  }
-
-  async embed(call: UpstreamCall): Promise<WholeAnswer> {
-    const { body } = await this.#send(call, "/embeddings", call.body.textWith({ model: call.upstreamModel }));
-    return wholeAnswer(call, await readText(body, MAX_ANSWER_BYTES), "data");
-  }
-
-  async #send({ upstream, signal }: UpstreamCall, path: string, body: string): Promise<TransportResponse> {
-    const response = await this.#transport.send({
-      method: "POST",
-      url: `${upstream.baseUrl}${path}`,
-      headers: headersFor(upstream),
-      body: encoder.encode(body),
-      signal,
-      timeouts: upstream.timeouts,
-    });
-    if (response.status === 200) return response;
-    // A redirect or another 2xx is no answer that we could pass on, either.
-    const text = await readText(response.body, MAX_ERROR_BYTES);
-    const status = refusedStatus(response.status, text);
-    throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
-  }
+async function send(
+  transport: Transport,
+  { upstream, signal }: UpstreamCall,
+  path: string,
+  body: string,
+): Promise<TransportResponse> {
+  const response = await transport.send({
+    method: "POST",
+    url: `${upstream.baseUrl}${path}`,
+    headers: headersFor(upstream),
+    body: encoder.encode(body),
+    signal,
+    timeouts: upstream.timeouts,
+  });
+  if (response.status === 200) return response;
+  // A redirect or another 2xx is no answer that we could pass on, either.
+  const text = await readText(response.body, MAX_ERROR_BYTES);
+  const status = refusedStatus(response.status, text);
+  throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
 }
 
 /** `results`: the member that an answer must have. */
 function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "data"): WholeAnswer {
   const body = JsonBody.parse(text);
-  if (body === null || !Array.isArray(body.value[results])) throw unintelligible();
+  if (body === null || !Array.isArray(body.value[results])) throw malformedResponse();
   return {
     kind: "whole",
     body: body.textWith({ model: call.publicModel }),
@@ -99,7 +99,7 @@ async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw unintelligible();
+    if (bytes > maxBytes) throw malformedResponse();
     chunks.push(chunk);
   }
   const [first] = chunks;
@@ -110,6 +110,6 @@ async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
 /** The same without waiting; `null` where there is something to wait for. */
 function textAtOnce(body: ResponseBody, maxBytes: number): string | null {
   const bytes = body.takeWhole?.() ?? null;
-  if (bytes !== null && bytes.length > maxBytes) throw unintelligible();
+  if (bytes !== null && bytes.length > maxBytes) throw malformedResponse();
   return bytes === null ? null : decoder.decode(bytes);
 }

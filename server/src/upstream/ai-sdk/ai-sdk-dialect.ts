@@ -5,46 +5,44 @@ import type {
 } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { Failure } from "../../errors/failure.ts";
-import {
-  type ChatAnswer,
-  type ChatCall,
-  type Dialect,
-  type UpstreamCall,
-  UpstreamRefused,
-  type WholeAnswer,
-} from "../../gateway/dialect.ts";
 import type { JsonObject } from "../../gateway/json.ts";
 import { toAbortSignal } from "../../gateway/request-signal.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
 import { addProduced } from "../../gateway/token-estimate.ts";
-import { type Transport, TransportError } from "../transport.ts";
+import {
+  type ChatAnswer,
+  type ChatCall,
+  type Dialect,
+  type DialectParts,
+  type UpstreamCall,
+  UpstreamRefused,
+  type WholeAnswer,
+} from "../dialect.ts";
+import { TransportError } from "../transport.ts";
 import { callOptionsOf } from "./call-options.ts";
 import { type AnswerHead, completionOf, usageOf } from "./completion.ts";
 import { ChunkWriter } from "./completion-stream.ts";
 import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
 import { cannot } from "./prompt.ts";
-import { limitsOf, loadProvider, type Provider } from "./provider.ts";
+import type { Provider, ProviderSource } from "./provider.ts";
 import { CallFetch } from "./transport-fetch.ts";
-
-export interface AiSdkDialectParts {
-  readonly transport: Transport;
-  readonly now: () => Date;
-}
 
 /** Upstreams with a wire format of their own, through the provider packages of the AI SDK. */
 export class AiSdkDialect implements Dialect {
-  readonly #parts: AiSdkDialectParts;
-  readonly #creators = new Map<string, ReturnType<typeof loadProvider>>();
+  readonly #parts: DialectParts;
+  readonly #source: ProviderSource;
+  readonly #creators = new Map<string, ReturnType<ProviderSource["load"]>>();
 
-  constructor(parts: AiSdkDialectParts) {
+  constructor(parts: DialectParts, source: ProviderSource) {
     this.#parts = parts;
+    this.#source = source;
   }
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
-    const options = callOptionsOf(call.body.value, limitsOf(call.upstream), call.mostTokens);
+    const options = callOptionsOf(call.body.value, this.#source.limits, call.maxTokens);
     // Only while a model thinks do packages ask for more than they were told.
-    const guarded = options.reasoning === undefined ? null : call.mostTokens;
+    const guarded = options.reasoning === undefined ? null : call.maxTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const asked = { ...options, abortSignal: toAbortSignal(call.signal) };
@@ -63,7 +61,7 @@ export class AiSdkDialect implements Dialect {
   }
 
   async embed(call: UpstreamCall): Promise<WholeAnswer> {
-    const options = embedOptionsOf(call.body.value, limitsOf(call.upstream));
+    const options = embedOptionsOf(call.body.value, this.#source.limits);
     return this.#calling(call, null, async (provider) => {
       const model = provider.embeddingModel?.(call.upstreamModel);
       if (model === undefined) throw cannot("model", "does not support embeddings");
@@ -76,12 +74,12 @@ export class AiSdkDialect implements Dialect {
   /** A provider for one call, so that it is known of each error whether anything was sent before. */
   async #calling<Answer>(
     { upstream }: UpstreamCall,
-    mostTokens: number | null,
+    maxTokens: number | null,
     use: (provider: Provider, errorOfCall: (thrown: unknown) => unknown) => Promise<Answer>,
   ): Promise<Answer> {
     const create = await this.#creatorOf(upstream);
     const { timeouts, credential, baseUrl } = upstream;
-    const call = new CallFetch({ transport: this.#parts.transport, timeouts, mostTokens });
+    const call = new CallFetch({ transport: this.#parts.transport, timeouts, maxTokens });
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
       const provider = create({
@@ -137,11 +135,11 @@ export class AiSdkDialect implements Dialect {
     };
   }
 
-  #creatorOf(upstream: Upstream): ReturnType<typeof loadProvider> {
-    const name = upstream.package ?? upstream.dialect;
+  #creatorOf(upstream: Upstream): ReturnType<ProviderSource["load"]> {
+    const name = this.#source.nameOf(upstream);
     let creator = this.#creators.get(name);
     if (creator === undefined) {
-      creator = loadProvider(upstream);
+      creator = this.#source.load(name);
       this.#creators.set(name, creator);
       // A package that is installed meanwhile is found the next time.
       creator.catch(() => this.#creators.delete(name));

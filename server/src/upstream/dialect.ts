@@ -1,8 +1,21 @@
 import type { Upstream } from "../catalog/catalog.ts";
+import type { DialectSettings } from "../catalog/catalog-file.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { JsonBody } from "./json-body.ts";
-import type { RequestSignal } from "./request-signal.ts";
-import type { TextTally } from "./text-tally.ts";
+import type { JsonBody } from "../gateway/json-body.ts";
+import type { RequestSignal } from "../gateway/request-signal.ts";
+import type { TextTally } from "../gateway/text-tally.ts";
+import type { Transport } from "./transport.ts";
+
+/** A kind of upstream: what a folder below this one exports. */
+export interface DialectDefinition extends DialectSettings {
+  /** Called once, when the service starts. */
+  readonly open: (parts: DialectParts) => Dialect;
+}
+
+export interface DialectParts {
+  readonly transport: Transport;
+  readonly now: () => Date;
+}
 
 /** How one kind of upstream is spoken to. The gateway's side of it is always OpenAI's wire format. */
 export interface Dialect {
@@ -50,7 +63,7 @@ export interface ChatCall extends UpstreamCall {
   /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
   readonly includeUsage: boolean;
   /** How long an answer is paid for, which what is asked of the upstream must not exceed; `null`: it costs nothing. */
-  readonly mostTokens: number | null;
+  readonly maxTokens: number | null;
 }
 
 export interface WholeAnswer {

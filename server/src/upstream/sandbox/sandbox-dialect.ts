@@ -1,14 +1,7 @@
 import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
 import { Failure } from "../../errors/failure.ts";
-import {
-  type ChatAnswer,
-  type ChatCall,
-  type Dialect,
-  type UpstreamCall,
-  UpstreamRefused,
-  type WholeAnswer,
-} from "../../gateway/dialect.ts";
-import { OpenAiDialect } from "../openai/dialect.ts";
+import { type Dialect, UpstreamRefused } from "../dialect.ts";
+import { openAiDialect } from "../openai/openai-dialect.ts";
 import { createSandboxTransport, type SandboxOptions } from "./sandbox-transport.ts";
 
 const RETRY_AFTER_MS = 1_000;
@@ -33,20 +26,12 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** The sandbox models. What they do on request says nothing about an upstream's health. */
-export class SandboxDialect implements Dialect {
-  readonly #dialect: Dialect;
-
-  constructor(options: SandboxOptions) {
-    this.#dialect = new OpenAiDialect(createSandboxTransport(options));
-  }
-
-  chat(call: ChatCall): Promise<ChatAnswer> {
-    return this.#dialect.chat(call).catch(throwAsService);
-  }
-
-  embed(call: UpstreamCall): Promise<WholeAnswer> {
-    return this.#dialect.embed(call).catch(throwAsService);
-  }
+export function sandboxDialect(options: SandboxOptions): Dialect {
+  const { chat, embed } = openAiDialect(createSandboxTransport(options));
+  return {
+    chat: (call) => chat(call).catch(throwAsService),
+    embed: (call) => embed(call).catch(throwAsService),
+  };
 }
 
 function throwAsService(thrown: unknown): never {

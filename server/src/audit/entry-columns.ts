@@ -1,0 +1,63 @@
+import {
+  AUDIT_FIELD_LIST,
+  type AuditField,
+  type AuditFieldKind,
+  RECORDED_FIELDS,
+  type RecordedField,
+} from "../../../sdk/src/contract/audit-entry.ts";
+import { type AuditEntry, type ListedEntry, requestIdOf, tokenCountOf } from "./entry.ts";
+
+/** A column of entries in the database, with the property of {@link AuditEntry} that it holds. */
+export interface EntryColumn {
+  readonly property: keyof AuditEntry;
+  readonly column: string;
+  readonly kind: AuditFieldKind;
+  readonly nullable: boolean;
+  /** Where {@link valuesOf} puts its value. */
+  readonly place: number;
+}
+
+/** The places of what only the journal and the charge know. */
+export const CHARGE_PLACES = { keyed: 20, spender: 21, implausible: 22 } as const;
+
+/** All columns, in the order of their places: fields that were added later come after the charge. */
+export const ENTRY_COLUMNS: readonly EntryColumn[] = placed([
+  ["id", { kind: "id" }],
+  ["account_id", { kind: "id" }],
+  ["key", { kind: "id" }],
+  ["key_id", { kind: "text" }],
+  ...RECORDED_FIELDS.filter(([name]) => name !== "id" && name !== "key_id"),
+]);
+
+function placed(fields: readonly (readonly [string, (typeof RECORDED_FIELDS)[number][1]])[]): EntryColumn[] {
+  return fields.map(([name, { kind, nullable = false, column = name }], index) => ({
+    // The type of entries has the same names, made in the same way.
+    property: column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof AuditEntry,
+    column,
+    kind,
+    nullable,
+    place: index < CHARGE_PLACES.keyed ? index : index + Object.keys(CHARGE_PLACES).length,
+  }));
+}
+
+const DERIVED: { readonly [Name in Exclude<AuditField, RecordedField>]: (entry: ListedEntry) => unknown } = {
+  request_id: ({ id }) => requestIdOf(id),
+  key_name: ({ keyName }) => keyName,
+  token_count: tokenCountOf,
+};
+
+const PROPERTIES = new Map<string, keyof AuditEntry>(
+  ENTRY_COLUMNS.map(({ column, property }) => [column, property]),
+);
+
+/** An entry as the API shows it. */
+export function publicEntryOf(entry: ListedEntry): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    AUDIT_FIELD_LIST.map(([name, { column = name }]) => {
+      const property = PROPERTIES.get(column);
+      const value = property === undefined ? DERIVED[name as keyof typeof DERIVED](entry) : entry[property];
+      // One request's cost is far below 2^53 nano-USD (9 million USD), which is what a JSON number holds.
+      return [name, typeof value === "bigint" ? Number(value) : value];
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+import {
+  AUDIT_FIELD_LIST,
+  type AuditField,
+  type AuditFieldKind,
+  type RecordedField,
+} from "../../../sdk/src/contract/audit-entry.ts";
+import { CHARGE_PLACES, ENTRY_COLUMNS } from "./entry-columns.ts";
+
+/**
+ * The parts of SQL that list an entry's fields, as text. Entries are read from `audit_entries entries` joined with `keys`, and
+ * written from `value`, which is what `valuesOf` makes of an entry.
+ */
+
+/** The type of a value that is read from JSON, where that is not text. */
+const CASTS: Partial<Record<AuditFieldKind, string>> = {
+  id: "uuid",
+  integer: "integer",
+  count: "bigint",
+  money: "bigint",
+  address: "inet",
+};
+
+/** The columns that an insert sets. */
+export const INSERTED_COLUMNS = ENTRY_COLUMNS.map(({ column }) => column).join(", ");
+
+/** Their values, of a `row` of input. */
+export const INSERTED_VALUES = ENTRY_COLUMNS.map(({ column }) => `row.${column}`).join(", ");
+
+/** The values of `value`, under the columns' names. */
+export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, place }) => {
+  const text = `value->>${place}`;
+  if (kind === "time") {
+    return `timestamptz 'epoch' + (${text})::bigint * interval '1 millisecond' as ${column}`;
+  }
+  const cast = CASTS[kind];
+  return `${cast === undefined ? text : `(${text})::${cast}`} as ${column}`;
+}).join(", ");
+
+/** What the charge needs of `value`, `null` where there is none. */
+export const KEYED = `value->${CHARGE_PLACES.keyed}`;
+export const SPENDER = `(value->>${CHARGE_PLACES.spender})::bigint`;
+export const IMPLAUSIBLE = `(value->>${CHARGE_PLACES.implausible})::bigint`;
+
+/** The columns that are read, and the name of the key. */
+export const SELECTED_COLUMNS = [
+  ...ENTRY_COLUMNS.map(({ column, kind }) =>
+    kind === "address" ? `host(entries.${column}) as ${column}` : `entries.${column}`,
+  ),
+  "keys.name as key_name",
+].join(", ");
+
+const DERIVED: { readonly [Name in Exclude<AuditField, RecordedField>]: string } = {
+  request_id: "'req_' || replace(entries.id::text, '-', '')",
+  key_name: "keys.name",
+  token_count: `case
+    when entries.prompt_tokens is null and entries.completion_tokens is null then null
+    else coalesce(entries.prompt_tokens, 0) + coalesce(entries.completion_tokens, 0)
+  end`,
+};
+
+/** Each field as the API writes it. */
+const PUBLIC_FIELDS = AUDIT_FIELD_LIST.map(([name, { kind, nullable = false, column = name, isDerived }]) => {
+  const value = isDerived === true ? DERIVED[name as keyof typeof DERIVED] : publicValue(column, kind);
+  return { name, kind, nullable, value };
+});
+
+function publicValue(column: string, kind: AuditFieldKind): string {
+  if (kind === "time")
+    return `to_char(entries.${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  return kind === "address" ? `host(entries.${column})` : `entries.${column}`;
+}
+
+/** The fields of a line of JSON, but for the id. */
+export const JSON_FIELDS = PUBLIC_FIELDS.filter(({ name }) => name !== "id")
+  .map(({ name, value }) => `${value} as "${name}"`)
+  .join(", ");
+
+/** The fields of a line of CSV. What may hold any text is quoted; what may be absent is then empty. */
+export const CSV_VALUES = PUBLIC_FIELDS.map(({ kind, nullable, value }) => {
+  if (kind === "text" || kind === "error_code") return `csv_field(${value})`;
+  return nullable ? `coalesce(${value}::text, '')` : value;
+}).join(", ");
+
+/** The names of a CSV file's columns. */
+export const CSV_FIELDS: readonly string[] = [...AUDIT_FIELD_LIST.map(([name]) => name), "cursor"];

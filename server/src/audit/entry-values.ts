@@ -1,0 +1,87 @@
+import type { SpenderId } from "../credits/credit-store.ts";
+import type { ClaimId, KeyedAnswer } from "../idempotency/idempotency.ts";
+import type { AuditEntry } from "./entry.ts";
+import { CHARGE_PLACES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
+
+type KeyedValues = readonly [
+  claim: ClaimId,
+  keyDigest: string,
+  bodyDigest: string,
+  isStream: boolean | null,
+  model: string | null,
+  text: string | null,
+];
+
+function keyedValuesOf({ claim, keyDigest, bodyDigest, answer }: KeyedAnswer): KeyedValues {
+  const { isStream = null, model = null, text = null } = answer ?? {};
+  return [claim, keyDigest, bodyDigest, isStream, model, text];
+}
+
+function keyedOf([claim, keyDigest, bodyDigest, isStream, model, text]: KeyedValues): KeyedAnswer {
+  const isKept = isStream !== null && model !== null && text !== null;
+  return { claim, keyDigest, bodyDigest, answer: isKept ? { isStream, model, text } : null };
+}
+
+/**
+ * An entry without the names of its fields: half as long, and in half the time, as JSON of an object. Each value is at the place that
+ * its column has, as JSON has it: money as a decimal string, for JSON has no integers of that size; time as Unix milliseconds.
+ */
+export function valuesOf(entry: AuditEntry): readonly unknown[] {
+  // Put together by pushing: JSON of an array that had holes takes half as long again.
+  const values: unknown[] = [];
+  for (const property of FORMER) values.push(written(entry[property]));
+  const { keyed, spender, implausibleNanoUsd } = entry;
+  values.push(keyed === undefined ? null : keyedValuesOf(keyed));
+  values.push(spender?.toString() ?? null, implausibleNanoUsd?.toString() ?? null);
+  for (const property of ADDED) values.push(written(entry[property]));
+  return values;
+}
+
+const PROPERTIES = ENTRY_COLUMNS.map(({ property }) => property);
+const FORMER = PROPERTIES.slice(0, CHARGE_PLACES.keyed);
+const ADDED = PROPERTIES.slice(CHARGE_PLACES.keyed);
+
+function written(value: AuditEntry[keyof AuditEntry]): unknown {
+  if (typeof value === "bigint") return value.toString();
+  return value instanceof Date ? value.getTime() : value;
+}
+
+/** One line of the journal. */
+export function encodeEntry(entry: AuditEntry): string {
+  return JSON.stringify(valuesOf(entry));
+}
+
+/**
+ * Reads what {@link encodeEntry} wrote, in this version or a former one: the oldest wrote objects, and later ones had fewer fields.
+ *
+ * @throws {Error} when the line was torn.
+ */
+export function decodeEntry(line: string): AuditEntry {
+  const raw = JSON.parse(line) as Readonly<Record<string | number, unknown>>;
+  const isList = Array.isArray(raw);
+  const entry: Record<string, unknown> = {};
+  for (const column of ENTRY_COLUMNS) {
+    entry[column.property] = read(raw[isList ? column.place : column.property], column);
+  }
+  // Our own writing, read back: a line is either whole or not JSON at all.
+  return Object.assign(entry, isList ? chargeOf(raw) : {}) as unknown as AuditEntry;
+}
+
+function read(value: unknown, { kind, nullable }: EntryColumn): unknown {
+  if (nullable && (value === undefined || value === null)) return null;
+  if (kind === "time") return new Date(value as number | string);
+  return kind === "money" ? BigInt(value as string) : value;
+}
+
+function chargeOf(values: readonly unknown[]): Pick<AuditEntry, "keyed" | "spender" | "implausibleNanoUsd"> {
+  const { keyed: keyedPlace, spender: spenderPlace, implausible: implausiblePlace } = CHARGE_PLACES;
+  const keyed = values[keyedPlace] as KeyedValues | ClaimId | null | undefined;
+  const spender = values[spenderPlace] as string | null | undefined;
+  const implausible = values[implausiblePlace] as string | null | undefined;
+  return {
+    // Former versions wrote the claim's id alone.
+    ...(Array.isArray(keyed) ? { keyed: keyedOf(keyed as KeyedValues) } : {}),
+    ...(typeof spender === "string" ? { spender: BigInt(spender) as SpenderId } : {}),
+    ...(typeof implausible === "string" ? { implausibleNanoUsd: BigInt(implausible) } : {}),
+  };
+}

@@ -1,0 +1,26 @@
+import { AiSdkDialect } from "../ai-sdk/ai-sdk-dialect.ts";
+import { AI_SDK_SETTINGS, type ProviderLimits } from "../ai-sdk/provider.ts";
+import type { DialectDefinition } from "../dialect.ts";
+
+const LIMITS: ProviderLimits = {
+  optionsName: "anthropic",
+  unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
+  maxTemperature: 1,
+  hasOneOfTemperatureAndTopP: true,
+  thinksAlone: true,
+  hasJsonWithoutSchema: false,
+  oneCallAtATime: { disableParallelToolUse: true },
+  dimensionsOption: null,
+};
+
+/** Anthropic's Messages API, through its package of the AI SDK. */
+export const anthropic: DialectDefinition = {
+  name: "anthropic",
+  settings: AI_SDK_SETTINGS,
+  open: (parts) =>
+    new AiSdkDialect(parts, {
+      limits: LIMITS,
+      nameOf: () => "anthropic",
+      load: async () => (await import("@ai-sdk/anthropic")).createAnthropic,
+    }),
+};

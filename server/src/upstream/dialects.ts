@@ -1,0 +1,17 @@
+import { aiSdk } from "./ai-sdk/index.ts";
+import { anthropic } from "./anthropic/index.ts";
+import type { Dialect, DialectDefinition, DialectParts } from "./dialect.ts";
+import { google } from "./google/index.ts";
+import { openai } from "./openai/index.ts";
+import { sandbox } from "./sandbox/index.ts";
+
+/** All dialects: the catalog's schema and loader, its JSON Schema and the gateway take them from here. */
+export const DIALECTS: readonly DialectDefinition[] = [openai, anthropic, google, aiSdk, sandbox];
+
+/** What speaks each of them, by name. */
+export function openDialects(
+  dialects: readonly DialectDefinition[],
+  parts: DialectParts,
+): ReadonlyMap<string, Dialect> {
+  return new Map(dialects.map(({ name, open }) => [name, open(parts)]));
+}

@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
+import { Gateway } from "../../server/src/gateway/gateway.ts";
+import { JsonBody } from "../../server/src/gateway/json-body.ts";
+import { readCatalogFile } from "../../server/src/start/open-catalog.ts";
+import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
+import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
+
+// The line that whoever adds a folder writes.
+vi.mock(import("../../server/src/upstream/dialects.ts"), async (importOriginal) => {
+  const original = await importOriginal();
+  const { parrot } = await import("../fixtures/parrot/index.ts");
+  return { ...original, DIALECTS: [...original.DIALECTS, parrot] };
+});
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ostiary-dialect-"));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function catalogWith(upstream: string) {
+  const path = join(folder, "catalog.yaml");
+  await writeFile(
+    path,
+    `upstreams:\n  polly: ${upstream}\nmodels:\n  - { id: acme/chat, routes: [{ upstream: polly, model: ara }] }\n`,
+  );
+  return readCatalogFile(path, {});
+}
+
+describe("a dialect that is a folder and a place in the list", () => {
+  it("answers for a model of a catalog file", async () => {
+    const { first: catalog } = await catalogWith("{ dialect: parrot, greeting: Hello }");
+    const now = () => new Date(7_000);
+    const gateway = new Gateway({
+      catalog,
+      dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now }),
+      random: Math.random,
+      now,
+      monotonicMs: () => performance.now(),
+      onCredentialRefused: () => {},
+    });
+    const model = catalog.find("acme/chat");
+    const body = JsonBody.parse('{"model":"acme/chat","messages":[]}');
+    if (model === null || body === null) throw new Error("no model");
+    const { answer, upstream } = await gateway.chat({
+      model,
+      body,
+      signal: new AbortController().signal,
+      stream: false,
+      includeUsage: false,
+      maxTokens: null,
+    });
+    expect(upstream).toBe("polly");
+    expect(answer.kind === "whole" && JSON.parse(answer.body)).toEqual({
+      created: 7,
+      model: "acme/chat",
+      choices: [{ message: { content: "Hello from ara at http://parrot.example" } }],
+    });
+  });
+
+  it("has its settings checked, by their schema and by itself", async () => {
+    await expect(catalogWith("{ dialect: parrot }")).rejects.toThrow(/upstreams\.polly\.greeting: /);
+    await expect(catalogWith("{ dialect: parrot, greeting: Hi, baseUrl: x }")).rejects.toThrow(/baseUrl/);
+    await expect(catalogWith("{ dialect: parrot, greeting: silence }")).rejects.toThrow(
+      "upstreams.polly.greeting: parrots are never silent",
+    );
+  });
+
+  it("is in the catalog's JSON Schema", () => {
+    expect(JSON.stringify(catalogJsonSchema(DIALECTS))).toContain('"const":"parrot"');
+  });
+});
