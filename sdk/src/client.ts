@@ -72,7 +72,7 @@ export class Ostiary {
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
     if (apiKey === undefined && token === undefined) {
       throw new OstiaryError(
-        `There is no API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
+        `No API key is set. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     }
     const { transport, baseURL } = transportOf(options, prefix, (plane) => {
@@ -80,7 +80,7 @@ export class Ostiary {
         plane === "management" ? (token ?? apiKey) : plane === "audit" ? (apiKey ?? token) : apiKey;
       if (secret !== undefined) return secret;
       throw new OstiaryError(
-        `Models are asked with an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
+        `Requests to models need an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     });
     this.baseURL = baseURL;

@@ -149,7 +149,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   teardown.add("attempt counters", () => attemptCounters.close());
 
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
-  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes are gone");
+  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
   // Until the journal is open it may hold anything.
   let owesEntries = () => true;
@@ -404,10 +404,10 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   });
   chores = startChores(
     [
-      { name: "tell other nodes of this one", everyMs: SECOND_MS, run: () => membership.renew() },
+      { name: "renew the node's registration", everyMs: SECOND_MS, run: () => membership.renew() },
       { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
-      { name: "give signs of life", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
-      { name: "look at the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
+      { name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
+      { name: "reload the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
       { name: "maintain credit", everyMs: SECOND_MS, run: () => credits.maintain() },
       ...(releaseAfterMs === 0
         ? []
@@ -418,35 +418,35 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
         everyMs: SECOND_MS,
         run: () => admissions.retryReleases(),
       },
-      { name: "look at Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
-      { name: "keep idempotent requests", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
+      { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
+      { name: "renew idempotency claims", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
       { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
       {
-        name: "drop old answers",
+        name: "delete expired answers",
         everyMs: HOUR_MS,
         run: () => clocks.whileAgreed(() => dropOldAnswers(background)),
       },
       { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
       {
-        name: "drop old security events",
+        name: "delete expired security events",
         everyMs: HOUR_MS,
         run: () => clocks.whileAgreed((at) => dropOldSecurityEvents(longReads, at)),
       },
-      { name: "publish what was left over", everyMs: SECOND_MS, run: () => publisher.sweep() },
+      { name: "publish leftover versions", everyMs: SECOND_MS, run: () => publisher.sweep() },
       { name: "drop idle snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
       {
-        name: "drop old usage",
+        name: "delete expired usage",
         everyMs: HOUR_MS,
         run: () => clocks.whileAgreed((at) => dropOldUsage(longReads, at)),
       },
-      { name: "check the books", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
+      { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => books.check(BOOK_HOURS) },
       {
-        name: "drop old audit entries",
+        name: "delete expired audit entries",
         everyMs: HOUR_MS,
         run: () => clocks.whileAgreed((at) => dropOldEntries(longReads, plans, at)),
       },
       {
-        name: "make audit partitions",
+        name: "create audit partitions",
         everyMs: DAY_MS,
         run: async () => makeAuditPartitions(longReads, await clocks.compare()),
       },

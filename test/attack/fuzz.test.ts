@@ -318,7 +318,10 @@ function expectPlain(value: unknown): void {
 
 describe("a catalog file", () => {
   it("is taken, or refused with what is wrong with it and without its credentials", async () => {
-    const schema = await readFile(new URL("../../docs/reference/catalog.schema.json", import.meta.url), "utf8");
+    const schema = await readFile(
+      new URL("../../docs/reference/catalog.schema.json", import.meta.url),
+      "utf8",
+    );
     const right = JSON.stringify({
       upstreams: { a: { dialect: "openai", baseUrl: "https://a.example/v1", credentialEnv: "KEY" } },
       models: [

@@ -37,7 +37,10 @@ const MODEL = "{ id: x/one, aliases: [one], routes: [{ upstream: a, model: inner
 
 describe("a catalog file", () => {
   it("has a JSON Schema for editors, of the definition that checks it", async () => {
-    const written = await readFile(new URL("../../docs/reference/catalog.schema.json", import.meta.url), "utf8");
+    const written = await readFile(
+      new URL("../../docs/reference/catalog.schema.json", import.meta.url),
+      "utf8",
+    );
     expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(catalogJsonSchema())));
   });
 

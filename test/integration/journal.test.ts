@@ -143,7 +143,10 @@ describe("a service whose journal was damaged", () => {
 
   it("tells who asks for a line that it does not have, and who may not ask", async () => {
     const missing = await operator("show", "0123456789ab");
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("no rejected line 0123456789ab") });
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no rejected line 0123456789ab"),
+    });
     expect(await operator("show", "nonsense")).toMatchObject({ code: 2 });
     const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
     await expect(trpc.operator.journal.list.query()).rejects.toMatchObject({

@@ -78,7 +78,7 @@ export class AuditExport implements AsyncIterable<string> {
 
   /** The same, as pieces of text that each end with a line: cheaper for who writes it somewhere. */
   async *text(): AsyncGenerator<string, void, undefined> {
-    if (this.#started) throw new OstiaryError("An export can be iterated over once.");
+    if (this.#started) throw new OstiaryError("An export can be iterated only once.");
     this.#started = true;
     const most = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
     for (let failures = 0; ; ) {
@@ -121,7 +121,7 @@ export class AuditExport implements AsyncIterable<string> {
       yield whole;
       this.#options.onProgress?.(this.#progress);
     }
-    if (rest !== "") throw new APIConnectionError("The export broke off within a line.");
+    if (rest !== "") throw new APIConnectionError("The export was interrupted within a line.");
   }
 
   #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean): void {
@@ -153,7 +153,7 @@ async function* piecesOf({ wire, controller, release }: Answer): AsyncGenerator<
     isWhole = true;
   } catch (cause) {
     if (controller.signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause });
-    throw new APIConnectionError("The export broke off.", { cause });
+    throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {
     release();
     // Whoever leaves early wants no more of it.

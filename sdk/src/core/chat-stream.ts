@@ -91,7 +91,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#isIterated) throw new OstiaryError("A stream can be iterated over once.");
+    if (this.#isIterated) throw new OstiaryError("A stream can be iterated only once.");
     this.#isIterated = true;
     let isLeft = true;
     try {
@@ -161,7 +161,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
 
   #completion(): ChatCompletion {
     const head = this.#head;
-    if (head === null) throw new OstiaryError("The stream held no chunk.");
+    if (head === null) throw new OstiaryError("The stream contained no chunks.");
     return {
       id: head.id,
       object: "chat.completion",

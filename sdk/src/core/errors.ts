@@ -188,7 +188,7 @@ function numberOf(text: string | null): number | null {
 function defaultMessage(status: number): string {
   // A redirect that a web page does not follow has the status 0.
   return status === 0 || (status >= 300 && status < 400)
-    ? "The service answered with a redirect, which is not followed. Is the base URL right?"
+    ? "The service answered with a redirect, which the client does not follow. Check the base URL."
     : `The service answered with status ${status}.`;
 }
 

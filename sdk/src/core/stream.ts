@@ -31,7 +31,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#started) throw new OstiaryError("A stream can be iterated over once.");
+    if (this.#started) throw new OstiaryError("A stream can be iterated only once.");
     this.#started = true;
     const { wire, release } = this.#answer;
     const { signal } = this.controller;
@@ -53,7 +53,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
     }
     if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
     // The service closes every whole stream with `[DONE]`; a connection that is cut looks like an end.
-    throw this.#interrupted("The stream ended before the answer did.");
+    throw this.#interrupted("The stream ended before the answer was complete.");
   }
 
   #interrupted(message: string, cause?: unknown): StreamInterruptedError {

@@ -71,5 +71,5 @@ function explain(error: TRPCClientError<AppRouter>): string {
   if (told !== undefined) return `${error.message} (${told.code})`;
   const body = error.meta?.responseJSON as { error?: { message?: string; code?: string } } | undefined;
   if (body?.error?.message !== undefined) return `${body.error.message} (${body.error.code})`;
-  return `The service can't be reached: ${error.message}. Check OSTIARY_BASE_URL.`;
+  return `The service cannot be reached: ${error.message}. Check OSTIARY_BASE_URL.`;
 }
