@@ -4,7 +4,7 @@ import type { ErrorCode } from "./error-codes.ts";
 /** The record of one request made with a key of the account. */
 export interface AuditEntry {
   readonly id: string;
-  /** As the client got it in `x-request-id`. */
+  /** The answer's `x-request-id`. */
   readonly request_id: string;
   /** RFC 3339, UTC. */
   readonly timestamp: string;
@@ -15,7 +15,7 @@ export interface AuditEntry {
   readonly endpoint: string;
   readonly model: string | null;
   readonly upstream: string | null;
-  /** HTTP status; 499 when the client had gone before there was an answer. */
+  /** HTTP status; 499 if the client disconnected before there was an answer. */
   readonly status: number;
   readonly error_code: ErrorCode | null;
   readonly end_reason: EndReason;
@@ -28,29 +28,29 @@ export interface AuditEntry {
   readonly latency_ms: number;
   readonly time_to_first_token_ms: number | null;
   readonly source_ip: string | null;
-  /** What a rule that only reports would have refused the request with. */
+  /** The error code with which IP rules in report mode would have refused the request. */
   readonly would_refuse: ErrorCode | null;
 }
 
-/** An entry as it stands in an export, with its place in the account's chain of batches. */
+/** An entry of an export, with its position in the account's chain of batches. */
 export interface ExportedAuditEntry extends AuditEntry {
   readonly chain: {
-    /** From 1 up, in the order of recording. */
+    /** The number of the batch, from 1, in the order of recording. */
     readonly batch: number;
-    /** How many entries the batch has. */
+    /** The number of entries in the batch. */
     readonly entries: number;
-    /** SHA-256, in hexadecimal: of the digest of the batch before and of the batch's entries. */
+    /** SHA-256 of the previous digest and of the batch's entries, in hexadecimal. */
     readonly digest: string;
   };
-  /** To be passed to go on with the export after this line. */
+  /** Pass it as `cursor` to resume the export after this line. */
   readonly cursor: string;
 }
 
-/** Which entries; left out: whatever they are in this respect. */
+/** Filters. Omit a field to match every value. */
 export interface AuditFilter {
-  /** RFC 3339: from this time on. */
+  /** RFC 3339. Included. */
   readonly from?: string | undefined;
-  /** RFC 3339: before this time. */
+  /** RFC 3339. Not included. */
   readonly to?: string | undefined;
   /** A key's id, or its key ID. */
   readonly key?: string | undefined;
@@ -66,15 +66,15 @@ export interface AuditFilter {
 export interface AuditExportParams extends AuditFilter {
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
-  /** Where an earlier export has ended: goes on after it. */
+  /** The cursor of the last line of an earlier export, to resume after it. */
   readonly cursor?: string | undefined;
 }
 
 /** What `audit.list` takes. */
 export interface AuditListParams extends AuditFilter {
-  /** Entries a page, 1 to 1000. Default 100. */
+  /** Entries per page, 1 to 1000. Default 100. */
   readonly limit?: number | undefined;
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
