@@ -40,8 +40,14 @@ const steps = [
   {
     folder: "server",
     made: "main.js",
-    sources: ["server/src", "server/build.mjs", "server/package.json", "sdk/src/contract"],
-    tools: ["esbuild"],
+    sources: [
+      "server/src",
+      "server/build.mjs",
+      "server/package.json",
+      "packages/embedded-postgres",
+      "sdk/src",
+    ],
+    tools: ["esbuild", "@ostiary/embedded-postgres"],
     isNeededToStart: true,
   },
 ];

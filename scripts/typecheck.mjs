@@ -1,7 +1,14 @@
 // Type-checks every workspace, all of them even if one fails.
 import { spawnSync } from "node:child_process";
 
-const projects = ["server", "sdk", "sdk/tsconfig.cli.json", "dashboard-ui", "test"];
+const projects = [
+  "packages/embedded-postgres",
+  "server",
+  "sdk",
+  "sdk/tsconfig.cli.json",
+  "dashboard-ui",
+  "test",
+];
 let failed = false;
 for (const project of projects) {
   const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", project, "--noEmit"], {

@@ -5,6 +5,7 @@ import type {
   CatalogInForce,
   CreditNode,
   IpRules,
+  JournalReplay,
   LimitOverrides,
   ListedAccount,
   OperatedAccount,
@@ -13,6 +14,8 @@ import type {
   SecurityParams,
   ServiceUsage,
   ServiceUsageParams,
+  SetAside,
+  SetAsideLine,
   UpstreamHealth,
 } from "./contract/operator.ts";
 import { OstiaryError } from "./core/errors.ts";
@@ -46,6 +49,7 @@ export class OstiaryOperator {
   readonly accounts: OperatedAccounts;
   readonly users: OperatedUsers;
   readonly nodes: OperatedNodes;
+  readonly journal: OperatedJournal;
   readonly #rpc: Rpc;
 
   /** @throws {OstiaryError} there is no management token, an option is not valid, or this is a web page. */
@@ -62,6 +66,7 @@ export class OstiaryOperator {
     this.accounts = new OperatedAccounts(this.#rpc);
     this.users = new OperatedUsers(this.#rpc);
     this.nodes = new OperatedNodes(this.#rpc);
+    this.journal = new OperatedJournal(this.#rpc);
   }
 
   /** Usage of all accounts. Grouped, the 50 accounts or 200 models with the highest cost have rows of their own. */
@@ -129,6 +134,47 @@ export class OperatedNodes {
     options?: RequestOptions,
   ): Promise<{ readonly accounts: number; readonly amountNanoUsd: bigint }> {
     return this.#rpc.mutate("operator.nodes.release", { id, ...params }, options);
+  }
+}
+
+/**
+ * Lines of a node's journal that could not be read or recorded, for operators. Each node has a journal of its own: with several
+ * nodes, make the client with the node's own address.
+ */
+export class OperatedJournal {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  /** The first `limit` lines that are set aside: 1 to 1,000, 100 by default. */
+  list(params: { readonly limit?: number | undefined } = {}, options?: RequestOptions): Promise<SetAside> {
+    return this.#rpc.query("operator.journal.list", given(params), options);
+  }
+
+  /** One line with all of its text. */
+  get(id: string, options?: RequestOptions): Promise<SetAsideLine> {
+    return this.#rpc.query("operator.journal.get", { id }, options);
+  }
+
+  /** Records and charges what lines tell; without `ids`, all that can be read. `replacement` replaces the text of the one line that is named. */
+  replay(
+    params: {
+      readonly ids?: readonly string[] | undefined;
+      readonly replacement?: string | undefined;
+    } = {},
+    options?: RequestOptions,
+  ): Promise<JournalReplay> {
+    return this.#rpc.mutate("operator.journal.replay", given(params), options);
+  }
+
+  /** Removes lines for good: what they tell is never recorded or charged. */
+  discard(
+    params: { readonly ids: readonly string[]; readonly reason: string },
+    options?: RequestOptions,
+  ): Promise<{ readonly discarded: number }> {
+    return this.#rpc.mutate("operator.journal.discard", params, options);
   }
 }
 

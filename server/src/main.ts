@@ -24,18 +24,6 @@ import { Credits } from "./credits/credits.ts";
 import type { Uncollected } from "./credits/ledger.ts";
 import { releaseOfUnseen } from "./credits/spenders.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
-import { atDashboard } from "./edge/at-dashboard.ts";
-import { AuditEndpoint } from "./edge/audit-endpoint.ts";
-import { AuditExportEndpoint } from "./edge/audit-export-endpoint.ts";
-import { ChatEndpoint } from "./edge/chat-endpoint.ts";
-import { clientAddress } from "./edge/client-address.ts";
-import { EmbeddingsEndpoint } from "./edge/embeddings-endpoint.ts";
-import { ModelCalls } from "./edge/model-calls.ts";
-import { ModelEndpoint, ModelsEndpoint } from "./edge/models-endpoint.ts";
-import { openApiDocument } from "./edge/openapi.ts";
-import { OpenApiEndpoint } from "./edge/openapi-endpoint.ts";
-import { Overload } from "./edge/overload.ts";
-import { RequestPlane } from "./edge/request-plane.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { TokenEstimator } from "./gateway/token-estimate.ts";
 import { loadTokenizer } from "./gateway/tokenizer.ts";
@@ -43,6 +31,17 @@ import { CLAIM_LEASE_MS, Idempotency } from "./idempotency/idempotency.ts";
 import { KeyMint } from "./keys/key-string.ts";
 import { Keys } from "./keys/keys.ts";
 import { answerMetrics } from "./metrics/metrics-endpoint.ts";
+import { listAuditEntries } from "./operations/audit.ts";
+import { exportAuditEntries } from "./operations/audit-export.ts";
+import { chatCompletions } from "./operations/chat-completions.ts";
+import { embeddings } from "./operations/embeddings.ts";
+import { getModel, listModels } from "./operations/models.ts";
+import { getOpenApi } from "./operations/openapi.ts";
+import { openApiDocument } from "./operations/openapi-document.ts";
+import { forSession, forSessionAsKey } from "./operations/operation.ts";
+import { clientAddress } from "./request/client-address.ts";
+import { Overload } from "./request/overload.ts";
+import { RequestHandler } from "./request/request-handler.ts";
 import { CallLimits } from "./rpc/call-limits.ts";
 import { accountOfToken } from "./rpc/caller.ts";
 import { DashboardSessions } from "./rpc/dashboard-sessions.ts";
@@ -242,10 +241,10 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     },
   });
   const modelParts = {
-    modelCalls: new ModelCalls({ catalog, credits, idempotency }),
     gateway,
     estimator: new TokenEstimator(loadTokenizer),
     maxBodyBytes: config.maxBodyBytes,
+    monotonicMs: () => performance.now(),
   };
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
   const tracing = await openTracing(config, { version, id });
@@ -255,23 +254,24 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   const newId = () => ids.next();
   const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
   const overload = new Overload(MOST_LAG_MS, () => performance.now());
-  const chat = new ChatEndpoint(modelParts);
-  const auditExport = new AuditExportEndpoint(auditLog, CSV_FIELDS);
-  const requestPlane = new RequestPlane({
-    endpoints: [
+  const chat = chatCompletions(modelParts);
+  const auditExport = exportAuditEntries(auditLog, CSV_FIELDS);
+  const requests = new RequestHandler({
+    operations: [
       chat,
-      new EmbeddingsEndpoint(modelParts),
-      new ModelsEndpoint(catalog),
-      new ModelEndpoint(catalog),
-      new AuditEndpoint(auditLog),
-      new OpenApiEndpoint(() =>
-        openApiDocument({ name: config.serviceName, version, url: publicUrl ?? "/" }),
-      ),
+      embeddings(modelParts),
+      listModels(catalog),
+      getModel(catalog),
+      listAuditEntries(auditLog),
+      getOpenApi(() => openApiDocument({ name: config.serviceName, version, url: publicUrl ?? "/" })),
       auditExport,
-      atDashboard(chat, "/dashboard/chat/completions", "session-as-key"),
-      atDashboard(auditExport, "/dashboard/audit/export", "session"),
+      forSessionAsKey(chat, "/dashboard/chat/completions"),
+      forSession(auditExport, "/dashboard/audit/export"),
     ],
     access,
+    catalog,
+    credits,
+    idempotency,
     bodies,
     overload,
     security: securityLog,
@@ -292,7 +292,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     journal,
     credits,
     books,
-    requestPlane,
+    requests,
     bodies,
     overload,
     gateway,
@@ -306,7 +306,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
   // What is served needs the public address, which with PORT=0 is known only once the socket is there.
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const served: Served = {
-    requestPlane,
+    requests,
     web: (request, peer) => web(request, peer),
     newRequestId: () => requestIdOf(newId()),
   };
@@ -322,9 +322,9 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     auditTail.close();
     const closed = listener.close(drainMs + LAST_WORDS_MS);
     // Requests whose clients have left have no connection that the listener could wait for.
-    const ended = Promise.all([closed, requestPlane.idle()]);
+    const ended = Promise.all([closed, requests.idle()]);
     const cut = shutdown.pause(drainMs).then(() => {
-      requestPlane.cutOff();
+      requests.abortAll();
       return after(LAST_WORDS_MS);
     });
     await Promise.race([ended, cut]);
@@ -406,7 +406,7 @@ async function start(settings: Settings, log: Logger, teardown: Teardown, shutdo
     [
       { name: "renew the node's registration", everyMs: SECOND_MS, run: () => membership.renew() },
       { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
-      { name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requestPlane.beat() },
+      { name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.sendHeartbeats() },
       { name: "reload the catalog", everyMs: 2 * SECOND_MS, run: async () => watch?.look() },
       { name: "maintain credit", everyMs: SECOND_MS, run: () => credits.maintain() },
       ...(releaseAfterMs === 0

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { runOperatorCommand } from "./operator-cli/run.ts";
+import { runOperatorCommand } from "./cli/run.ts";
 
 const code = await runOperatorCommand({
   arguments: process.argv.slice(2),

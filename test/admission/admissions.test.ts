@@ -71,7 +71,7 @@ async function admit(tokens = 20) {
 }
 
 describe("a request whose admission was not answered", () => {
-  it("gives back all that it may have taken, as soon as the store answers", async () => {
+  it("releases everything it may have taken as soon as the store answers", async () => {
     store.state = "loses answers";
     await expect(admit(500)).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
     expect(store.slots.size).toBe(1);
@@ -89,7 +89,7 @@ describe("a request whose admission was not answered", () => {
     expect(store.released).toHaveLength(1);
   });
 
-  it("gives back nothing where the store was never asked", async () => {
+  it("releases nothing when the store was never asked", async () => {
     store.state = "away";
     await expect(admit()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
     store.state = "answers";
@@ -97,7 +97,7 @@ describe("a request whose admission was not answered", () => {
     expect(store.released).toEqual([]);
   });
 
-  it("is forgotten when nothing said of its slot can arrive any more, and so are those beyond a number", async () => {
+  it("is forgotten once no message about its slot can arrive, and when too many such requests are pending", async () => {
     store.state = "loses answers";
     await expect(admit()).rejects.toThrow();
     nowMs += 15 * 60_000;
@@ -114,7 +114,7 @@ describe("a request whose admission was not answered", () => {
 });
 
 describe("a request whose end was not confirmed", () => {
-  it("says so again until it is, and not of more than it took", async () => {
+  it("repeats its release until the store confirms it, and releases no more than it took", async () => {
     const request = await admit(20);
     store.state = "away";
     await request.end(5);
@@ -131,14 +131,14 @@ describe("a request whose end was not confirmed", () => {
     }
   });
 
-  it("is ended as usual when all went well", async () => {
+  it("is released once when the store confirms at once", async () => {
     const request = await admit(20);
     await admissions.renew();
     await request.end(null);
     expect(store.released).toMatchObject([{ tokensMore: 0, isCancelled: false, isContested: false }]);
   });
 
-  it("has its slot closed against a renewal that may still be under way", async () => {
+  it("closes its slot against a renewal that may still be in progress", async () => {
     const request = await admit();
     store.state = "loses answers";
     await expect(admissions.renew()).rejects.toThrow();
@@ -147,7 +147,7 @@ describe("a request whose end was not confirmed", () => {
     expect(store.released).toMatchObject([{ isContested: true }]);
   });
 
-  it("is not renewed any more", async () => {
+  it("is no longer renewed", async () => {
     const request = await admit();
     store.state = "away";
     await request.end(null);
@@ -159,7 +159,7 @@ describe("a request whose end was not confirmed", () => {
 });
 
 describe("a running request", () => {
-  it("takes its slot again when the store has come back empty", async () => {
+  it("takes its slot again after the store has come back empty", async () => {
     const request = await admit();
     const ended = await admit();
     await ended.end(null);
@@ -169,7 +169,7 @@ describe("a running request", () => {
     expect(store.slots.size).toBe(0);
   });
 
-  it("gives back all when it is not to be served after all", async () => {
+  it("releases everything when it is not served after all", async () => {
     const request = await admit(30);
     await request.cancel();
     await request.end(7);

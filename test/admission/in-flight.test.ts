@@ -3,8 +3,8 @@ import { InFlight, NOWHERE } from "../../server/src/admission/in-flight.ts";
 
 const item = () => ({ inFlightAt: NOWHERE });
 
-describe("what is in flight", () => {
-  it("is what came and has not left, whatever the order of it", () => {
+describe("the number of requests in flight", () => {
+  it("counts the requests that started and have not ended, in any order of ends", () => {
     const inFlight = new InFlight<ReturnType<typeof item>>();
     const expected = new Set<ReturnType<typeof item>>();
     for (let step = 0; step < 20_000; step++) {
@@ -25,7 +25,7 @@ describe("what is in flight", () => {
     expect([...inFlight]).toEqual([]);
   });
 
-  it("is not changed by the leaving of what was never there", () => {
+  it("does not change when a request that never started ends", () => {
     const inFlight = new InFlight<ReturnType<typeof item>>();
     expect(inFlight.delete(item())).toBe(false);
     const there = item();

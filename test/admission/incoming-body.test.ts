@@ -18,7 +18,7 @@ function openBody(declaredBytes: number | null, accountBytes = MAX_BYTES * 2) {
 
 describe("an incoming body", () => {
   it.each([null, 0, 1, 5_000, MAX_BYTES])(
-    "with a length of %s is what was sent, in any pieces",
+    "with a length of %s is read as it was sent, however it is divided",
     async (declared) => {
       const sent = crypto.getRandomValues(new Uint8Array(Math.min(declared ?? 60_000, 60_000)));
       const { budget, body, whole } = openBody(declared);
@@ -36,7 +36,7 @@ describe("an incoming body", () => {
     },
   );
 
-  it("that keeps coming may take as long as it takes, and one that does not is refused", async () => {
+  it("may take as long as it needs while bytes arrive, and is refused when they stop", async () => {
     const { budget, body, whole } = openBody(MAX_BYTES);
     let elapsedMs = 0;
     for (let window = 0; window < 20; window++) {
@@ -55,14 +55,14 @@ describe("an incoming body", () => {
     expect(budget.refused.get("too_slow")).toBe(1);
   });
 
-  it("of undeclared length is refused when the sender's share is used up", async () => {
+  it("of undeclared length is refused once the sender's share is used up", async () => {
     const { budget, body, whole } = openBody(null, 200_000);
     while (!body.isOver) body.add(new Uint8Array(10_000));
     await expect(whole).rejects.toMatchObject({ code: "rate_limit_exceeded" });
     expect(budget.bytes).toBe(0);
   });
 
-  it("that was refused takes nothing of what still comes", async () => {
+  it("that was refused uses no budget for the bytes that still arrive", async () => {
     const { budget, body, whole } = openBody(null);
     body.breakOff(new Error("reset"));
     body.add(new Uint8Array(10));

@@ -5,7 +5,7 @@ import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
 
-// What a stranger, or one account, may take of a node with bodies that they do not finish.
+// How much of a node callers without a key, or one account, can use with bodies that they do not finish.
 
 const MIB = 1024 * 1024;
 const MAX_BODY_BYTES = MIB;
@@ -65,8 +65,8 @@ const close = (connections: readonly RawConnection[]) => {
   for (const connection of connections) connection[Symbol.dispose]();
 };
 
-describe("bodies that are not finished", () => {
-  it("of one account take a share of the budget, and others' requests go on", async () => {
+describe("unfinished bodies", () => {
+  it("of one account use a share of the budget, and requests of others continue", async () => {
     const [{ key }, other] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
     const connections = await unfinished(10, chatHead(key, declared(MAX_BODY_BYTES)), 900_000);
     const answers = await Promise.race([
@@ -86,7 +86,7 @@ describe("bodies that are not finished", () => {
     await expect.poll(bytesInUse).toBe(0);
   });
 
-  it("are no more at once than the account may have requests answered, and leave entries when they are refused", async () => {
+  it("are limited to the account's concurrent requests, and refused ones leave audit entries", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const connections = await unfinished(CONCURRENT, chatHead(key, declared(1_000)), 10);
     await expect.poll(bytesInUse).toBe(CONCURRENT * 1_000);
@@ -107,7 +107,7 @@ describe("bodies that are not finished", () => {
     await expect.poll(bytesInUse).toBe(0);
   });
 
-  it("of strangers take a share of each address, and requests with keys go on", async () => {
+  it("of callers without a key use a share for each address, and requests with keys continue", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const size = 16_000;
     const fitting = Math.floor(UNFINISHED_BYTES / 2 / size);
@@ -123,7 +123,7 @@ describe("bodies that are not finished", () => {
     await expect.poll(bytesInUse).toBe(0);
   });
 
-  it("of many accounts are bounded for the process, which answers 503 and leaves room for small requests", async () => {
+  it("of many accounts have one limit for the process, which answers 503 and keeps room for small requests", async () => {
     const owners = await Promise.all([1, 2, 3].map(() => signUpWithKey(service.baseUrl)));
     const held: RawConnection[] = [];
     for (const { key } of owners) {
@@ -143,7 +143,7 @@ describe("bodies that are not finished", () => {
     await expect.poll(bytesInUse).toBe(0);
   });
 
-  it("of undeclared length take of the budget what has come of them", async () => {
+  it("of undeclared length use as much budget as has arrived", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     using connection = await openRaw(service.baseUrl);
     connection.send(chatHead(key, "transfer-encoding: chunked"));
@@ -159,8 +159,8 @@ describe("bodies that are not finished", () => {
   });
 });
 
-describe("a key that may not pass", () => {
-  it("takes no place of its account's with bodies that it does not finish", async () => {
+describe("a key that is not authorized", () => {
+  it("uses none of its account's slots for bodies that it does not finish", async () => {
     const { key, trpc } = await signUpWithKey(service.baseUrl);
     const { key: leaked, id } = await trpc.keys.create.mutate({ name: "leaked" });
     const connections = await unfinished(CONCURRENT, chatHead(leaked, declared(1_000)), 10);
@@ -189,14 +189,14 @@ describe("a body that is refused", () => {
     ["without a key", 401, () => chatHead("sk-none", declared(MAX_BODY_BYTES))],
   ];
 
-  it.each(refusals)("%s is answered %i before any of it has come", async (_, status, headFor) => {
+  it.each(refusals)("%s is answered %i before any of its bytes are read", async (_, status, headFor) => {
     const { key } = await signUpWithKey(service.baseUrl);
     using connection = await openRaw(service.baseUrl);
     connection.send(headFor(key));
     expect((await connection.answer()).status).toBe(status);
   });
 
-  it.skipIf(RUNTIME === "deno")("is not asked for where the client waits to be asked", async () => {
+  it.skipIf(RUNTIME === "deno")("is not requested from a client that waits for 100 Continue", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const expecting = (more: string) => `${more}\r\nexpect: 100-continue`;
     using refused = await openRaw(service.baseUrl);
@@ -209,7 +209,7 @@ describe("a body that is refused", () => {
     expect((await taken.answer()).status).toBe(200);
   });
 
-  it("in single bytes is refused before they cost more than they weigh", async () => {
+  it("that arrives in single bytes is refused before it costs more than its size", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     using connection = await openRaw(service.baseUrl);
     connection.send(chatHead(key, "transfer-encoding: chunked"));
@@ -220,8 +220,8 @@ describe("a body that is refused", () => {
   });
 });
 
-describe.concurrent("a client that is slow", () => {
-  it("with a body is answered 408", async () => {
+describe.concurrent("a slow client", () => {
+  it("is answered 408 while it sends a body", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     using connection = await openRaw(service.baseUrl);
     connection.send(chatHead(key, declared(50_000)));
@@ -233,21 +233,24 @@ describe.concurrent("a client that is slow", () => {
     expect(await refused("too_slow")).toBeGreaterThanOrEqual(1);
   });
 
-  it("with a body for a procedure is answered 408", async () => {
+  it("is answered 408 while it sends the body of a procedure call", async () => {
     await signUp(service.baseUrl);
     using connection = await openRaw(service.baseUrl);
     connection.send(signInHead(5_000));
     expect((await connection.answer()).status).toBe(408);
   });
 
-  it.skipIf(RUNTIME === "deno")("with a head, or silent from the beginning, is disconnected", async () => {
-    using silent = await openRaw(service.baseUrl);
-    using slow = await openRaw(service.baseUrl);
-    slow.send("GET /v1/models HTTP/1.1\r\n");
-    await Promise.all([silent.closed, slow.closed]);
-  });
+  it.skipIf(RUNTIME === "deno")(
+    "is disconnected when it sends its headers slowly or nothing at all",
+    async () => {
+      using silent = await openRaw(service.baseUrl);
+      using slow = await openRaw(service.baseUrl);
+      slow.send("GET /v1/models HTTP/1.1\r\n");
+      await Promise.all([silent.closed, slow.closed]);
+    },
+  );
 
-  it.skipIf(RUNTIME === "deno")("to end a body that was refused is disconnected", async () => {
+  it.skipIf(RUNTIME === "deno")("is disconnected when it does not finish a refused body", async () => {
     using connection = await openRaw(service.baseUrl);
     connection.send(chatHead("sk-none", declared(1_000)));
     expect(await connection.closed).toContain("HTTP/1.1 401");
@@ -255,7 +258,7 @@ describe.concurrent("a client that is slow", () => {
 });
 
 describe.skipIf(RUNTIME === "deno")("connections", () => {
-  it("are no more than the operator has set", async () => {
+  it("are limited to the number that the operator has set", async () => {
     const connections = await Promise.all(Array.from({ length: 400 }, () => openRaw(service.baseUrl)));
     await expect.poll(() => connections.filter(({ isOpen }) => isOpen).length).toBeLessThanOrEqual(300);
     close(connections);
@@ -263,7 +266,7 @@ describe.skipIf(RUNTIME === "deno")("connections", () => {
   });
 });
 
-it("memory stays within the budget whatever was sent", async () => {
+it("memory stays within the budget whatever is sent", async () => {
   const status = await readFile(`/proc/${service.pid}/status`, "utf8").catch(() => "VmHWM: 0 kB");
   const peakBytes = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1_024;
   // A runtime with nothing to do takes some 130 MB, Deno more.

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { EventReader } from "../../sdk/src/contract/event-reader.ts";
 import {
   readProcedureData,
   UnreadableData,
@@ -10,16 +11,15 @@ import { readBearer, requireKeyForm } from "../../server/src/access/bearer.ts";
 import { parseAddress, parseNetworks } from "../../server/src/access/networks.ts";
 import { cursorText, readCursor } from "../../server/src/audit/cursor.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
-import { readFilter, requireKnown } from "../../server/src/edge/audit-query.ts";
-import { clientAddress } from "../../server/src/edge/client-address.ts";
-import { chooseCoding } from "../../server/src/edge/content-coding.ts";
-import { readIdempotencyKey } from "../../server/src/edge/idempotent-reply.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { JsonBody } from "../../server/src/gateway/json-body.ts";
 import { type ScanLimits, scanObject } from "../../server/src/gateway/json-text.ts";
 import { isKeyString } from "../../server/src/keys/key-string.ts";
+import { readFilter, requireKnown } from "../../server/src/operations/audit-query.ts";
+import { chooseCoding } from "../../server/src/operations/content-coding.ts";
+import { clientAddress } from "../../server/src/request/client-address.ts";
+import { readIdempotencyKey } from "../../server/src/request/idempotent-reply.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
-import { EventReader } from "../../server/src/upstream/openai/sse.ts";
 
 /** `OSTIARY_TEST_FUZZ_RUNS` tries more. */
 const NUM_RUNS = Number(process.env.OSTIARY_TEST_FUZZ_RUNS ?? 1_000);
@@ -73,7 +73,7 @@ function expectLinear(run: (length: number) => void, length: number): void {
 describe("headers", () => {
   const key = mintSecretString(KEY_PREFIX);
 
-  it("of every form open nothing but a key, and are never repeated", () => {
+  it("of any form authenticate only with a valid key, and are never repeated in answers", () => {
     fc.assert(
       fc.property(fc.array(textLike(`Bearer ${key}`, `bearer ${key}`, key), { maxLength: 3 }), (values) => {
         try {
@@ -92,7 +92,7 @@ describe("headers", () => {
     expectLinear((length) => refusing(() => readBearer([`Bearer sk-${" ".repeat(length)}`])), 10_000);
   });
 
-  it("that name idempotency keys and codings are read or refused", () => {
+  it("with idempotency keys and content codings are either parsed or refused", () => {
     fc.assert(
       fc.property(fc.array(textLike("a-key-of-mine", "ключ"), { maxLength: 3 }), (values) => {
         const read = refusing(() => readIdempotencyKey(values));
@@ -109,7 +109,7 @@ describe("headers", () => {
     expectLinear((length) => chooseCoding("gzip;q=".repeat(length), ["br"]), 500);
   });
 
-  it("that say where a client is give an address or none", () => {
+  it("with client addresses yield an address or none", () => {
     const { networks } = parseNetworks(["10.0.0.0/8", "2001:db8::/32"]);
     const hop = textLike(
       "192.0.2.1",
@@ -130,8 +130,8 @@ describe("headers", () => {
   });
 });
 
-describe("networks", () => {
-  it("are read or named as wrong, and hold their own address", () => {
+describe("network notations", () => {
+  it("are either parsed or refused as invalid, and contain their own address", () => {
     const network = textLike("10.0.0.0/8", "2001:db8::/32", "::ffff:10.0.0.0/104", "010.0.0.1", "1.2.3.4/33");
     fc.assert(
       fc.property(network, (text) => {
@@ -147,7 +147,7 @@ describe("networks", () => {
 describe("cursors and filters", () => {
   const cursor = "17~0198a0b0-0000-7000-8000-000000000001";
 
-  it("are read or refused", () => {
+  it("are either parsed or refused", () => {
     fc.assert(
       fc.property(textLike(cursor), (text) => {
         const read = refusing(() => readCursor(text));
@@ -182,7 +182,7 @@ describe("JSON bodies", () => {
     '{"a":1,"a":2}',
   );
 
-  it("are what JSON.parse says, and go on to the letter where nothing is changed", () => {
+  it("parse like JSON.parse, and are passed on byte for byte where nothing changes", () => {
     const texts = fc.oneof(
       json,
       fc.json(),
@@ -202,7 +202,7 @@ describe("JSON bodies", () => {
     );
   });
 
-  it("take time in proportion to their length, whatever they are made of", () => {
+  it("take time in proportion to their length, whatever they contain", () => {
     const shapes: ((length: number) => string)[] = [
       (length) => `{${Array.from({ length }, (_, index) => `"f${index}":1`).join(",")}}`,
       (length) => `{"a":[${"{},".repeat(length)}{}]}`,
@@ -225,9 +225,9 @@ describe("server-sent events", () => {
     "event: y\n\n",
   );
 
-  it("are the same however the stream comes in pieces", () => {
+  it("parse alike however the stream is divided", () => {
     const all = (pieces: readonly Uint8Array[]) => {
-      const reader = new EventReader();
+      const reader = new EventReader(16 * 1024 * 1024);
       return [...pieces.flatMap((piece) => [...reader.push(piece)]), ...reader.end()];
     };
     fc.assert(
@@ -243,10 +243,10 @@ describe("server-sent events", () => {
     );
   });
 
-  it("take time in proportion to their length, also a byte at a time", () => {
+  it("take time in proportion to their length, even one byte at a time", () => {
     for (const text of ["data: x\n", "x", "\r", "data:\n\n"]) {
       expectLinear((length) => {
-        const reader = new EventReader();
+        const reader = new EventReader(16 * 1024 * 1024);
         for (const byte of new TextEncoder().encode(text.repeat(length))) reader.push(Uint8Array.of(byte));
         reader.end();
       }, 1_000);
@@ -254,7 +254,7 @@ describe("server-sent events", () => {
   });
 });
 
-describe("the data of procedures", () => {
+describe("procedure data", () => {
   const limits = { maxTypedValues: 100 };
   const valid =
     '{"json":{"a":"2026-11-22T00:00:00Z","b":["7"]},"meta":{"values":{"a":["Date"],"b.0":["bigint"]}}}';
@@ -262,7 +262,7 @@ describe("the data of procedures", () => {
   const shared = '{"json":{"s":[0]},"meta":{"values":{"s":["set"]},"referentialEqualities":{"e":["s.0"]}}}';
   const proto = '{"json":{"a":{}},"meta":{"values":{"a.__proto__.x":["undefined"],"constructor":["Date"]}}}';
 
-  it("is read or refused, and makes nothing but dates, bigints and undefined", () => {
+  it("is either parsed or refused, and yields no types other than dates, bigints and undefined", () => {
     fc.assert(
       fc.property(fc.oneof(textLike(valid, array, shared, proto), fc.json()), (text) => {
         let data: unknown;
@@ -282,7 +282,7 @@ describe("the data of procedures", () => {
     );
   });
 
-  it("is read as it was written", () => {
+  it("parses to the value that was serialized", () => {
     const leaf = fc.oneof(
       fc.date({ noInvalidDate: true }),
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }),
@@ -317,7 +317,7 @@ function expectPlain(value: unknown): void {
 }
 
 describe("a catalog file", () => {
-  it("is taken, or refused with what is wrong with it and without its credentials", async () => {
+  it("is either accepted, or refused with the reason and without its credentials", async () => {
     const schema = await readFile(
       new URL("../../docs/reference/catalog.schema.json", import.meta.url),
       "utf8",

@@ -39,7 +39,7 @@ async function entries(key = owner.key): Promise<readonly Entry[]> {
   return (await response.json()).data;
 }
 
-describe.skipIf(RUNTIME === "deno")("what can't be read as a request", () => {
+describe.skipIf(RUNTIME === "deno")("a malformed request", () => {
   const chat = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
   const unreadable: readonly { name: string; text: string; status: number; code: string }[] = [
     {
@@ -89,7 +89,7 @@ describe.skipIf(RUNTIME === "deno")("what can't be read as a request", () => {
   ];
 
   it.each(unreadable)(
-    "for $name is answered $status, as everything else is",
+    "for $name is answered $status in the usual error format",
     async ({ text, status, code }) => {
       using connection = await openRaw(service.baseUrl);
       connection.send(text);
@@ -107,7 +107,7 @@ describe.skipIf(RUNTIME === "deno")("what can't be read as a request", () => {
     },
   );
 
-  it("for a body that is no body breaks off nothing but its own request", async () => {
+  it("with an invalid body breaks off only itself", async () => {
     using connection = await openRaw(service.baseUrl);
     connection.send(
       `${chat}authorization: Bearer ${owner.key}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`,
@@ -118,7 +118,7 @@ describe.skipIf(RUNTIME === "deno")("what can't be read as a request", () => {
     expect((await ask("GET", "/v1/models")).status).toBe(200);
   });
 
-  it("that comes after another does not disturb the other's answer", async () => {
+  it("after a valid one does not disturb the valid one's answer", async () => {
     using connection = await openRaw(service.baseUrl);
     const body = '{"model":"sandbox/echo","stream":true,"messages":[{"role":"user","content":"hi"}]}';
     connection.send(
@@ -131,7 +131,7 @@ describe.skipIf(RUNTIME === "deno")("what can't be read as a request", () => {
 describe("HEAD", () => {
   const paths = ["/v1/models", "/v1/models/sandbox/echo", "/v1/openapi.json", "/v1/audit", "/healthz", "/"];
 
-  it.each(paths)("of %s has the answer of GET without its body", async (path) => {
+  it.each(paths)("of %s has the headers of GET without its body", async (path) => {
     const [get, head] = [await ask("GET", path), await ask("HEAD", path)];
     expect(head.status).toBe(200);
     expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
@@ -142,29 +142,29 @@ describe("HEAD", () => {
     }
   });
 
-  it("of an export says what it would be, and reads nothing", async () => {
+  it("of an export has its headers, and reads no entries", async () => {
     const response = await ask("HEAD", "/v1/audit/export?format=csv");
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain("text/csv");
     expect(await response.text()).toBe("");
   });
 
-  it("of what only takes POST is refused, and where GET is allowed it is among the allowed", async () => {
+  it("of a POST-only path is refused, and is listed in Allow where GET is", async () => {
     const refused = await ask("HEAD", "/v1/chat/completions");
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "POST"]);
     const deleted = await ask("DELETE", "/v1/models");
     expect([deleted.status, deleted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
-  it("leaves an entry of its own name", async () => {
+  it("leaves an audit entry with the method HEAD", async () => {
     const response = await ask("HEAD", "/v1/models");
     const entry = (await entries()).find(({ request_id: id }) => id === response.headers.get("x-request-id"));
     expect(entry).toMatchObject({ endpoint: "HEAD /v1/models", status: 200 });
   });
 });
 
-describe("a path", () => {
-  it("with a slash at its end is the same path", async () => {
+describe("a request path", () => {
+  it("with a trailing slash is the same path", async () => {
     expect((await (await ask("GET", "/v1/models/")).json()).object).toBe("list");
     expect((await (await ask("GET", "/v1/models/sandbox/echo/")).json()).id).toBe("sandbox/echo");
     const response = await fetch(`${service.baseUrl}/v1/chat/completions/`, {
@@ -176,7 +176,7 @@ describe("a path", () => {
     await response.arrayBuffer();
   });
 
-  it("with scheme and host before it, as a proxy sends it, is the same path", async () => {
+  it("with scheme and host in front, as a proxy sends it, is the same path", async () => {
     for (const origin of ["http://gateway.example", "HTTPS://gateway.example:8443", service.baseUrl]) {
       using connection = await openRaw(service.baseUrl);
       connection.send(
@@ -199,18 +199,21 @@ describe("a path", () => {
     ["POST", "/completions", "/v1/chat/completions"],
   ] as const;
 
-  it.each(withoutVersion)("without /v1, %s %s, says which is right", async (method, path, right) => {
-    for (const headers of [withKey(), {}]) {
-      const response = await ask(method, path, headers);
-      expect(response.status).toBe(404);
-      const { error } = await response.json();
-      expect(error.code).toBe("not_found");
-      expect(error.message).toContain("/v1");
-      expect(error.message).toContain(right);
-    }
-  });
+  it.each(withoutVersion)(
+    "without /v1, %s %s, is refused with the right path in the message",
+    async (method, path, right) => {
+      for (const headers of [withKey(), {}]) {
+        const response = await ask(method, path, headers);
+        expect(response.status).toBe(404);
+        const { error } = await response.json();
+        expect(error.code).toBe("not_found");
+        expect(error.message).toContain("/v1");
+        expect(error.message).toContain(right);
+      }
+    },
+  );
 
-  it("that is also a page's is the page for who asks for pages", async () => {
+  it("that is also a dashboard page returns the page to browsers", async () => {
     const response = await ask("GET", "/models", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain("text/html");
@@ -232,14 +235,14 @@ describe("a request with a key", () => {
     ["GET", `/v1/keys/${SECRET.replace("-", "%2D")}`, "GET /…", 404],
   ] as const;
 
-  it.each(asked)("for %s %s leaves an entry", async (method, path, endpoint, status) => {
+  it.each(asked)("for %s %s leaves an audit entry", async (method, path, endpoint, status) => {
     const response = await ask(method, path);
     expect(response.status).toBe(status);
     const entry = (await entries()).find(({ request_id: id }) => id === response.headers.get("x-request-id"));
     expect(entry).toMatchObject({ endpoint, status });
   });
 
-  it("that was revoked leaves one too", async () => {
+  it("leaves an audit entry when the key was revoked", async () => {
     const { key, id } = await owner.trpc.keys.create.mutate({ name: "revoked" });
     await owner.trpc.keys.revoke.mutate({ id });
     const response = await ask("GET", "/v1/nothing", withKey(key));
@@ -248,7 +251,7 @@ describe("a request with a key", () => {
     expect(entry).toMatchObject({ endpoint: "GET /v1/nothing", status: 404 });
   });
 
-  it("for paths that a client makes up is one endpoint among the metrics", async () => {
+  it("for unknown paths is counted as one endpoint in the metrics", async () => {
     for (let index = 0; index < 20; index++) await ask("GET", `/v1/made-up/${crypto.randomUUID()}`);
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
     expect(text).not.toContain("made-up");
@@ -257,7 +260,7 @@ describe("a request with a key", () => {
 });
 
 describe("a request without a known key", () => {
-  it("is counted, and answered as before", async () => {
+  it("is counted in the metrics, and answered as usual", async () => {
     const count = () => metricOf(service.baseUrl, "ostiary_unknown_key_requests_total");
     const madeUp = withKey(SECRET);
     const before = await count();

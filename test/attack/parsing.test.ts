@@ -94,9 +94,9 @@ const dearBodies: readonly DearBody[] = [
   },
 ];
 
-describe("a body that is dear to parse", () => {
+describe("a body that is expensive to parse", () => {
   it.each(dearBodies)(
-    "of $name is refused, and costs no more than twice a plain one",
+    "with $name is refused, and costs at most twice as much as a plain one",
     async ({ body, path }) => {
       const { key } = await signUpWithKey(open.baseUrl);
       const cpuSeconds = () => metricOf(open.baseUrl, "process_cpu_seconds_total");
@@ -109,7 +109,7 @@ describe("a body that is dear to parse", () => {
     },
   );
 
-  it("is not one with thousands of faults: the first is named, and the rest is not looked at", async () => {
+  it("with thousands of faults is refused at the first one without checking the rest", async () => {
     const { key } = await signUpWithKey(open.baseUrl);
     const times = 10;
     const cpuSecondsOf = async (body: string, status: number) => {
@@ -124,7 +124,7 @@ describe("a body that is dear to parse", () => {
     expect(wrong).toBeLessThan(right);
   });
 
-  it("is none that clients send: long conversations, many tools, batches of tokens", async () => {
+  it("does not include what clients usually send: long conversations, many tools, batches of tokens", async () => {
     const { key } = await signUpWithKey(open.baseUrl);
     const message = '{"role":"user","content":[{"type":"text","text":"hi"}]}';
     const conversation = chatOf('"hi"').replace("[", `[${Array(9_000).fill(message).join(",")},`);
@@ -142,16 +142,16 @@ describe("a body that is dear to parse", () => {
   });
 });
 
-describe("who is over a limit", () => {
+describe("an account over its rate limit", () => {
   const large = (more = "") => chatOf(`"${"x".repeat(4 * 0.9 * TOKENS_PER_MINUTE)}"${more}`);
 
-  it("is told so before the body is parsed", async () => {
+  it("is refused before the body is parsed", async () => {
     const { key } = await signUpWithKey(limited.baseUrl);
     expect((await post(limited, key, large())).status).toBe(200);
     expect(await post(limited, key, large(",,,"))).toEqual({ status: 429, code: "rate_limit_exceeded" });
   });
 
-  it("may be so by a large body that was refused", async () => {
+  it("can get there by a large body that was refused", async () => {
     const { key } = await signUpWithKey(limited.baseUrl);
     expect(await post(limited, key, large(",,,"))).toEqual({ status: 400, code: "invalid_json" });
     expect(await post(limited, key, large())).toEqual({ status: 429, code: "rate_limit_exceeded" });
@@ -161,7 +161,7 @@ describe("who is over a limit", () => {
     expect(await post(limited, another.key, large())).toEqual({ status: 429, code: "rate_limit_exceeded" });
   });
 
-  it("may be so by requests that were refused for their bodies", async () => {
+  it("can get there by requests that were refused for their bodies", async () => {
     const { key } = await signUpWithKey(limited.baseUrl);
     for (const body of ["{", "", '{"model":1}', `[${"1,".repeat(100)}1]`, chatOf("{}, 1")]) {
       expect((await post(limited, key, body)).status).toBe(400);
@@ -169,7 +169,7 @@ describe("who is over a limit", () => {
     expect(await post(limited, key, chatOf('"hi"'))).toEqual({ status: 429, code: "rate_limit_exceeded" });
   });
 
-  it("is not so by the tokens of small ones", async () => {
+  it("does not get there by the tokens of small refused requests", async () => {
     const { key } = await signUpWithKey(limited.baseUrl);
     const wrong = chatWith(`"max_tokens":${0.8 * TOKENS_PER_MINUTE},"n":"two"`);
     for (let sent = 0; sent < 3; sent++) expect((await post(limited, key, wrong)).status).toBe(400);

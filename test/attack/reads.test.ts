@@ -5,7 +5,7 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
 
 const ENTRIES = 110_000;
-/** Connections of a node for reads that go through much, and those of them that one account gets at once. */
+/** Connections of a node for expensive reads, and how many of them one account may use concurrently. */
 const MAX_READING = 4;
 const MAX_READING_OF_ACCOUNT = 2;
 
@@ -77,8 +77,8 @@ async function busy(): Promise<readonly string[]> {
 
 const isVerification = (query: string) => query.includes("entry_digest") || query.includes("audit_batches");
 
-describe("an account that verifies its log without end", () => {
-  it("keeps nobody else from anything, and is told to wait", async () => {
+describe("an account that verifies its log in a loop", () => {
+  it("does not delay other accounts, and is told when to retry", async () => {
     const victim = await signUp(service.baseUrl);
     const [revoked, uncached] = await Promise.all([
       victim.trpc.keys.create.mutate({ name: "leaked" }),
@@ -122,7 +122,7 @@ describe("an account that verifies its log without end", () => {
     for (const { retryAfter } of refused) expect(Number(retryAfter)).toBeGreaterThan(0);
   });
 
-  it("still has its log verified as a whole, some at a time", async () => {
+  it("can still verify its whole log, in several calls", async () => {
     const whole = { entries: 0, batches: 0, calls: 0 };
     let next: number | null = 0;
     while (next !== null) {
@@ -139,8 +139,8 @@ describe("an account that verifies its log without end", () => {
   });
 });
 
-describe("an account that asks for its keys without end", () => {
-  it("takes few connections", async () => {
+describe("an account that lists its keys in a loop", () => {
+  it("uses few database connections", async () => {
     let mostReading = 0;
     const flood = Promise.all(Array.from({ length: 6 }, () => batchOf("keys.list")));
     let isOver = false;
@@ -159,8 +159,8 @@ describe("an account that asks for its keys without end", () => {
   });
 });
 
-describe("an account that searches its log for what is not there", () => {
-  it("takes few connections, whichever way it asks", async () => {
+describe("an account that searches its log for entries that do not exist", () => {
+  it("uses few database connections, by every way of searching", async () => {
     const headers = { authorization: `Bearer ${reader.key}` };
     const ask = (path: string) => fetch(`${service.baseUrl}${path}`, { headers });
     let mostReading = 0;
@@ -187,7 +187,7 @@ describe("an account that searches its log for what is not there", () => {
 });
 
 describe("a search through a long log", () => {
-  it("finds all that matches, page after page and as an export, though it goes on in stretches", async () => {
+  it("finds all matches, by pages and in an export, though it runs in slices", async () => {
     const filter = { source: "192.0.2.7", key: undefined };
     const { id } = await reader.trpc.account.get.query();
     const [expected] = await sql<{ count: bigint }[]>`
@@ -211,7 +211,7 @@ describe("a search through a long log", () => {
 });
 
 describe("an account that has created and revoked many keys", () => {
-  it("lists them page by page, those that work first", async () => {
+  it("lists them in pages, active keys first", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id: accountId } = await owner.trpc.account.get.query();
     await sql`

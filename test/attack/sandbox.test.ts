@@ -31,8 +31,8 @@ async function statusOf(key: string, content: string): Promise<number> {
   return response.status;
 }
 
-describe("what one tenant asks the sandbox to simulate", () => {
-  it("arrives with the status that was asked for, wherever the service has it", async () => {
+describe("an error that an account asks the sandbox to simulate", () => {
+  it("is returned with the requested status, wherever the service itself uses that status", async () => {
     for (const status of [401, 402, 403, 404, 408, 409, 413, 415, 429, 502, 503, 504]) {
       expect(await statusOf(tenant.key, `sandbox:error ${status}`)).toBe(status);
     }
@@ -43,7 +43,7 @@ describe("what one tenant asks the sandbox to simulate", () => {
     expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  it("takes the sandbox from nobody: no breaker opens", async () => {
+  it("opens no breaker, so that others can still use the sandbox", async () => {
     for (let failure = 0; failure < 20; failure++) {
       await statusOf(tenant.key, failure % 2 === 0 ? "sandbox:error 500" : "sandbox:cut");
     }
@@ -51,7 +51,7 @@ describe("what one tenant asks the sandbox to simulate", () => {
     expect(await statusOf(tenant.key, "hello")).toBe(200);
   });
 
-  it("raises no alarm with the operator", async () => {
+  it("raises no alert for the operator", async () => {
     await statusOf(tenant.key, "sandbox:error 401");
     await statusOf(tenant.key, "sandbox:error 403");
     const operator = await signInOperator(service.baseUrl);
@@ -63,7 +63,7 @@ describe("what one tenant asks the sandbox to simulate", () => {
     expect(events.filter(({ kind }) => kind === "upstream_credential_refused")).toEqual([]);
   });
 
-  it("keeps no other account waiting: each has its own limits only", async () => {
+  it("does not delay other accounts, whose limits are their own", async () => {
     const leave = new AbortController();
     // As many as the plan allows: far more of them than that would be other accounts'.
     const slow = Array.from({ length: 20 }, () =>

@@ -3,7 +3,7 @@ import { readConfig } from "../../server/src/config/config.ts";
 import { greeting } from "../../server/src/start/greeting.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 
-describe("a service that other machines can reach without TLS", () => {
+describe("a service that is reachable from other machines without TLS", () => {
   it.each([
     [{ HOST: "0.0.0.0" }, true],
     [{ HOST: "::" }, true],
@@ -13,11 +13,11 @@ describe("a service that other machines can reach without TLS", () => {
     [{ HOST: "127.0.0.1" }, false],
     [{ HOST: "localhost" }, false],
     [{}, false],
-  ])("is warned of: %j %s", (environment, isWarned) => {
+  ])("has a warning with the settings %j: %s", (environment, isWarned) => {
     expect(readConfig(environment).warnings).toHaveLength(isWarned ? 1 : 0);
   });
 
-  it("says so where it prints its address", () => {
+  it("prints the warning beside its address", () => {
     const { warnings } = readConfig({ HOST: "0.0.0.0" });
     const facts = { serviceName: "O", url: "u", listensOn: "l", database: "d", models: [], demo: null };
     expect(greeting({ ...facts, warnings })).toMatch(/^WARNING: .* without TLS/m);
@@ -26,7 +26,7 @@ describe("a service that other machines can reach without TLS", () => {
 });
 
 describe("a service behind HTTPS", () => {
-  it("has browsers use nothing else, and has nothing to warn its operator of", async () => {
+  it("sends HSTS to browsers, and logs no warning", async () => {
     await using service = await startOperatedService({
       env: { OSTIARY_PUBLIC_URL: "https://api.example.com" },
     });
@@ -38,7 +38,7 @@ describe("a service behind HTTPS", () => {
     expect(await operator.trpc.operator.warnings.query()).toEqual({ warnings: [] });
   });
 
-  it("and one that is not, says nothing of it", async () => {
+  it("sends no HSTS when its public URL is not HTTPS", async () => {
     await using service = await startOperatedService();
     expect((await fetch(service.baseUrl)).headers.has("strict-transport-security")).toBe(false);
   });

@@ -76,30 +76,33 @@ function holdsCredential(told: string): boolean {
 
 const QUOTED = `Can't use Bearer ${CREDENTIAL} here`;
 
-describe("an upstream that quotes the operator's credential", () => {
-  it.each(["openai", "anthropic"])("shows it to no client of %s by refusing a request", async (model) => {
-    for (const status of [400, 401, 404, 413, 422, 429, 500, 503]) {
-      refuse(status, { message: QUOTED, param: CREDENTIAL, code: CREDENTIAL, type: CREDENTIAL });
-      for (const fields of [{}, { stream: true }]) {
-        const told = await ask(model, fields);
-        expect(holdsCredential(told), told.slice(0, 3)).toBe(false);
+describe("an upstream that repeats the operator's credential", () => {
+  it.each(["openai", "anthropic"])(
+    "does not reveal it to a client of %s by refusing a request",
+    async (model) => {
+      for (const status of [400, 401, 404, 413, 422, 429, 500, 503]) {
+        refuse(status, { message: QUOTED, param: CREDENTIAL, code: CREDENTIAL, type: CREDENTIAL });
+        for (const fields of [{}, { stream: true }]) {
+          const told = await ask(model, fields);
+          expect(holdsCredential(told), told.slice(0, 3)).toBe(false);
+        }
       }
-    }
-    refuse(400, { message: QUOTED, code: "context_length_exceeded" });
-    expect(holdsCredential(await ask(model))).toBe(false);
-  });
+      refuse(400, { message: QUOTED, code: "context_length_exceeded" });
+      expect(holdsCredential(await ask(model))).toBe(false);
+    },
+  );
 
-  it("still tells the client what is wrong", async () => {
+  it("still tells the client what is wrong with the request", async () => {
     refuse(400, { message: QUOTED, param: "messages" });
     expect(await ask("openai")).toContain("Can't use Bearer [credential] here");
   });
 
-  it("shows it to no client by refusing embeddings", async () => {
+  it("does not reveal it by refusing embeddings", async () => {
     refuse(400, { message: QUOTED });
     expect(holdsCredential(await ask("openai", {}, "embeddings"))).toBe(false);
   });
 
-  it("shows it to no client by its answer, whole or streamed, whatever is escaped", async () => {
+  it("does not reveal it in an answer, whole or streamed, however it is escaped", async () => {
     for (const escaped of [(text: string) => text, (text: string) => text.replaceAll("/", "\\/")]) {
       answer = ({ response }) => {
         const choices = [
@@ -123,7 +126,7 @@ describe("an upstream that quotes the operator's credential", () => {
     }
   });
 
-  it("shows it to no client by an error in the middle of a stream", async () => {
+  it("does not reveal it by an error in the middle of a stream", async () => {
     answer = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "so far" }));
@@ -135,7 +138,7 @@ describe("an upstream that quotes the operator's credential", () => {
     expect(holdsCredential(told)).toBe(false);
   });
 
-  it("leaves it in no log entry and no line that the service prints", async () => {
+  it("leaves it in no audit entry and no line that the service prints", async () => {
     refuse(400, { message: QUOTED, param: CREDENTIAL });
     await ask("openai");
     const { entries } = await owner.trpc.audit.list.query({ limit: 10 });
@@ -144,8 +147,8 @@ describe("an upstream that quotes the operator's credential", () => {
   });
 });
 
-describe("an upstream with a placeholder for a credential", () => {
-  it("may say that word in its answers", async () => {
+describe("an upstream whose credential is a placeholder", () => {
+  it("may use that word in its answers", async () => {
     answer = (request) => answerWhole(request, `I run on ${PLACEHOLDER}.`);
     expect(await ask("local")).toContain("I run on ollama.");
   });

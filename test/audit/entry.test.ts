@@ -53,7 +53,7 @@ const bare: AuditEntry = {
 };
 
 describe("an entry's line in the journal", () => {
-  it("is one line, and reads as the entry", () => {
+  it("is one line that decodes to the entry", () => {
     const unkept: AuditEntry = {
       ...bare,
       ...(keyed === undefined ? {} : { keyed: { ...keyed, answer: null } }),
@@ -65,14 +65,14 @@ describe("an entry's line in the journal", () => {
     }
   });
 
-  it("is no entry when it was torn", () => {
+  it("is not decoded when it is torn", () => {
     const line = encodeEntry(full);
     for (let length = 0; length < line.length; length++) {
       expect(() => decodeEntry(line.slice(0, length)), line.slice(0, length)).toThrow();
     }
   });
 
-  it("is read as it was written before lines went without the names of their fields", () => {
+  it("decodes from the older format with field names", () => {
     const { wouldRefuse, at, costNanoUsd, ...rest } = bare;
     const oldest = { ...rest, at: at.toISOString(), costNanoUsd: costNanoUsd.toString() };
     expect(decodeEntry(JSON.stringify({ ...oldest, wouldRefuse: "ip_blocked" }))).toEqual({
@@ -82,7 +82,7 @@ describe("an entry's line in the journal", () => {
     expect(decodeEntry(JSON.stringify(oldest))).toEqual({ ...bare, wouldRefuse });
   });
 
-  it("is read as it was written when it named the claim of its idempotency key alone, and no spender", () => {
+  it("decodes from the older format that has an idempotency claim without a spender", () => {
     const values = JSON.parse(encodeEntry(bare)).slice(0, 20);
     expect(decodeEntry(JSON.stringify([...values, uuidv7()]))).toEqual(bare);
     expect(decodeEntry(JSON.stringify([...values, null]))).toEqual(bare);

@@ -22,7 +22,7 @@ function refusing(bad: ReadonlySet<number>, code = "22P02") {
 const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
 
 describe("a batch that the database refuses for its content", () => {
-  it("is inserted but for what is at fault, which is named with the database's words", async () => {
+  it("is inserted without the items at fault, which are returned with the database's message", async () => {
     const { insert, batches, committed } = refusing(new Set([0, 700, 701, 1_999]));
     const outcome = await insertAll(numbers(2_000), insert);
     expect(outcome.refused).toEqual(
@@ -45,14 +45,14 @@ describe("a batch that the database refuses for its content", () => {
     expect(given).toEqual(inserted);
   });
 
-  it("may be at fault in all of its parts", async () => {
+  it("may be at fault in every item", async () => {
     const { insert } = refusing(new Set(numbers(50)), "23514");
     const { inserted, refused } = await insertAll(numbers(50), insert);
     expect(inserted).toEqual([]);
     expect(refused.map(({ item }) => item)).toEqual(numbers(50));
   });
 
-  it("is taken whole when it was refused only once, by a race with another node", async () => {
+  it("is inserted whole when the refusal came from a race with another node", async () => {
     let attempts = 0;
     const { inserted, refused } = await insertAll([1], async () => {
       if (++attempts === 1) throw databaseError("23505");
@@ -61,9 +61,9 @@ describe("a batch that the database refuses for its content", () => {
   });
 });
 
-describe("a database that is away", () => {
+describe("an unreachable database", () => {
   it.each(["ECONNREFUSED", "CONNECTION_CLOSED", "57P01", "08006", "53300", "40P01", "XX000"])(
-    "is not taken for a fault of the items: %s",
+    "is not treated as a fault of the items: %s",
     async (code) => {
       const insert = async () => {
         throw databaseError(code);
@@ -72,7 +72,7 @@ describe("a database that is away", () => {
     },
   );
 
-  it("between two halves leaves all of them to be inserted again", async () => {
+  it("between two halves leaves all items to be inserted again", async () => {
     let batches = 0;
     const insert = async () => {
       if (++batches === 1) throw databaseError("22P02");
@@ -82,7 +82,7 @@ describe("a database that is away", () => {
   });
 });
 
-it("an empty batch asks for nothing", async () => {
+it("an empty batch runs no statement", async () => {
   const insert = () => Promise.reject(new Error("was asked"));
   expect(await insertAll([], insert)).toEqual({ inserted: [], refused: [] });
 });
@@ -95,6 +95,6 @@ it.each([
   ["42703", false],
   ["57014", false],
   [22, false],
-])("SQLSTATE %s is about content: %s", (code, isContent) => {
+])("SQLSTATE %s is classified as a fault of content: %s", (code, isContent) => {
   expect(refusesContent(Object.assign(new Error(""), { code }))).toBe(isContent);
 });

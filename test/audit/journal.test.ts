@@ -58,8 +58,8 @@ const entries = (count: number) => Array.from({ length: count }, () => auditEntr
 const segments = async () => (await readdir(folder)).filter((name) => name.endsWith(".ndjson"));
 const lineBytes = 300;
 
-describe.each([{ sync: false }, { sync: true }])("a disk that is full ($sync)", ({ sync }) => {
-  it("leaves nothing of what was refused, though a part of it had been written", async () => {
+describe.each([{ sync: false }, { sync: true }])("a full disk ($sync)", ({ sync }) => {
+  it("keeps nothing of a refused entry, even when a part of it was written", async () => {
     const journal = await open({ sync });
     const before = entries(5);
     expect(await appendTogether(journal, before)).toHaveLength(5);
@@ -69,7 +69,7 @@ describe.each([{ sync: false }, { sync: true }])("a disk that is full ($sync)", 
     expect(await found()).toEqual(before.map(({ id }) => id));
   });
 
-  it("leaves one file, however many requests are refused, and goes on when there is room again", async () => {
+  it("leaves one file however many requests are refused, and is written again once there is room", async () => {
     const journal = await open({ sync });
     disk.room = 0;
     for (let request = 0; request < 100; request++)
@@ -82,7 +82,7 @@ describe.each([{ sync: false }, { sync: true }])("a disk that is full ($sync)", 
     expect(await found()).toEqual(after.map(({ id }) => id));
   });
 
-  it("is found out by a look, and so is its end, without any request", async () => {
+  it("is detected by a health check, and so is its end, without any request", async () => {
     const journal = await open({ sync });
     disk.room = 0;
     await appendTogether(journal, entries(1));
@@ -101,8 +101,8 @@ describe.each([{ sync: false }, { sync: true }])("a disk that is full ($sync)", 
   });
 });
 
-describe("a failed write that can't be taken back", () => {
-  it("is taken back before anything else is written", async () => {
+describe("a failed write that can't be undone at once", () => {
+  it("is undone before anything else is written", async () => {
     const journal = await open();
     const before = entries(2);
     await appendTogether(journal, before);
@@ -118,7 +118,7 @@ describe("a failed write that can't be taken back", () => {
     expect(await found()).toEqual([...before, ...after].map(({ id }) => id));
   });
 
-  it("is taken back when the journal is looked at or closed", async () => {
+  it("is undone when the journal is checked or closed", async () => {
     for (const act of ["check", "close"] as const) {
       const journal = await open();
       const before = entries(1);
@@ -135,8 +135,8 @@ describe("a failed write that can't be taken back", () => {
   });
 });
 
-describe("a disk that does not keep what it was given, where entries must survive the machine", () => {
-  it("refuses the entry, leaves nothing of it, and goes on in another file", async () => {
+describe("a disk that fails to sync, where entries must survive a power loss", () => {
+  it("refuses the entry, keeps nothing of it, and continues in another file", async () => {
     const journal = await open({ sync: true });
     const before = entries(2);
     await appendTogether(journal, before);
@@ -152,7 +152,7 @@ describe("a disk that does not keep what it was given, where entries must surviv
     expect(await found()).toEqual([...before, ...after].map(({ id }) => id));
   });
 
-  it("leaves no file for each request that is refused", async () => {
+  it("does not leave a file for each refused request", async () => {
     const journal = await open({ sync: true });
     await appendTogether(journal, entries(1));
     disk.failing.add("datasync");
@@ -166,7 +166,7 @@ describe("a disk that does not keep what it was given, where entries must surviv
 });
 
 describe("a journal folder that vanishes", () => {
-  it("is noticed, refuses what would be lost, and is used again when it is back", async () => {
+  it("is detected, refuses what would be lost, and is used again when it is back", async () => {
     const journal = await open();
     await appendTogether(journal, entries(1));
     await journal.check();
@@ -181,13 +181,13 @@ describe("a journal folder that vanishes", () => {
     expect(await found()).toEqual(after.map(({ id }) => id));
   });
 
-  it("is noticed also before the first request", async () => {
+  it("is detected before the first request", async () => {
     const journal = await open();
     await rm(folder, { recursive: true });
     await expect(journal.check()).rejects.toThrow("is missing");
   });
 
-  it("of which only the file was removed is told of once, and another file is written to", async () => {
+  it("is reported once when only its file was removed, and a new file is written", async () => {
     const journal = await open();
     await appendTogether(journal, entries(1));
     const [name = ""] = await segments();
@@ -203,14 +203,14 @@ describe("a journal folder that vanishes", () => {
 });
 
 describe("opening a journal", () => {
-  it("says what is wrong with its folder, and which setting moves it", async () => {
+  it("fails with what is wrong with its folder, and the setting that moves it", async () => {
     await writeFile(folder, "a file");
     await expect(open()).rejects.toThrow(
       /^The journal folder .*journal cannot be used \(.+\).* OSTIARY_DATA_DIR /,
     );
   });
 
-  it("does not write where something of that name has come", async () => {
+  it("does not write over something that already has the file's name", async () => {
     const journal = await open();
     await mkdir(join(folder, "000000000001.ndjson"));
     expect(await appendTogether(journal, entries(1))).toHaveLength(1);

@@ -40,7 +40,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("reads of several accounts", () => {
-  it("take turns, whoever came first with how many", async () => {
+  it("are served in turns, whichever account asked first and however often", async () => {
     const { read, order, maxRunning } = world();
     const flood = Array.from({ length: 20 }, () => read(A, 100, 10));
     const others = [read(B, 100, 3), read(C, 100, 3)];
@@ -55,7 +55,7 @@ describe("reads of several accounts", () => {
     await Promise.allSettled(flood);
   });
 
-  it("are refused beyond what may wait, and only those of the account that sends so many", async () => {
+  it("are refused when too many wait, and only those of the account that sends so many", async () => {
     const { reads, read } = world();
     const codes = Promise.all(Array.from({ length: 120 }, () => codeOf(read(A, 10))));
     const other = codeOf(read(B, 10));
@@ -75,8 +75,8 @@ describe("reads of several accounts", () => {
   });
 });
 
-describe("the time that an account may read", () => {
-  it("is spent by what it reads, and comes back within a minute", async () => {
+describe("an account's budget of read time", () => {
+  it("is spent by its reads, and refills within a minute", async () => {
     const { read } = world();
     const long = read(A, 29_000);
     await vi.advanceTimersByTimeAsync(29_000);
@@ -97,7 +97,7 @@ describe("the time that an account may read", () => {
     expect(await after).toBe("done");
   });
 
-  it("is not spent by a database that is away", async () => {
+  it("is not spent while the database is unreachable", async () => {
     const { reads } = world();
     for (let at = 0; at < 10; at++) {
       const away = codeOf(
@@ -113,7 +113,7 @@ describe("the time that an account may read", () => {
     }
   });
 
-  it("is waited for by exports, of which there may be a few at once", async () => {
+  it("is waited for by exports, of which a few may run concurrently", async () => {
     const { reads, part } = world();
     const streams = Array.from({ length: 5 }, () => reads.stream(A));
     expect(() => reads.stream(A)).toThrow(Failure);
@@ -134,7 +134,7 @@ describe("the time that an account may read", () => {
     expect(() => reads.stream(A)).not.toThrow();
   });
 
-  it("counts no export of which nothing is read any more", async () => {
+  it("does not count an export whose reader has left", async () => {
     const { reads } = world();
     for (let at = 0; at < 5; at++) reads.stream(A);
     expect(() => reads.stream(A)).toThrow(Failure);

@@ -32,7 +32,7 @@ async function onDisk(): Promise<string> {
 }
 
 describe("a recorded entry", () => {
-  it("is in the journal until it is in the database, however segments end and go meanwhile", async () => {
+  it("stays in the journal until it is in the database, however segments are closed and removed meanwhile", async () => {
     const committed = new Set<EntryId>();
     const sink = {
       insertEntries: async (entries: readonly AuditEntry[]) => {
@@ -92,7 +92,7 @@ describe("a recorded entry", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("tells of a request that was lost with its process, and only of that", async () => {
+  it("names a request that was lost with its process, and only such requests", async () => {
     const { journal } = await Journal.open({ folder, sync: false });
     const away = { insertEntries: () => Promise.reject(new Error("the database is away")) };
     const recorder = new Recorder({ journal, sink: away, durability: "journal", log });
@@ -121,7 +121,7 @@ describe("a recorded entry", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("is waited for by who reads, and not those that come after it", async () => {
+  it("is waited for by reads that come after it, and later entries are not", async () => {
     const { journal } = await Journal.open({ folder, sync: false });
     const committed = new Set<EntryId>();
     let isOver = false;
@@ -146,7 +146,7 @@ describe("a recorded entry", () => {
     await recorder.stop();
   });
 
-  it("is told of at once to who reads while the database is failing", async () => {
+  it("makes reads fail at once while the database is failing", async () => {
     const { journal } = await Journal.open({ folder, sync: false });
     let isAway = true;
     const committed = new Set<EntryId>();
@@ -164,7 +164,7 @@ describe("a recorded entry", () => {
     await recorder.stop();
   });
 
-  it("that the database refuses for its content is set aside, and holds up no other", async () => {
+  it("that the database refuses for its content is set aside, and delays no other entry", async () => {
     const refused = entry();
     const committed = new Set<EntryId>();
     const sink = {
@@ -194,20 +194,20 @@ describe("a recorded entry", () => {
     expect(await onDisk()).toBe(`${encodeEntry(refused)}\n`);
   });
 
-  it("waits for the database as it is configured to, and no longer than it says", async () => {
+  it("waits for the database no longer than configured", async () => {
     const answers: (() => void)[] = [];
     const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };
     const { journal } = await Journal.open({ folder, sync: false });
     const recorder = new Recorder({ journal, sink, durability: "database", log });
     const { stored } = await recorder.record(entry());
     expect(stored).not.toBeNull();
-    // The statement does not come to an end: whoever waits is told so in five seconds.
+    // The statement never ends: readers that wait get an error in five seconds.
     await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
     for (const answer of answers) answer();
     await recorder.stop();
   });
 
-  it("that there is no more room for is refused before anything is done, until the database is back", async () => {
+  it("is refused before its request is served when there is no room, until the database is back", async () => {
     let isAway = true;
     const sink = {
       insertEntries: async () => {

@@ -1,4 +1,4 @@
-// What deciding who may pass costs: a key that is known, one that somebody made up, and the memory of many.
+// The cost of authentication: for a known key, for an unknown one, and the memory of many keys.
 import { randomBytes } from "node:crypto";
 import { Access } from "../../server/src/access/access.ts";
 import { IpRuleBook } from "../../server/src/access/ip-rules.ts";
@@ -58,13 +58,13 @@ const headersOf = (strings: readonly string[]) =>
   Array.from({ length: REQUESTS }, (_, index) => [`Bearer ${strings[index % strings.length]}`]);
 
 async function pass(headers: readonly string[][]): Promise<void> {
-  for (const header of headers) await access.confirm(await access.identify(header), "10.1.2.3");
+  for (const header of headers) await access.authorize(await access.authenticate(header), "10.1.2.3");
 }
 
 /** The same, and limits asked and given back. */
 async function passLimited(headers: readonly string[][]): Promise<void> {
   for (const header of headers) {
-    const { admitted } = await access.confirm(await access.identify(header), "10.1.2.3", 100);
+    const { admitted } = await access.authorize(await access.authenticate(header), "10.1.2.3", 100);
     await admitted?.end(120);
   }
 }
@@ -72,7 +72,7 @@ async function passLimited(headers: readonly string[][]): Promise<void> {
 async function refuse(headers: readonly string[][]): Promise<void> {
   for (const header of headers) {
     try {
-      await access.identify(header);
+      await access.authenticate(header);
     } catch {
       continue;
     }

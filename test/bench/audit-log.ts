@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import type { AccountId } from "../../server/src/accounts/account.ts";
 import { AuditLog } from "../../server/src/audit/audit-log.ts";
 import { cursorText } from "../../server/src/audit/cursor.ts";
@@ -12,7 +13,6 @@ import type { Recorder } from "../../server/src/audit/recorder.ts";
 import { makeAuditPartitions } from "../../server/src/store/audit-partitions.ts";
 import { PostgresAuditReader } from "../../server/src/store/audit-reader.ts";
 import { openDatabase } from "../../server/src/store/database.ts";
-import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 import { migrate } from "../../server/src/store/migrate.ts";
 import { report, summary } from "./measure.ts";
 

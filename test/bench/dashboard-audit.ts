@@ -9,7 +9,7 @@ import { report } from "./measure.ts";
 const ENTRIES = Number(process.env.ENTRIES ?? 100_000);
 /** Beyond this a person sees that a frame was late: at 60 frames a second, two of them were due. */
 const LONG_FRAME_MS = 33.4;
-/** What somebody does with the wheel, flings, and drags by the scroll bar, in pixels a frame. */
+/** Scrolling with the wheel, by flings and with the scroll bar, in pixels per frame. */
 const SPEEDS = [60, 600, 6_000];
 const FRAMES = 400;
 
@@ -44,7 +44,7 @@ try {
     const workedMs = await workOf(session);
     const frames = await framesOf(page, scrollThrough, { speed, count: FRAMES });
     tell(`scrolling by ${speed} px a frame`, frames);
-    // Of the processor, whoever else uses it: what has to fit into a frame.
+    // CPU time, whatever else the machine runs: the work that has to fit into a frame.
     const eachMs = ((await workOf(session)) - workedMs) / FRAMES;
     report("  work of the page's thread for each", "ms", eachMs.toFixed(1));
   }

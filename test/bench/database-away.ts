@@ -19,7 +19,7 @@ if (process.env.OSTIARY_TEST_DATABASE_URL === undefined) {
 
 const agent = new Agent({ connections: 256 });
 
-/** Sends at a steady rate, whatever comes back. */
+/** Sends at a steady rate, whatever the answers are. */
 async function load(
   baseUrl: string,
   key: string,

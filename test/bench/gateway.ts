@@ -29,7 +29,7 @@ const CONTENT = "x".repeat(400);
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "inner", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
-/** Answers at once; a model named `idle` begins a stream and says no more. */
+/** Answers at once; a model named `idle` begins a stream and sends nothing more. */
 async function serveModels(): Promise<void> {
   const whole = JSON.stringify({
     id: "chatcmpl-1",

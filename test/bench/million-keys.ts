@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { digestOf } from "../../server/src/secrets/digest.ts";
 import { openDatabase } from "../../server/src/store/database.ts";
-import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 import { PostgresKeys } from "../../server/src/store/keys-store.ts";
 import { migrate } from "../../server/src/store/migrate.ts";
 import { median, report, summary } from "./measure.ts";

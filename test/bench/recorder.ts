@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { v7 as uuidv7 } from "uuid";
 import type { AccountId } from "../../server/src/accounts/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
@@ -9,7 +10,6 @@ import type { KeyUuid } from "../../server/src/keys/key.ts";
 import { makeAuditPartitions } from "../../server/src/store/audit-partitions.ts";
 import { PostgresAudit } from "../../server/src/store/audit-store.ts";
 import { openDatabase } from "../../server/src/store/database.ts";
-import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 import { migrate } from "../../server/src/store/migrate.ts";
 import { PostgresUsage } from "../../server/src/store/usage-store.ts";
 import { report, summary } from "./measure.ts";

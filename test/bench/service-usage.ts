@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { openDatabase } from "../../server/src/store/database.ts";
-import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 import { migrate } from "../../server/src/store/migrate.ts";
 import { PostgresUsage } from "../../server/src/store/usage-store.ts";
 import { report, summary } from "./measure.ts";
@@ -12,7 +12,7 @@ const ACCOUNTS = 10_000;
 const NODES = 3;
 const MODELS = 20;
 const TURNS = 7;
-const MOST_GROUPS = 50;
+const MAX_GROUPS = 50;
 
 const folder = await mkdtemp(join(tmpdir(), "ostiary-bench-"));
 const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
@@ -51,7 +51,7 @@ try {
       const times: number[] = [];
       for (let turn = 0; turn < TURNS; turn++) {
         const started = performance.now();
-        await usage.readServiceUsage(question, MOST_GROUPS);
+        await usage.readServiceUsage(question, MAX_GROUPS);
         times.push(performance.now() - started);
       }
       report(`${from} to ${to} by day and ${groupBy}`, "ms", summary(times, 0));

@@ -50,8 +50,8 @@ async function watching(files: Map<string, string>) {
 
 const credentialOf = (catalog: LiveCatalog) => catalog.upstreams.get("acme")?.credential?.reveal();
 
-describe("a catalog that is watched", () => {
-  it("is not made anew while its files are as they were", async () => {
+describe("a watched catalog", () => {
+  it("is not reloaded while its files are unchanged", async () => {
     const files = new Map([
       [PATH, catalogOf("one")],
       [CREDENTIAL, "first"],
@@ -65,7 +65,7 @@ describe("a catalog that is watched", () => {
     expect(told).toEqual({ reloads: 1, problems: [], made: made + 1 });
   });
 
-  it("takes a credential whose file has changed, and goes back to what it was", async () => {
+  it("uses a credential whose file has changed, and the former one when it changes back", async () => {
     const files = new Map([
       [PATH, catalogOf("one")],
       [CREDENTIAL, "first"],
@@ -79,7 +79,7 @@ describe("a catalog that is watched", () => {
     expect(told.reloads).toBe(2);
   });
 
-  it("stays as it was while something is wrong, which is told once, and told again when it is wrong otherwise", async () => {
+  it("stays in force while the new one is invalid, and each new fault is reported once", async () => {
     const files = new Map([
       [PATH, catalogOf("one")],
       [CREDENTIAL, "first"],
@@ -109,7 +109,7 @@ describe("a catalog that is watched", () => {
     expect(told.reloads).toBe(1);
   });
 
-  it("takes a package that was installed after the file named it", async () => {
+  it("uses a provider package that was installed after the file named it", async () => {
     const files = new Map([
       [PATH, catalogOf("one")],
       [CREDENTIAL, "first"],

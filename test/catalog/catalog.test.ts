@@ -36,7 +36,7 @@ const withModel = (model: string) => `upstreams: { ${UPSTREAM} }\nmodels: [${mod
 const MODEL = "{ id: x/one, aliases: [one], routes: [{ upstream: a, model: inner }] }";
 
 describe("a catalog file", () => {
-  it("has a JSON Schema for editors, of the definition that checks it", async () => {
+  it("has a JSON Schema for editors that follows from its validation", async () => {
     const written = await readFile(
       new URL("../../docs/reference/catalog.schema.json", import.meta.url),
       "utf8",
@@ -77,7 +77,7 @@ describe("a catalog file", () => {
     });
   });
 
-  it("has credentials in variables and files, which nothing prints", async () => {
+  it("reads credentials from variables and files, and never prints them", async () => {
     const catalog = await load(
       `upstreams: { ${UPSTREAM}, b: { dialect: openai, baseUrl: "http://127.0.0.1:1/v1", credentialFile: /run/secret } }\nmodels: [${MODEL}]`,
     );
@@ -89,7 +89,7 @@ describe("a catalog file", () => {
     }
   });
 
-  it("says everything that is wrong with its shape, and where", async () => {
+  it("reports every fault of its shape with its path", async () => {
     const found = await problems(
       withModel(
         "{ id: 'a b', prices: { inputUsdPerMTok: cheap, outputUsdPerMTok: 1 }, routes: [], colour: red }",
@@ -101,7 +101,7 @@ describe("a catalog file", () => {
     }
   });
 
-  it("says everything that does not fit together", async () => {
+  it("reports every contradiction between its parts", async () => {
     const found = await problems(
       `upstreams: { u: { dialect: openai, baseUrl: "https://u.example", credentialEnv: UNSET }, v: { dialect: openai, baseUrl: "https://v.example", credentialFile: /run/empty } }
 models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, routes: [{ upstream: u }] }]`,
@@ -112,18 +112,18 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
       expect(text).toContain(words);
   });
 
-  it("names a provider package that is not installed", async () => {
+  it("reports a provider package that is not installed", async () => {
     const upstreams = 'upstreams: { a: { dialect: ai-sdk, package: "@ai-sdk/absent" } }';
     expect(await problems(`${upstreams}\nmodels: [{ id: x, routes: [{ upstream: a }] }]`)).toEqual([
       "catalog.yaml: upstreams.a.package: @ai-sdk/absent is not installed",
     ]);
   });
 
-  it("says where its YAML breaks off", async () => {
+  it("reports the line of a YAML error", async () => {
     expect((await problems("models: [\n  {")).join("\n")).toMatch(/line \d+, column \d+/);
   });
 
-  it("takes no URL that is none, or that holds a password", async () => {
+  it("refuses an invalid URL and a URL with a password", async () => {
     for (const url of [
       "ftp://a.example",
       "a.example",
@@ -147,7 +147,7 @@ describe("a cost", () => {
     imageNanoUsd: 0n,
   };
 
-  it("counts cached tokens at their own price", () => {
+  it("prices cached tokens separately", () => {
     expect(costOf({ promptTokens: 1_000, cachedTokens: 400, completionTokens: 10, images: 0 }, prices)).toBe(
       2_100_000n,
     );
@@ -184,7 +184,7 @@ describe("model servers on this machine", () => {
     close: async () => {},
   };
 
-  it("are found where they answer with a list of models, and nowhere else", async () => {
+  it("are discovered only where they answer with a list of models", async () => {
     const servers = [1, 2, 3, 4, 5].map((port) => ({ name: `server${port}`, port }));
     const found = await discoverLocalModels({
       servers,

@@ -47,7 +47,7 @@ const implementations: Record<string, () => Promise<Subject>> = {
       }),
 };
 
-/** Lets a store learn a version as it does from a node: read, and vouched for. */
+/** Makes a store learn a version as it does from a node: read, then committed. */
 async function know(store: AdmissionStore, account: AccountId, version: bigint): Promise<void> {
   expect(await store.vouch(account, version, await store.epoch(account))).toBe(true);
 }
@@ -76,11 +76,11 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     await store.close();
   });
 
-  it("admits nobody to an account that it does not know", async () => {
+  it("admits nothing for an account that it does not know", async () => {
     expect(await store.check(account, 1n)).toBe("stale");
   });
 
-  it("admits a snapshot of the version that it knows and of a newer one, and none that is older", async () => {
+  it("admits a snapshot of the current version or a newer one, and none that is older", async () => {
     await know(store, account, 1n);
     await store.publish(account, 7n);
     expect(await store.check(account, 7n)).toBe("current");
@@ -96,13 +96,13 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     expect(await store.check(account, 10n)).toBe("current");
   });
 
-  it("believes a node that vouches for what it read", async () => {
+  it("accepts a version that a node commits after reading it", async () => {
     const epoch = await store.epoch(account);
     expect(await store.vouch(account, 3n, epoch)).toBe(true);
     expect(await store.check(account, 3n)).toBe("current");
   });
 
-  it("does not let a node that read an old version undo what was published since", async () => {
+  it("does not let a node that read an old version undo a later publication", async () => {
     await know(store, account, 3n);
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
@@ -111,7 +111,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     expect(await store.check(account, 4n)).toBe("current");
   });
 
-  it("does not believe a node that read before it forgot", async () => {
+  it("rejects a read from before it forgot its accounts", async () => {
     await know(store, account, 3n);
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
@@ -120,7 +120,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     expect(await store.check(account, 3n)).toBe("stale");
   });
 
-  it("learns nothing from old news that comes after it forgot", async () => {
+  it("learns nothing from an old publication that arrives after it forgot its accounts", async () => {
     await know(store, account, 5n);
     await store.publish(account, 6n);
     await subject.forget(account);
@@ -132,7 +132,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     expect(await store.check(account, 6n)).toBe("current");
   });
 
-  it("does not believe what was read before news of an account that it does not know", async () => {
+  it("rejects a read from before a publication about an unknown account", async () => {
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
     expect(await store.vouch(account, 3n, epoch)).toBe(false);
@@ -142,7 +142,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
 });
 
 describe("the admission store in memory", () => {
-  it("forgets accounts that were only read, without doubting who reads others meanwhile", async () => {
+  it("forgets accounts that were only read, without invalidating concurrent reads", async () => {
     const store = new MemoryAdmissionStore(10);
     const [early] = accounts(1);
     const epoch = await store.epoch();
@@ -152,7 +152,7 @@ describe("the admission store in memory", () => {
     expect(await store.vouch(early, 1n, epoch)).toBe(true);
   });
 
-  it("doubts whoever read before a publication that it has forgotten, of any account", async () => {
+  it("invalidates every read from before a publication that it has forgotten", async () => {
     const store = new MemoryAdmissionStore(10);
     const [[changed], [other]] = [accounts(1), accounts(1)];
     const epoch = await store.epoch();
@@ -176,7 +176,7 @@ describe("the admission store in memory", () => {
 });
 
 describe("the admission store in Redis", () => {
-  it("says so when Redis does not answer, and neither admits nor refuses", async () => {
+  it("fails as unavailable when Redis does not answer, and neither admits nor refuses", async () => {
     const store = new RedisAdmissionStore({
       // The discard port: nothing listens there.
       url: "redis://127.0.0.1:9",

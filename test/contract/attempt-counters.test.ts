@@ -42,7 +42,7 @@ const implementations: Record<string, () => Promise<AttemptCounters>> = {
 };
 
 describe.each(Object.entries(implementations))("attempts counted in %s", (_, open) => {
-  it("are refused beyond the rule, each name for itself, and say how long to wait", async () => {
+  it("are refused over the limit, separately for each name, with the time to wait", async () => {
     const counters = await open();
     const counter = counters.counter({ keyPrefix: "a", points: 2, durationS: 60 });
     expect(await counter.count("a")).toBe(0);
@@ -54,7 +54,7 @@ describe.each(Object.entries(implementations))("attempts counted in %s", (_, ope
     await counters.close();
   });
 
-  it("can be taken back and forgotten", async () => {
+  it("can be taken back and reset", async () => {
     const counters = await open();
     const counter = counters.counter({ keyPrefix: "a", points: 1, durationS: 60 });
     expect(await counter.count("a")).toBe(0);
@@ -67,7 +67,7 @@ describe.each(Object.entries(implementations))("attempts counted in %s", (_, ope
     await counters.close();
   });
 
-  it("are remembered for a month, which is longer than a timer can run", async () => {
+  it("are remembered for a month, which exceeds the longest timer", async () => {
     const counters = await open();
     const counter = counters.counter(MONTH);
     expect(await counter.has("home")).toBe(false);
@@ -79,7 +79,7 @@ describe.each(Object.entries(implementations))("attempts counted in %s", (_, ope
 });
 
 describe("attempts counted in memory", () => {
-  it("end with the rule's time", async () => {
+  it("expire after the rule's time", async () => {
     let nowMs = 7_000;
     const counter = memoryCounter(MONTH, { nowMs: () => nowMs });
     await counter.remember("home");
@@ -90,7 +90,7 @@ describe("attempts counted in memory", () => {
     expect(await counter.count("home")).toBe(0);
   });
 
-  it("of names that were not tried for the longest time are forgotten, when there are too many", async () => {
+  it("are forgotten for the least recently used names when there are too many", async () => {
     const counter = memoryCounter({ keyPrefix: "a", points: 1, durationS: 60 }, { maxNames: 100 });
     await counter.count("often");
     for (let number = 0; number < 500; number++) {

@@ -203,7 +203,7 @@ describe("credit in the database", () => {
   const seed = Number(process.env.SEED ?? Math.ceil(Math.random() * 1e9));
 
   it.each(Array.from({ length: RUNS }, (_, run) => seed + run))(
-    "is what the simulation takes it for, after any sequence of statements (seed %s)",
+    "behaves as the simulation models it, after any sequence of statements (seed %s)",
     async (runSeed) => {
       const random = randomOf(runSeed);
       const pair = new Pair();
@@ -223,7 +223,7 @@ describe("credit in the database", () => {
     },
   );
 
-  it("is moved by twelve nodes at once without deadlock, and the sums stay right", async () => {
+  it("is moved by twelve concurrent nodes without deadlock, and the sums stay right", async () => {
     const accounts = [0, 1, 2].map(() => crypto.randomUUID() as AccountId);
     for (const id of accounts) {
       await sql`insert into accounts (id, name, free_nano_usd, created_at) values (${id}, 'test', 5000, now())`;

@@ -75,7 +75,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     return outcomes.filter(({ kind }) => kind === "admitted").length;
   }
 
-  it("that there are not let everything through, and nothing by a stale snapshot", async () => {
+  it("that are not set admit every request, except one with a stale snapshot", async () => {
     expect(await admit({}, 1_000_000)).toMatchObject({
       kind: "admitted",
       rates: { requests: null, tokens: null },
@@ -84,11 +84,11 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.admit(account, 0n, demand)).toEqual({ kind: "stale" });
   });
 
-  it("on requests let through exactly as many, however many come at once", async () => {
+  it("on requests admit exactly as many, however many arrive concurrently", async () => {
     expect(await admitted(300, { requestsPerMinute: 100 })).toBe(100);
   });
 
-  it("on requests never let through more in any minute", async () => {
+  it("on requests never admit more in any 60 seconds", async () => {
     const times: number[] = [];
     const limits = { requestsPerMinute: 10 };
     for (let step = 0; step < 600; step++) {
@@ -102,7 +102,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     }
   });
 
-  it("tell how long to wait, and let through who has waited that long", async () => {
+  it("report how long to wait, and admit a caller who waited that long", async () => {
     const limits = { requestsPerMinute: 3 };
     for (const gapMs of [0, 7_300, 11_900]) {
       nowMs += gapMs;
@@ -119,7 +119,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     }
   });
 
-  it("say what is left and when it will all be free again", async () => {
+  it("report what is left and when all of it is available again", async () => {
     const limits = { requestsPerMinute: 3, tokensPerMinute: 100 };
     expect(await admit(limits, 30)).toMatchObject({
       rates: { requests: { limit: 3, remaining: 2 }, tokens: { limit: 100, remaining: 70 } },
@@ -134,7 +134,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     });
   });
 
-  it("on tokens count what is estimated, and then what it was", async () => {
+  it("on tokens count the estimate first and the real number after the answer", async () => {
     const limits = { tokensPerMinute: 100 };
     const first = await admit(limits, 90, "first");
     if (first.kind !== "admitted") throw new Error(first.kind);
@@ -150,7 +150,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect((await admit(limits, 1)).kind).toBe("admitted");
   });
 
-  it("on tokens let through what is more than a minute's, when nothing else was", async () => {
+  it("on tokens admit a request that exceeds the limit by itself when nothing else was used", async () => {
     const limits = { tokensPerMinute: 100 };
     expect((await admit(limits, 5_000)).kind).toBe("admitted");
     const refused = await admit(limits, 5_000);
@@ -159,7 +159,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect((await admit(limits, 5_000)).kind).toBe("admitted");
   });
 
-  it("on requests at once are free again when one has ended", async () => {
+  it("on concurrent requests free a slot when a request ends", async () => {
     const limits = { concurrentRequests: 2 };
     const first = await admit(limits, 0, "a");
     await admit(limits, 0, "b");
@@ -169,7 +169,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await admitted(5, limits)).toBe(1);
   });
 
-  it("take all or nothing", async () => {
+  it("take capacity from all limits or from none", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 1 };
     const first = await admit(limits, 10, "a");
     for (let turn = 0; turn < 20; turn++) expect((await admit(limits, 10)).kind).toBe("limited");
@@ -181,7 +181,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     });
   });
 
-  it("tell how much is used of them, and take nothing by telling", async () => {
+  it("report how much is used, without using any", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 1_000, concurrentRequests: 2 };
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
     const first = await admit(limits, 30, "a");
@@ -203,7 +203,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.useOf(stranger)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
   });
 
-  it("tell that they are free when the next request would find them so", async () => {
+  it("report that they are free when the next request would be admitted", async () => {
     const limits = { requestsPerMinute: 3, tokensPerMinute: 100 };
     nowMs -= nowMs % 1_000;
     await admit(limits, 10, "a");
@@ -217,7 +217,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.useOf(account)).toMatchObject({ requests: 0, tokens: 0 });
   });
 
-  it("that there are not have nothing used of them, but for places", async () => {
+  it("that are not set report no use, except for concurrency slots", async () => {
     await admit({}, 1_000, "a");
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 1 });
     await admit({ tokensPerMinute: 500 }, 100, "b");
@@ -226,7 +226,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 100, concurrent: 1 });
   });
 
-  it("get back once what a request took, however often it says that it has ended", async () => {
+  it("release what a request took once, however often its end is reported", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 2 };
     const first = await admit(limits, 50, "a");
     if (first.kind !== "admitted") throw new Error(first.kind);
@@ -234,7 +234,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.useOf(account)).toEqual({ requests: 1, tokens: 30, concurrent: 0 });
   });
 
-  it("get back nothing for a slot that was never taken", async () => {
+  it("release nothing for a slot that was never taken", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 2 };
     await admit(limits, 50, "a");
     await store.release(account, released("unknown", Math.floor(nowMs / 1_000), -20));
@@ -242,7 +242,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await store.useOf(account)).toEqual({ requests: 1, tokens: 50, concurrent: 1 });
   });
 
-  it("get back all that a request took whose admission was never heard of", async () => {
+  it("release everything of a request whose admission was not answered", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 2 };
     await admit(limits, 10, "a");
     nowMs += 7_000;
@@ -256,7 +256,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     });
   });
 
-  it("of one account are no other's", async () => {
+  it("of one account do not affect another", async () => {
     expect(await admitted(5, { requestsPerMinute: 1 })).toBe(1);
     account = crypto.randomUUID() as AccountId;
     await store.vouch(account, 1n, await store.epoch(account));
@@ -290,7 +290,7 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
   const renew = (place: string) => store.renew([{ accountId: account, place: place as Place }]);
   const concurrent = async () => (await store.useOf(account)).concurrent;
 
-  it("is free again when the node that took it has died, and kept as long as it lives", async () => {
+  it("is freed when its node has died, and kept as long as the node lives", async () => {
     expect(await admit("dead")).toBe("admitted");
     nowMs += 59_000;
     expect(await admit("next")).toBe("limited");
@@ -308,7 +308,7 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     expect(await admit("last")).toBe("limited");
   });
 
-  it("is taken again by a renewal where it was lost, and keeps others out", async () => {
+  it("that was lost is taken again by a renewal, and counts against new requests", async () => {
     expect(await admit("cut off")).toBe("admitted");
     // Its node could not renew it, and another request took what was free.
     nowMs += 61_000;
@@ -316,14 +316,14 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     await renew("cut off");
     expect(await concurrent()).toBe(2);
     expect(await admit("third")).toBe("limited");
-    // Who runs is not cut off; nobody else comes in until there are fewer than the limit.
+    // Running requests continue; no other is admitted until there are fewer than the limit.
     await store.release(account, released("other", Math.floor(nowMs / 1_000), 0));
     expect(await admit("third")).toBe("limited");
     await store.release(account, released("cut off", 0, 0));
     expect(await admit("third")).toBe("admitted");
   });
 
-  it("is not taken by a renewal that comes after its release", async () => {
+  it("is not taken by a renewal that arrives after its release", async () => {
     expect(await admit("slow")).toBe("admitted");
     const atS = Math.floor(nowMs / 1_000);
     await store.release(account, { ...released("slow", atS, 0), isContested: true });
@@ -333,14 +333,14 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     expect(await admit("next")).toBe("admitted");
   });
 
-  it("is not taken by an admission that comes after its release", async () => {
+  it("is not taken by an admission that arrives after its release", async () => {
     await store.release(account, unanswered("late", 5));
     expect(await admit("late")).toBe("stale");
     expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
     expect(await admit("next")).toBe("admitted");
   });
 
-  it("is renewed with thousands of others", async () => {
+  it("is renewed together with thousands of others", async () => {
     const places = Array.from({ length: 3_500 }, (_, index) => `slot-${index}` as Place);
     await store.renew(places.map((place) => ({ accountId: account, place })));
     expect(await concurrent()).toBe(3_500);

@@ -86,7 +86,7 @@ const end = (reason: string) => [
 ];
 
 describe("a request to Anthropic", () => {
-  it("says all that was asked for, in its words, with the operator's credential", async () => {
+  it("carries every field that the client set, translated, with the operator's credential", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     await chat(upstream, MODEL, {
       messages: CONVERSATION,
@@ -135,7 +135,7 @@ describe("a request to Anthropic", () => {
     });
   });
 
-  it("asks for JSON by schema, for reasoning, and for images at an address", async () => {
+  it("asks for JSON by schema, for reasoning, and for images by URL", async () => {
     vendor.answers(200, message([{ type: "text", text: '{"a":"b"}' }]));
     const schema = {
       type: "object",
@@ -172,7 +172,7 @@ describe("a request to Anthropic", () => {
     [{ reasoning_effort: "high", temperature: 0.5 }, "temperature"],
     [{ reasoning_effort: "high", top_p: 0.5 }, "top_p"],
     [{ reasoning_effort: "high", tools: [WEATHER_TOOL], tool_choice: "required" }, "tool_choice"],
-  ] as const)("is not made of what it can't be told: %j", async (fields, param) => {
+  ] as const)("is refused when Anthropic has no equivalent of a field: %j", async (fields, param) => {
     await expect(chat(upstream, MODEL, { ...HI, ...fields })).rejects.toMatchObject({
       code: "invalid_request",
       param,
@@ -180,7 +180,7 @@ describe("a request to Anthropic", () => {
     expect(vendor.sent).toEqual([]);
   });
 
-  it.each(NEUTRAL)("passes what asks for nothing special: %j", async (fields) => {
+  it.each(NEUTRAL)("is sent when such a field has its default: %j", async (fields) => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     expect((await whole(chat(upstream, MODEL, { ...HI, ...fields }))).choices[0].message.content).toBe(
       "Fine.",
@@ -188,8 +188,8 @@ describe("a request to Anthropic", () => {
   });
 });
 
-describe("a request to Anthropic that is paid for so far", () => {
-  it("asks for no more than that, what the model may think included", async () => {
+describe("a request to Anthropic that credit covers only in part", () => {
+  it("is limited to the tokens that credit covers, thinking included", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     await chat(upstream, MODEL, HI, true, 5_000);
     expect(vendor.sent[0]?.body.max_tokens).toBe(5_000);
@@ -201,13 +201,13 @@ describe("a request to Anthropic that is paid for so far", () => {
     expect(vendor.sent).toHaveLength(2);
   });
 
-  it("is answered also where it asks for more than the model can give", async () => {
+  it("is answered even when it asks for more than the model's maximum", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     const answer = await chat(upstream, MODEL, { ...HI, max_tokens: 65_000 }, true, 65_000);
     expect(answer.kind === "whole" && answer.ignored).toEqual([]);
   });
 
-  it("takes from clients nothing that would cost otherwise", async () => {
+  it("takes no fields from clients that would raise the cost", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     const call = {
       id: "call_1",
@@ -225,8 +225,8 @@ describe("a request to Anthropic that is paid for so far", () => {
   });
 });
 
-describe("an answer of Anthropic's", () => {
-  it("has text, reasoning, calls and usage as OpenAI has them: cached tokens are part of the prompt's", async () => {
+describe("an answer from Anthropic", () => {
+  it("has text, reasoning, tool calls and usage in OpenAI's format, with cached tokens as part of the prompt", async () => {
     vendor.answers(
       200,
       message(
@@ -288,7 +288,7 @@ describe("an answer of Anthropic's", () => {
     expect((await whole(chat(upstream, MODEL, HI))).choices[0].finish_reason).toBe(finish);
   });
 
-  it("comes bit by bit, calls with their index, usage last and only if it was asked for", async () => {
+  it("is streamed in pieces, tool calls with their index, usage last and only on request", async () => {
     const stream = events(
       START,
       { type: "ping" },
@@ -317,7 +317,7 @@ describe("an answer of Anthropic's", () => {
     expect(hidden.some((chunk) => "usage" in chunk)).toBe(false);
   });
 
-  it("that stops without a finish, or tells of an error on its way, is no whole one", async () => {
+  it("that ends without a finish reason or with an error is not a complete answer", async () => {
     vendor.streams(events(START, ...text(0, "so far")));
     await expect(chunks(chat(upstream, MODEL, { ...HI, stream: true }))).rejects.toMatchObject({
       fault: "cut",
@@ -342,7 +342,7 @@ describe("an answer of Anthropic's", () => {
     [429, "rate_limit_error", "slow down", 503, "server_is_overloaded"],
     [500, "api_error", "internal", 502, "upstream_error"],
     [529, "overloaded_error", "Overloaded", 503, "server_is_overloaded"],
-  ])("of status %i is told as %s … %i %s", async (status, type, told, expected, code) => {
+  ])("of status %i is answered with %s … %i %s", async (status, type, told, expected, code) => {
     vendor.answers(status, { type: "error", error: { type, message: told } });
     const thrown = await chat(upstream, MODEL, HI).catch((error: unknown) => error);
     expect(thrown).toMatchObject({ status, failure: { status: expected, code } });
@@ -350,7 +350,7 @@ describe("an answer of Anthropic's", () => {
     expect(vendor.sent).toHaveLength(1);
   });
 
-  it("that makes no sense is an upstream's fault", async () => {
+  it("that is malformed counts as the upstream's fault", async () => {
     vendor.answers(200, { hello: "world" });
     const prompt = { messages: [{ role: "user", content: "a secret prompt" }] };
     const thrown = await chat(upstream, MODEL, prompt).catch((error: unknown) => error);

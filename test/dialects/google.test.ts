@@ -43,7 +43,7 @@ function response(
 const events = (...list: object[]) => list.map((event) => `data: ${JSON.stringify(event)}\r\n\r\n`).join("");
 
 describe("a request to Google", () => {
-  it("says all that was asked for, in its words, with the operator's credential", async () => {
+  it("carries every field that the client set, translated, with the operator's credential", async () => {
     vendor.answers(200, response([{ text: "Fine." }]));
     await chat(upstream, MODEL, {
       messages: CONVERSATION,
@@ -106,7 +106,7 @@ describe("a request to Google", () => {
     expect(vendor.sent[1]?.body.generationConfig).toEqual({ responseMimeType: "application/json" });
   });
 
-  it("gives back what belongs to a call, such as its thought signature", async () => {
+  it("returns what belongs to a tool call, such as its thought signature", async () => {
     vendor.answers(
       200,
       response([{ functionCall: { name: "weather", args: { city: "Rome" } }, thoughtSignature: "c2ln" }]),
@@ -130,7 +130,7 @@ describe("a request to Google", () => {
     ...INEXPRESSIBLE,
     [{ presence_penalty: 0.5 }, "presence_penalty"],
     [{ parallel_tool_calls: false, tools: [WEATHER_TOOL] }, "parallel_tool_calls"],
-  ] as const)("is not made of what it can't be told: %j", async (fields, param) => {
+  ] as const)("is refused when Google has no equivalent of a field: %j", async (fields, param) => {
     await expect(chat(upstream, MODEL, { ...HI, ...fields })).rejects.toMatchObject({
       code: "invalid_request",
       param,
@@ -138,7 +138,7 @@ describe("a request to Google", () => {
     expect(vendor.sent).toEqual([]);
   });
 
-  it("is the client's fault when it can't even be made", async () => {
+  it("is refused as invalid when it can't be translated", async () => {
     const schema = { type: "object", properties: { a: null } };
     const format = { type: "json_schema", json_schema: { name: "s", schema } };
     await expect(chat(upstream, MODEL, { ...HI, response_format: format })).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe("a request to Google", () => {
     expect(vendor.sent).toEqual([]);
   });
 
-  it("that has a wrong credential is our fault, not the client's", async () => {
+  it("with a wrong credential is the service's fault, not the client's", async () => {
     vendor.answers(400, {
       error: {
         code: 400,
@@ -159,7 +159,7 @@ describe("a request to Google", () => {
     await expect(chat(upstream, MODEL, HI)).rejects.toMatchObject({ status: 401, failure: { status: 502 } });
   });
 
-  it.each(NEUTRAL)("passes what asks for nothing special: %j", async (fields) => {
+  it.each(NEUTRAL)("is sent when such a field has its default: %j", async (fields) => {
     vendor.answers(200, response([{ text: "Fine." }]));
     expect((await whole(chat(upstream, MODEL, { ...HI, ...fields }))).choices[0].message.content).toBe(
       "Fine.",
@@ -167,8 +167,8 @@ describe("a request to Google", () => {
   });
 });
 
-describe("an answer of Google's", () => {
-  it("has text, thoughts, calls and usage as OpenAI has them", async () => {
+describe("an answer from Google", () => {
+  it("has text, thoughts, tool calls and usage in OpenAI's format", async () => {
     vendor.answers(
       200,
       response([
@@ -215,7 +215,7 @@ describe("an answer of Google's", () => {
     expect((await whole(chat(upstream, MODEL, HI))).choices[0].finish_reason).toBe(finish);
   });
 
-  it("comes bit by bit, whole calls with their index, usage last", async () => {
+  it("is streamed in pieces, whole tool calls with their index, usage last", async () => {
     vendor.streams(
       events(
         response([{ text: "I " }], null, null),
@@ -236,7 +236,7 @@ describe("an answer of Google's", () => {
     });
   });
 
-  it("that stops without a finish is no whole one", async () => {
+  it("that ends without a finish reason is not a complete answer", async () => {
     vendor.streams(events(response([{ text: "so far" }], null, null)));
     await expect(chunks(chat(upstream, MODEL, { ...HI, stream: true }))).rejects.toMatchObject({
       fault: "cut",
@@ -250,7 +250,7 @@ describe("an answer of Google's", () => {
     [429, "RESOURCE_EXHAUSTED", 503, "server_is_overloaded"],
     [500, "INTERNAL", 502, "upstream_error"],
     [503, "UNAVAILABLE", 503, "server_is_overloaded"],
-  ])("of status %i %s is told as %i %s", async (status, name, expected, code) => {
+  ])("of status %i %s is answered with %i %s", async (status, name, expected, code) => {
     vendor.answers(status, { error: { code: status, message: "told", status: name } });
     const thrown = await chat(upstream, MODEL, HI).catch((error: unknown) => error);
     expect(thrown).toMatchObject({ status, failure: { status: expected, code } });

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { EmbeddedPostgresError } from "@ostiary/embedded-postgres";
 import { describe, expect, it } from "vitest";
-import { findBinaries, packageFor } from "../../server/src/store/embedded/binaries.ts";
-import { EmbeddedPostgresError } from "../../server/src/store/embedded/embedded-postgres.ts";
+import { findBinaries, packageFor } from "../../packages/embedded-postgres/src/binaries.ts";
 
 describe("the embedded PostgreSQL's programs", () => {
-  it("are found for the platform that this runs on", () => {
+  it("are found for the current platform", () => {
     expect(existsSync(join(findBinaries(), "bin/postgres"))).toBe(true);
   });
 
-  it("do not exist for some platforms, whose operators are told to set DATABASE_URL", () => {
+  it("do not exist for some platforms, where the error says to set DATABASE_URL", () => {
     const windows = { os: "win32", arch: "x64", exists: () => true };
     expect(() => packageFor(windows)).toThrow(EmbeddedPostgresError);
     expect(() => packageFor(windows)).toThrow(
@@ -17,13 +17,13 @@ describe("the embedded PostgreSQL's programs", () => {
     );
   });
 
-  it("do not run on musl", () => {
+  it("do not run on musl, and the error says so", () => {
     expect(() => packageFor({ os: "linux", arch: "x64", exists: () => false })).toThrow(
       /without glibc .* set DATABASE_URL/,
     );
   });
 
-  it("may not be installed", () => {
+  it("may be missing, and the error says so", () => {
     // Whichever platform this is, the package of another one is not.
     const arch = process.arch === "x64" ? "arm64" : "x64";
     expect(() => findBinaries({ os: "linux", arch, exists: () => true })).toThrow(

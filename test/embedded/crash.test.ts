@@ -3,149 +3,149 @@ import { chown, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
-import { DAEMON, House, isRoot, until } from "./house.ts";
+import { DAEMON, Installation, isRoot, until } from "./installation.ts";
 
 /** Zombies are made and looked at in Linux's way. */
 const isLinux = process.platform === "linux";
 
-describe("what was committed", () => {
-  it("is there after kill -9 of the service, which its PostgreSQL does not outlive", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+describe("committed data", () => {
+  it("survives kill -9 of the service, and its PostgreSQL ends with it", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
     // Also when a connection is busy with something that does not end.
     await service.work();
     await service.kill();
-    await house.isEmpty();
+    await installation.isEmpty();
     // A shutdown in order, and no crash: its pid file is gone.
-    await expect(house.postmasterPid()).rejects.toThrow("ENOENT");
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    await expect(installation.postmasterPid()).rejects.toThrow("ENOENT");
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
   });
 
-  it("is there after a start while the PostgreSQL of a killed service still shuts down", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("survives a start while the PostgreSQL of a killed service still shuts down", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
-    const orphan = await house.postmasterPid();
+    const orphan = await installation.postmasterPid();
     // It gets neither the guard's signal nor the next service's before it goes on.
     process.kill(orphan, "SIGSTOP");
     await service.kill();
-    const next = house.begin();
+    const next = installation.begin();
     await until("the next service has seen it", async () =>
       next.logs.some((line) => line.includes("of an earlier run is still there")),
     );
     process.kill(orphan, "SIGCONT");
     await next.ready;
     expect(await next.read()).toEqual(["kept"]);
-    expect(await house.processes()).not.toContain(orphan);
+    expect(await installation.processes()).not.toContain(orphan);
   });
 
-  it.runIf(isLinux)("is there after kill -9 of a service whose PostgreSQL nothing ended", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it.runIf(isLinux)("survives kill -9 of a service whose PostgreSQL keeps running", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
-    const orphan = await house.postmasterPid();
+    const orphan = await installation.postmasterPid();
     const guard = (await service.guardPid()) ?? 0;
     // Stopped, so that it does not start another guard in between.
     process.kill(service.pid, "SIGSTOP");
     process.kill(guard, "SIGKILL");
     await service.kill();
-    expect(await house.processes()).toContain(orphan);
-    const again = await house.start();
+    expect(await installation.processes()).toContain(orphan);
+    const again = await installation.start();
     expect(await again.read()).toEqual(["kept"]);
-    expect(await house.processes()).not.toContain(orphan);
+    expect(await installation.processes()).not.toContain(orphan);
   });
 
-  it("is there after kill -9 of both", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("survives kill -9 of both", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
     // Stopped, so that it does not start another in between.
     process.kill(service.pid, "SIGSTOP");
-    process.kill(await house.postmasterPid(), "SIGKILL");
+    process.kill(await installation.postmasterPid(), "SIGKILL");
     await service.kill();
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
   });
 
-  it.runIf(isLinux)("is there when the pid that was left is another program's by now", async () => {
+  it.runIf(isLinux)("survives when the stored pid now belongs to another program", async () => {
     await keepsDataWithPidOf("exec sleep 600 & echo $!; wait");
   });
 
-  it.runIf(isLinux)("is there when the pid that was left is a zombie's", async () => {
+  it.runIf(isLinux)("survives when the stored pid belongs to a zombie", async () => {
     // What becomes of the shell does not ask about the shell's children.
     await keepsDataWithPidOf("sleep 0 & echo $!; exec sleep 600", / Z /);
   });
 });
 
-describe("while the service runs", () => {
-  it("a killed PostgreSQL comes back although a connection of its is busy", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+describe("in a running service", () => {
+  it("a killed PostgreSQL restarts although one of its connections is busy", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
     await service.work();
-    process.kill(await house.postmasterPid(), "SIGKILL");
+    process.kill(await installation.postmasterPid(), "SIGKILL");
     await until("the database answers again", async () =>
       service.logs.some((line) => line.includes("runs again")),
     );
     expect(await service.read()).toEqual(["kept"]);
   });
 
-  it("a killed PostgreSQL comes back at the same address, as often as it is killed", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("a killed PostgreSQL restarts at the same address, every time", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
     for (let round = 0; round < 2; round++) {
-      const killed = await house.postmasterPid();
+      const killed = await installation.postmasterPid();
       process.kill(killed, "SIGKILL");
       await until("the database answers again", async () => {
         const notes = await service.read().catch(() => null);
-        return notes !== null && (await house.postmasterPid().catch(() => killed)) !== killed;
+        return notes !== null && (await installation.postmasterPid().catch(() => killed)) !== killed;
       });
       expect(await service.read()).toEqual(["kept"]);
     }
     expect(service.logs.join("\n")).toMatch(/ended unexpectedly \(SIGKILL\)(.|\n)*runs again/);
     await service.stop();
-    expect(await house.processes()).toEqual([]);
+    expect(await installation.processes()).toEqual([]);
   });
 
-  it.runIf(isLinux)("a guard that was killed is replaced, and does its duty", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it.runIf(isLinux)("a killed guard process is replaced, and the new one works", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
     const first = (await service.guardPid()) ?? 0;
     process.kill(first, "SIGKILL");
     await until("there is another guard", async () => ![null, first].includes(await service.guardPid()));
     await service.kill();
-    await house.isEmpty();
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    await installation.isEmpty();
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
   });
 
-  it("its PostgreSQL is ended with it also when it had been started again", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("a restarted PostgreSQL still ends with its service", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
-    process.kill(await house.postmasterPid(), "SIGKILL");
+    process.kill(await installation.postmasterPid(), "SIGKILL");
     await until("the database runs again", async () =>
       service.logs.some((line) => line.includes("runs again")),
     );
     await service.kill();
-    await house.isEmpty();
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    await installation.isEmpty();
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
   });
 
-  it("a stop during the restart leaves no PostgreSQL behind", async () => {
-    await using house = await House.build();
-    const service = await house.start();
-    process.kill(await house.postmasterPid(), "SIGKILL");
+  it("stopping during a restart leaves no PostgreSQL behind", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
+    process.kill(await installation.postmasterPid(), "SIGKILL");
     await service.stop();
-    await until("the last process has ended", async () => (await house.processes()).length === 0);
+    await until("the last process has ended", async () => (await installation.processes()).length === 0);
   });
 
-  it("a second one on the same folder is refused and does no harm", async () => {
-    await using house = await House.build();
-    const service = await house.start();
-    await expect(house.start()).rejects.toThrow(
-      `DataDirLockedError: The data folder ${house.dataDir} is in use by another Ostiary (process ${service.pid})`,
+  it("a second service on the same folder is refused and does no harm", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
+    await expect(installation.start()).rejects.toThrow(
+      `DataDirLockedError: The data folder ${installation.dataDir} is in use by another Ostiary (process ${service.pid})`,
     );
     await service.write("kept");
     expect(await service.read()).toEqual(["kept"]);
@@ -158,9 +158,9 @@ describe("while the service runs", () => {
  */
 async function keepsDataWithPidOf(script: string, stat = / S /): Promise<void> {
   const user = isRoot ? { uid: DAEMON, gid: DAEMON } : {};
-  await using house = await House.build();
-  if (isRoot) await chown(house.dataDir, DAEMON, DAEMON);
-  const service = await house.start(user);
+  await using installation = await Installation.build();
+  if (isRoot) await chown(installation.dataDir, DAEMON, DAEMON);
+  const service = await installation.start(user);
   await service.write("kept");
   const { host } = await service.ready;
   await service.stop();
@@ -178,13 +178,13 @@ async function keepsDataWithPidOf(script: string, stat = / S /): Promise<void> {
     await until("the process is as it should be", async () =>
       stat.test(await readFile(`/proc/${pid}/stat`, "utf8")),
     );
-    const cluster = join(house.dataDir, "postgres");
+    const cluster = join(installation.dataDir, "postgres");
     const lines = [pid, cluster, 1_700_000_000, 5432, host, "", "  9999999     99999", "ready   "].join("\n");
     for (const path of [join(cluster, "postmaster.pid"), join(host, ".s.PGSQL.5432.lock")]) {
       await writeFile(path, `${lines}\n`, { mode: 0o600 });
       if (isRoot) await chown(path, DAEMON, DAEMON);
     }
-    expect(await (await house.start(user)).read()).toEqual(["kept"]);
+    expect(await (await installation.start(user)).read()).toEqual(["kept"]);
     process.kill(pid, 0);
   } finally {
     // Its session: the shell and what it started.

@@ -40,7 +40,7 @@ function startLocker(dataDir: string) {
 }
 
 describe("a locked data folder", () => {
-  it("is refused to another, who is told which folder, which process and what to do", async () => {
+  it("refuses a second service with the folder, the process and what to do", async () => {
     const lock = await lockDataDir(folder);
     const refusal: unknown = await lockDataDir(folder).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(DataDirLockedError);
@@ -51,7 +51,7 @@ describe("a locked data folder", () => {
     await lock.release();
   });
 
-  it("is free after its release, which leaves nothing behind", async () => {
+  it("is unlocked after its release, which leaves nothing behind", async () => {
     await (await lockDataDir(folder)).release();
     const lock = await lockDataDir(folder);
     await lock.release();
@@ -59,7 +59,7 @@ describe("a locked data folder", () => {
     expect(await readdir(join(folder, "lock"))).toEqual([]);
   });
 
-  it("is free after its holder was killed", async () => {
+  it("is unlocked after its holder was killed", async () => {
     {
       await using holder = startLocker(folder);
       expect(await holder.said).toBe("locked");
@@ -80,7 +80,7 @@ describe("a locked data folder", () => {
     await expect(lockDataDir(folder)).rejects.toThrow(DataDirLockedError);
   });
 
-  it("is free when all that is left of its holder is its socket, still open in a program that it started", async () => {
+  it("is unlocked when only a child of the holder still has the socket open", async () => {
     await mkdir(join(folder, "lock"));
     const left = join(folder, "lock", `${process.pid}-0123456789abcdef`);
     const inherited = createServer();
@@ -100,8 +100,8 @@ describe("a locked data folder", () => {
   });
 });
 
-describe("of services that start at the same moment", () => {
-  it("exactly one gets the folder, time after time", async () => {
+describe("when services start at the same moment", () => {
+  it("exactly one gets the folder, in every round", async () => {
     for (let round = 0; round < 20; round++) {
       const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(folder)));
       const locks = tries.flatMap((attempt): DataDirLock[] =>
@@ -112,7 +112,7 @@ describe("of services that start at the same moment", () => {
     }
   });
 
-  it("exactly one gets a folder that a killed one left", async () => {
+  it("exactly one gets a folder that a killed service left", async () => {
     {
       await using holder = startLocker(folder);
       await holder.said;

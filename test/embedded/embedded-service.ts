@@ -2,9 +2,9 @@
 // told on its standard input, a JSON line each. Bundled and run in a process of its own.
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import postgres from "postgres";
 import { lockDataDir } from "../../server/src/store/data-dir-lock.ts";
-import { startEmbeddedPostgres } from "../../server/src/store/embedded/embedded-postgres.ts";
 
 function say(message: object): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);

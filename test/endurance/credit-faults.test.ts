@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Matches } from "../fixtures/fault-proxy.ts";
 import { signInOperator } from "../fixtures/operator.ts";
+import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
+import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
+import { type Account, accountAt, ageReservations, expectPaid, openAccount } from "./money.ts";
 import {
-  type Asked,
   ask,
   askTimes,
   askUntil,
+  type ChatOptions,
   type Outcome,
   RECOVERY,
   statusesOf,
   statusOfGet,
-} from "./asking.ts";
-import { isDistributed } from "./books.ts";
-import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
-import { ANSWER_COST, waitsFor } from "./gated-model.ts";
-import { type Account, accountAt, ageReservations, expectPaid, openAccount } from "./money.ts";
+} from "./requests.ts";
 
 /** The number of answers that the credit of most accounts here pays for. */
 const ANSWERS = 10;
@@ -54,7 +54,7 @@ async function hold(
   account: Account,
   count: number,
   gate: string,
-  asked: Asked = {},
+  asked: ChatOptions = {},
 ): Promise<Promise<Outcome[]>[]> {
   const before = nodes.model.waiting(gate);
   const answers = askTimes(count, nodes.node.baseUrl, account.key, { content: waitsFor(gate), ...asked });
@@ -97,7 +97,7 @@ const lockForAsk: Matches = (statement) =>
   /\baccounts\b/.test(statement) && /for no key update/.test(statement);
 
 describe.skipIf(!isDistributed)("a node that is cut off from the database", () => {
-  it("keeps what it has set aside, however long it is away, and other nodes do not get it", async () => {
+  it("keeps its reserve however long it is away, and other nodes do not get it", async () => {
     const { node, other, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const [answers] = await hold(account, ANSWERS - 1, "cut off");
@@ -115,7 +115,7 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
     expect(uncollected).toBe(0n);
   });
 
-  it("and is then killed has the charges in its journal paid from its reserve when it is back", async () => {
+  it("and then killed has the charges in its journal paid from its reserve when it is back", async () => {
     const { node, other, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const [answers] = await hold(account, ANSWERS - 1, "killed");
@@ -137,7 +137,7 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
     expect(balance).toBeLessThan(SHORTEST_COST);
   });
 
-  it("while streams are in flight charges each of them, and then refuses no request of an account that has credit", async () => {
+  it("charges each stream in flight, and then refuses no request of an account that has credit", async () => {
     const { node, model, operator } = nodes;
     const accounts = await Promise.all([1, 2, 3].map(() => openAccount(operator, CREDIT)));
     const streams = await Promise.all(
@@ -161,22 +161,26 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
   });
 });
 
-describe.skipIf(!isDistributed)("a node that does not hear that credit was set aside", () => {
-  it("finds that credit with its next requests", async () => {
-    const { node, operator } = nodes;
-    const account = await openAccount(operator, 3n * ANSWER_COST);
-    const lost = node.database.loseAnswers(3, commitOfAsk());
-    const outcomes: Outcome[] = [];
-    for (let count = 1; count <= 3; count++) outcomes.push(...(await answered(1, node.baseUrl, account.key)));
-    expect(lost.lost).toBeGreaterThan(0);
-    expect(outcomes.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
-    node.database.heal();
-    await nodes.settled();
-    await expectPaid(operator, account, outcomes);
-  });
-});
+describe.skipIf(!isDistributed)(
+  "a node that does not receive the answer to its reservation of credit",
+  () => {
+    it("finds that credit at its next requests", async () => {
+      const { node, operator } = nodes;
+      const account = await openAccount(operator, 3n * ANSWER_COST);
+      const lost = node.database.loseAnswers(3, commitOfAsk());
+      const outcomes: Outcome[] = [];
+      for (let count = 1; count <= 3; count++)
+        outcomes.push(...(await answered(1, node.baseUrl, account.key)));
+      expect(lost.lost).toBeGreaterThan(0);
+      expect(outcomes.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
+      node.database.heal();
+      await nodes.settled();
+      await expectPaid(operator, account, outcomes);
+    });
+  },
+);
 
-describe.skipIf(!isDistributed)("an order to give back credit that reaches the database late", () => {
+describe.skipIf(!isDistributed)("an order to release credit that reaches the database late", () => {
   const moments = {
     // The account is not locked yet: the node goes on with another connection once it has given this one up.
     "before it has begun": { matching: () => lockForAsk, untilMs: 25_000 },
@@ -184,7 +188,7 @@ describe.skipIf(!isDistributed)("an order to give back credit that reaches the d
     "as it is committed": { matching: commitOfAsk, untilMs: 9_000 },
   };
   for (const [moment, { matching, untilMs }] of Object.entries(moments)) {
-    it(`takes nothing from what was set aside since (held ${moment})`, { timeout: 120_000 }, async () => {
+    it(`releases nothing that was reserved since (delayed ${moment})`, { timeout: 120_000 }, async () => {
       const { node, other, model, operator } = nodes;
       // This account becomes idle while the test runs; another test needs that.
       await idleAccount();
@@ -245,7 +249,7 @@ describe.skipIf(!isDistributed)("an order to give back credit that reaches the d
 });
 
 describe.skipIf(!isDistributed)("a node without a database", () => {
-  it("serves accounts from credit at hand, and answers all requests of others within seconds", async () => {
+  it("serves accounts from its reserves, and answers all other requests within seconds", async () => {
     const { node, operator } = nodes;
     const without = await openAccount(operator, CREDIT);
     expect(await statusOfGet(`${node.baseUrl}/v1/models`, without.key)).toBe(200);
@@ -269,7 +273,7 @@ describe.skipIf(!isDistributed)("a node without a database", () => {
 
 // The last test of this file, because it ends the other nodes.
 describe.skipIf(!isDistributed)("a node that takes over from all others", () => {
-  it("can use their credit; charges that one of them still brings are recorded as uncollected", async () => {
+  it("can use their credit; charges that one of them still reports are recorded as uncollected", async () => {
     const { node, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const [answers] = await hold(account, ANSWERS - 1, "replaced");

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Matches } from "../fixtures/fault-proxy.ts";
 import { PASSWORD, visit } from "../fixtures/user.ts";
+import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
+import { ANSWER_COST } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
+import { type Account, accountAt, expectPaid, openAccount } from "./money.ts";
 import {
   answeredIds,
   ask,
@@ -11,11 +15,7 @@ import {
   RECOVERY,
   statusesOf,
   statusOfGet,
-} from "./asking.ts";
-import { isDistributed } from "./books.ts";
-import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
-import { ANSWER_COST } from "./gated-model.ts";
-import { type Account, accountAt, expectPaid, openAccount } from "./money.ts";
+} from "./requests.ts";
 
 const CREDIT = 100_000n * ANSWER_COST;
 /** SIGTERM ends the process within the drain time (1 second here) and 5 seconds; the rest is for a busy machine. */
@@ -77,7 +77,7 @@ function insertOfEntries(isPrepared: boolean): Matches {
 }
 
 describe.skipIf(!isDistributed)("a node whose connections to the database have gone silent", () => {
-  it("opens new ones, and answers requests all the while", async () => {
+  it("opens new ones, and answers requests meanwhile", async () => {
     const { node } = nodes;
     outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
     const stopAsking = keepAsking();
@@ -104,7 +104,7 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
     "between a statement and its parameters": false,
   };
   for (const [moment, isPrepared] of Object.entries(moments)) {
-    it(`writes on although one went silent in the middle of a batch, ${moment}`, {
+    it(`continues to record when one went silent in the middle of a batch, ${moment}`, {
       timeout: 120_000,
     }, async () => {
       const { node } = nodes;
@@ -123,7 +123,7 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
 });
 
 describe.skipIf(!isDistributed)("a node whose packets to the database are all dropped", () => {
-  it("answers every call within seconds, and goes on with requests that have credit at hand", async () => {
+  it("answers every call within seconds, and serves requests from its reserves", async () => {
     const { node } = nodes;
     const { baseUrl } = node;
     const owner = accountAt(baseUrl, account);
@@ -159,7 +159,7 @@ describe.skipIf(!isDistributed)("a node whose packets to the database are all dr
     await expectAllPaid();
   });
 
-  it("ends on SIGTERM, and keeps in its journal what it could not write", async () => {
+  it("stops on SIGTERM, and keeps in its journal what it could not write", async () => {
     const { node } = nodes;
     outcomes.push(...(await askTimes(10, node.baseUrl, account.key)));
     node.database.blackHole();

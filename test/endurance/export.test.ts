@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
-import { isDistributed } from "./books.ts";
+import { isDistributed } from "./load.ts";
 
 const ENTRIES = Number(process.env.ENTRIES ?? 200_000);
 const BATCH = 500;

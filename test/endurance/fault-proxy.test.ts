@@ -323,7 +323,7 @@ describe("the reader of PostgreSQL's protocol", () => {
   });
 
   it.skipIf(DATABASE_SERVER === undefined)(
-    "lets a real client's statement take effect after the client has gone",
+    "executes a real client's statement after the client has gone",
     async () => {
       const url = new URL(DATABASE_SERVER ?? "");
       await using way = await openFaultProxy(Number(url.port), { readStatements: postgresStatements });

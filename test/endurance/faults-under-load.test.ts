@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { FaultProxy } from "../fixtures/fault-proxy.ts";
-import { ask, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
-import { isDistributed } from "./books.ts";
 import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
 import { type Account, expectPaid, openAccount } from "./money.ts";
+import { ask, askUntil, type Outcome, RECOVERY, statusesOf } from "./requests.ts";
 
 const CREDIT = 1_000_000n * ANSWER_COST;
 const ASKED_EVERY_MS = 25;
@@ -100,7 +100,7 @@ describe.skipIf(!isDistributed)("two nodes under load", () => {
     }
   }
 
-  it("have lost no entry, charged nothing twice and kept no slot in all that", async () => {
+  it("lose no entry, charge nothing twice and leak no slot under all these faults", async () => {
     clearInterval(load);
     await Promise.all(asked);
     await nodes.settled();

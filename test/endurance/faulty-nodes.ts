@@ -6,9 +6,9 @@ import { postgresStatements } from "../fixtures/postgres-statements.ts";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import type { Visitor } from "../fixtures/user.ts";
-import { metricOf, RECOVERY, statusOfGet } from "./asking.ts";
 import { type GatedModel, startGatedModel } from "./gated-model.ts";
 import { WITHOUT_CREDIT } from "./money.ts";
+import { metricOf, RECOVERY, statusOfGet } from "./requests.ts";
 
 /** A node whose connections to both stores run through fault proxies. */
 export interface FaultyNode {

@@ -30,7 +30,7 @@ export const LARGE_MODEL = {
   routes: [{ upstream: "main", model: "inner" }],
 };
 /** The length of each answer. Prompts are free, so that a request holds exactly what it is charged. */
-export const ANSWER_TOKENS = 200;
+const ANSWER_TOKENS = 200;
 export const ANSWER_COST = BigInt(ANSWER_TOKENS) * 10_000n;
 
 /** The message of a request whose answer waits behind a gate. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startService } from "../fixtures/service.ts";
-import { ask } from "./asking.ts";
 import { ANSWER_COST, startGatedModel } from "./gated-model.ts";
 import { accountAt, expectPaid, openAccount, WITHOUT_CREDIT } from "./money.ts";
+import { ask } from "./requests.ts";
 
 const KEYS = 200;
 const CLIENTS = 40;

@@ -4,11 +4,11 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, RUNTIME } from "../fixtures/service.ts";
-import { answeredIds, ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
-import { isDistributed } from "./books.ts";
 import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
 import { type Account, expectPaid, openAccount } from "./money.ts";
+import { answeredIds, ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./requests.ts";
 
 const CREDIT = 10_000n * ANSWER_COST;
 /** `prlimit` is part of util-linux and changes the file size limit of a running process. */
@@ -74,7 +74,7 @@ function isLineOf(line: string, requestId: string): boolean {
 }
 
 describe.skipIf(!canLimitFiles)("a journal on a full disk", () => {
-  it("keeps no line of a request that was refused because of it", async () => {
+  it("keeps no line of a request that was refused for it", async () => {
     const { node, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const outcomes = await askTimes(5, node.baseUrl, account.key);
@@ -113,11 +113,11 @@ describe.skipIf(!canLimitFiles)("a journal on a full disk", () => {
   });
 });
 
-describe.skipIf(!isDistributed)("a journal with lines that can't be read", () => {
+describe.skipIf(!isDistributed)("a journal with unreadable lines", () => {
   let account: Account;
   let outcomes: Outcome[];
 
-  it("does not keep the node from starting: sound lines are charged, the others set aside and reported", async () => {
+  it("does not prevent the node from starting: valid lines are charged, the others set aside and reported", async () => {
     const { node, operator } = nodes;
     account = await openAccount(operator, CREDIT);
     // Sets credit aside while the database can be reached.
@@ -140,7 +140,7 @@ describe.skipIf(!isDistributed)("a journal with lines that can't be read", () =>
     outcomes = [...readable, await ask(node.baseUrl, account.key)];
   });
 
-  it("is charged once, also after another start", async () => {
+  it("is charged once, even after another start", async () => {
     const { node, operator } = nodes;
     await node.kill();
     await node.start();

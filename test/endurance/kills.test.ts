@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
-import { expectNothingLost, isDistributed, Load, signUpRich, startPricedModel } from "./books.ts";
+import { expectNothingLost, isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
 
 const CLIENTS_OF_NODE = 8;
 /** The number of answers before a kill is random, and this at most. */
@@ -32,7 +32,7 @@ for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)
     const shared = databaseUrl === undefined ? {} : { databaseUrl };
     if (isDistributed) nodes.push(await startService({ env, ...shared }));
     const folders = new Set(nodes.flatMap((node) => node?.dataDir ?? []));
-    const owner = await signUpRich(first);
+    const owner = await signUpFunded(first);
     const load = new Load(owner.key);
     for (const index of nodes.keys()) load.start(CLIENTS_OF_NODE, () => nodes[index]?.baseUrl ?? null);
     for (let round = 0; round < rounds; round++) {

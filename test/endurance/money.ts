@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp, type Visitor, visit } from "../fixtures/user.ts";
-import type { Outcome } from "./asking.ts";
-import { answeredIds } from "./asking.ts";
+import type { Outcome } from "./requests.ts";
+import { answeredIds } from "./requests.ts";
 
 const UNLIMITED = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { startService } from "../fixtures/service.ts";
-import { ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./asking.ts";
-import { isDistributed } from "./books.ts";
 import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
+import { isDistributed } from "./load.ts";
 import { type Account, expectPaid, openAccount } from "./money.ts";
+import { ask, askTimes, askUntil, type Outcome, RECOVERY, statusesOf } from "./requests.ts";
 
 const CREDIT = 10_000n * ANSWER_COST;
 const AT_ONCE = 10;
@@ -155,7 +155,7 @@ describe.skipIf(!isDistributed)("a Redis server that may evict keys", () => {
 
 // The last test of this file, because it leaves the nodes with another Redis server.
 describe.skipIf(!isDistributed)("a node that stays on the old Redis server after a failover", () => {
-  it("stops admitting requests, so that a key that was revoked elsewhere does not stay valid there", async () => {
+  it("stops admitting requests, so that a key that was revoked elsewhere is not accepted there", async () => {
     const { node, other, redis, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const revoked = await account.trpc.keys.create.mutate({ name: "to be revoked" });

@@ -5,7 +5,7 @@ import { startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
-import { expectNothingLost, isDistributed, Load, signUpRich, startPricedModel } from "./books.ts";
+import { expectNothingLost, isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
 
 const ROUNDS = 5;
 
@@ -30,7 +30,7 @@ describe.skipIf(isDistributed)("the embedded database, killed under load", () =>
   it("comes back, and nothing is lost or charged twice", { timeout: 180_000 }, async () => {
     await using model = await startPricedModel();
     await using service = await startOperatedService({ env: model.env });
-    const owner = await signUpRich(service);
+    const owner = await signUpFunded(service);
     const load = new Load(owner.key);
     load.start(8, () => service.baseUrl);
     for (let round = 0; round < ROUNDS; round++) {
@@ -62,7 +62,7 @@ describe.runIf(isDistributed)("with two nodes under load", () => {
       await using way = await openTcpProxy(Number(url.port));
       url.port = String(way.port);
       await using second = await startService({ env: base, databaseUrl: url.href });
-      const owner = await signUpRich(first);
+      const owner = await signUpFunded(first);
       const load = new Load(owner.key);
       const nodes: readonly Service[] = [first, second];
       for (const node of nodes) load.start(6, () => node.baseUrl);
@@ -83,7 +83,7 @@ describe.runIf(isDistributed)("with two nodes under load", () => {
 });
 
 describe.runIf(isDistributed)("a limit of 100 requests a minute, on four nodes", () => {
-  it("lets through 100 of 1,000 that come at once", { timeout: 120_000 }, async () => {
+  it("admits 100 of 1,000 concurrent requests", { timeout: 120_000 }, async () => {
     await using redis = await startRedis();
     const limits = { requestsPerMinute: 100, tokensPerMinute: null, concurrentRequests: null };
     const env = { REDIS_URL: redis.url, OSTIARY_PLANS: JSON.stringify({ enterprise: limits }) };
@@ -93,7 +93,7 @@ describe.runIf(isDistributed)("a limit of 100 requests a minute, on four nodes",
     await using second = await startService({ env, databaseUrl });
     await using third = await startService({ env, databaseUrl });
     await using fourth = await startService({ env, databaseUrl });
-    const { key } = await signUpRich(first);
+    const { key } = await signUpFunded(first);
     const nodes: readonly Service[] = [first, second, third, fourth];
     const statuses = await Promise.all(
       Array.from({ length: 1_000 }, async (_, index) => {

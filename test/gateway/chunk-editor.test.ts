@@ -35,14 +35,14 @@ describe("the chunks of a stream", () => {
       ["", ',"x":"\\"usage\\":null}"', ',"x":{"y":1,"usage":null}'],
     ],
     ["that are no JSON at the end", ["", ',"usage":nul', ',"usage":null}']],
-  ])("%s are changed as if each were alone", (_, rests) => {
+  ])("%s are edited as by the reference implementation", (_, rests) => {
     for (const hidesUsage of [true, false]) {
       const edit = editor(hidesUsage);
       for (const rest of rests) expect(edit(chunk(rest)), rest).toBe(letterByLetter(chunk(rest), hidesUsage));
     }
   });
 
-  it("are changed as if each were alone, whatever they are", () => {
+  it("are edited as by the reference implementation, whatever they contain", () => {
     let seed = 11;
     const random = (below: number) => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -77,7 +77,7 @@ describe("the chunks of a stream", () => {
     }
   });
 
-  it("are told as they came", () => {
+  it("are returned with their original content, and malformed ones as null", () => {
     const chunks = new ChunkEditor("acme/m", true);
     for (let number = 0; number < 3; number++) {
       const edited = chunks.edit(chunk(',"usage":null'));

@@ -9,7 +9,7 @@ function bodyOf(text: string): JsonBody {
 }
 
 describe("a JSON object that is passed on", () => {
-  it("is changed where it is to be, and nowhere else", () => {
+  it("changes only where it is edited", () => {
     const text =
       ' { "a" : 1.50, "model": "x\\"}", "big":12345678901234567890, "o":{"model":"in,ner"},"l":[ 1, {"b":"]"} ] } ';
     const body = bodyOf(text);
@@ -23,7 +23,7 @@ describe("a JSON object that is passed on", () => {
     expect(body.textWith({ model: "y", a: undefined })).toContain("12345678901234567890");
   });
 
-  it("is valid whatever is taken out of it, put into it, or replaced", () => {
+  it("stays valid after any removal, insertion or replacement", () => {
     const names = ["a", "b", "c", "d"];
     const values = ["1", '"t,x"', "{}", "[1,[2]]", '{"a":{"b":"}"}}', "null", "-1.5e3", '"\\\\"'];
     let seed = 7;
@@ -50,7 +50,7 @@ describe("a JSON object that is passed on", () => {
     }
   });
 
-  it("is known by names however they are written, and when one stands twice", () => {
+  it("has its fields found however their names are escaped, and duplicates are detected", () => {
     expect(JSON.parse(bodyOf('{"mo\\u0064el":1}').textWith({ model: 2 }))).toEqual({ model: 2 });
     expect(bodyOf('{"a":1,"\\u0061":2}').doubledName).toBe("a");
     expect(bodyOf('{"a":{"b":1,"b":2}}').doubledName).toBeNull();
@@ -58,7 +58,7 @@ describe("a JSON object that is passed on", () => {
     expect(JsonBody.parse('{"a":1}}')).toBeNull();
   });
 
-  it("is not looked at deeper than it may be deep", () => {
+  it("is not parsed beyond the maximum depth", () => {
     const limits = { depth: 4, values: 10, containers: 6, names: 5, members: 4 };
     expect(scanObject('{"a":[[["]]]]"]]]}', limits).kind).toBe("object");
     expect(scanObject('{"a":[[[[1]]]]}', limits).kind).toBe("too-deep");

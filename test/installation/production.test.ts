@@ -19,6 +19,7 @@ const CHECKOUT = [
   "sdk",
   "server",
   "dashboard-ui",
+  "packages",
 ];
 
 interface LockFile {
@@ -126,14 +127,14 @@ describe("an installation without development dependencies", () => {
     await whileItRuns(async (baseUrl) => {
       expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
       expect(await (await fetch(baseUrl)).text()).toContain("<script");
-      // A note of the build: whoever asks for it gets the page, as for every path that is no file.
+      // A record of the build: its path returns the page, as every path that is no file.
       expect(await (await fetch(`${baseUrl}/.sources`)).text()).toContain("<script");
     });
     const { stdout } = await run(process.execPath, ["server/dist/operator.js", "--help"], { cwd: folder });
     expect(stdout).toContain("accounts");
   });
 
-  it("builds nothing again because files have another time", async () => {
+  it("does not build again when only file times have changed", async () => {
     const later = new Date(Date.now() + 60 * 60_000);
     for (const path of ["sdk/src", "server/src", "dashboard-ui/src"]) {
       for (const entry of await readdir(join(folder, path), { recursive: true }))
@@ -142,7 +143,7 @@ describe("an installation without development dependencies", () => {
     expect(await build()).toEqual({ code: 0, stderr: "" });
   });
 
-  it("builds again what a source has changed of, and only that", async () => {
+  it("builds again only what a changed source affects", async () => {
     await appendFile(join(folder, "server/src/main.ts"), "\n");
     const { code, stderr } = await build();
     expect(code).toBe(0);

@@ -56,8 +56,8 @@ async function exportedLines(owner: RecordedOwner, query = ""): Promise<string[]
   return (await response.text()).trimEnd().split("\n");
 }
 
-describe("an account's entries", () => {
-  it("are found to be as they were recorded, online and offline", async () => {
+describe("the integrity of an account's entries", () => {
+  it("is verified online and offline", async () => {
     const owner = await ownerWithEntries();
     const report = await owner.trpc.audit.verify.query();
     expect(report).toMatchObject({ entries: 20, problems: [], next: null, removedBatches: 0 });
@@ -101,7 +101,7 @@ describe("an account's entries", () => {
                lateral (select (substr(one.id::text, 1, 24) || 'ffffffffffff')::uuid as id) gen_random_uuid_like`,
   };
   for (const [what, tamper] of Object.entries(tampering)) {
-    it(`betray ${what}`, async () => {
+    it(`is found violated after ${what}`, async () => {
       const owner = await ownerWithEntries();
       await tamper(owner.accountId);
       const report = await owner.trpc.audit.verify.query();
@@ -112,7 +112,7 @@ describe("an account's entries", () => {
     });
   }
 
-  it("betray a chain that was computed anew, to whoever noted down where it stood", async () => {
+  it("fails for a chain that was recomputed, for anyone who saved an earlier digest", async () => {
     const owner = await ownerWithEntries();
     const { head } = await owner.trpc.audit.verify.query();
     if (head === null) throw new Error("nothing was recorded");
@@ -132,8 +132,8 @@ describe("an account's entries", () => {
   });
 });
 
-describe("an export that was kept", () => {
-  it("betrays lines that were changed, removed, doubled, or put into another order", async () => {
+describe("a stored export", () => {
+  it("fails verification when lines were changed, removed, duplicated or reordered", async () => {
     const owner = await ownerWithEntries();
     const lines = await exportedLines(owner);
     const changed = lines.with(3, (lines[3] ?? "").replace(/"latency_ms":\d+/, '"latency_ms":987654'));
@@ -153,7 +153,7 @@ describe("an export that was kept", () => {
     expect((await verifyAuditExport(lines)).ok).toBe(true);
   });
 
-  it("is told apart from one that was filtered", async () => {
+  it("is told apart from a filtered export", async () => {
     const owner = await ownerWithEntries();
     const filtered = await verifyAuditExport(await exportedLines(owner, "status=200"));
     expect(filtered.ok).toBe(false);

@@ -40,8 +40,8 @@ const whole = {
   interval: "day",
 } as const;
 
-describe("an audit log with entries older than its account's plan keeps", () => {
-  it("loses just those, and what is left can be verified, exported and added to as before", async () => {
+describe("an audit log with entries past its plan's retention", () => {
+  it("loses only those, and the rest can be verified, exported and added to as before", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     for (let count = 0; count < 4; count++) await chat(owner.key);
     const [newest] = await idsOf(owner);
@@ -72,7 +72,7 @@ describe("an audit log with entries older than its account's plan keeps", () => 
     expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
   });
 
-  it("does not get them back, nor charges them again, from a journal that has lain about", async () => {
+  it("does not restore or charge them again from an old journal", async () => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);
     const response = await fetch(`${first.baseUrl}/v1/models`, {
@@ -92,7 +92,7 @@ describe("an audit log with entries older than its account's plan keeps", () => 
     expect((await trpc.usage.summary.query(whole)).total.requests).toBe(1);
   });
 
-  it("keeps all of them where the plan has no end", async () => {
+  it("keeps all of them when the plan has no retention limit", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     await chat(owner.key);
     const { free } = BUILT_IN_PLANS;

@@ -98,7 +98,7 @@ async function begun(tail: Tail, key: string): Promise<void> {
 }
 
 describe("the live tail of the audit log", () => {
-  it("tells each entry once, in the order of recording, and goes on where it was cut", async () => {
+  it("sends each entry once, in the order of recording, and resumes where it was cut", async () => {
     const { key, headers } = await ownerWithKey();
     const tail = await follow(headers);
     await begun(tail, key);
@@ -116,7 +116,7 @@ describe("the live tail of the audit log", () => {
     again.leave();
   });
 
-  it("tells only what matches, and only of its own account", async () => {
+  it("sends only matching entries of its own account", async () => {
     const one = await ownerWithKey();
     const other = await ownerWithKey();
     const tail = await follow(one.headers, { model: "sandbox/lorem" });
@@ -136,7 +136,7 @@ describe("the live tail of the audit log", () => {
     lorem.leave();
   });
 
-  it("ends for a key that is revoked, and for a session that is signed out", async () => {
+  it("ends when its key is revoked or its session signs out", async () => {
     const owner = await ownerWithKey();
     const spare = await owner.trpc.keys.create.mutate({ name: "spare" });
     const byKey = await follow({ authorization: `Bearer ${owner.key}` });
@@ -152,7 +152,7 @@ describe("the live tail of the audit log", () => {
     expect(await bySession.ended).toContain("not_signed_in");
   });
 
-  it("does not keep the service from stopping", async () => {
+  it("does not prevent the service from stopping", async () => {
     await using own = await startService();
     const owner = await signUp(own.baseUrl);
     const tail = await follow({ cookie: owner.cookie() }, {}, own.baseUrl);
@@ -160,7 +160,7 @@ describe("the live tail of the audit log", () => {
     await tail.ended;
   });
 
-  it.runIf(isDistributed)("tells what other nodes record", async () => {
+  it.runIf(isDistributed)("sends entries that other nodes record", async () => {
     const { databaseUrl } = service;
     if (databaseUrl === undefined) throw new Error("nodes that share nothing prove nothing");
     await using other = await startService({ databaseUrl });

@@ -61,7 +61,7 @@ async function listed(headers: Record<string, string>, query = ""): Promise<Line
 }
 
 describe("the audit log", () => {
-  it("is filtered by time, key, model, status, error and source, by every way of reading it alike", async () => {
+  it("is filtered alike by time, key, model, status, error and source, by every way of reading it", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const production = await owner.trpc.keys.create.mutate({ name: "production" });
@@ -109,7 +109,7 @@ describe("the audit log", () => {
     }
   });
 
-  it("has each entry's time in its id, so that filters and pages by either agree", async () => {
+  it("has each entry's time in its ID, so that filters and pages by either agree", async () => {
     const owner = await signUp(service.baseUrl);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
     await Promise.all(Array.from({ length: 200 }, () => chat(key)));
@@ -121,7 +121,7 @@ describe("the audit log", () => {
     }
   });
 
-  it("is not read by a filter that is misspelt or makes no sense", async () => {
+  it("refuses a filter that is misspelt or invalid", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const wrong = [
@@ -151,7 +151,7 @@ describe("the audit log", () => {
     expect((await refusalOf(owner.trpc.audit.list.query({ status: "ok" }))).code).toBe("invalid_request");
   });
 
-  it("has pages that stand still while entries arrive", async () => {
+  it("has pages that stay the same while entries arrive", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
@@ -183,7 +183,7 @@ describe("the entry of one request", () => {
     });
   const requestIdOf = (response: Response) => response.headers.get("x-request-id") ?? "";
 
-  it("is found by the id that its answer carried, as soon as that has ended, as the list shows it", async () => {
+  it("is found by the request ID of its answer, as soon as the answer has ended", async () => {
     const owner = await signUp(service.baseUrl);
     const { key, id } = await owner.trpc.keys.create.mutate({ name: "busy" });
     for (let number = 0; number < 5; number++) {
@@ -203,7 +203,7 @@ describe("the entry of one request", () => {
     });
   });
 
-  it("is nobody else's to read, and told apart from none by nothing", async () => {
+  it("can't be read by other accounts, for which it does not seem to exist", async () => {
     const owner = await signUp(service.baseUrl);
     const stranger = await signUp(service.baseUrl);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
@@ -221,7 +221,7 @@ describe("the entry of one request", () => {
     expect(await owner.trpc.audit.get.query({ requestId })).toMatchObject({ requestId });
   });
 
-  it("is not asked for by what is no request id", async () => {
+  it("is refused for a malformed request ID", async () => {
     const { trpc } = await signUp(service.baseUrl);
     const wrong = [
       "",
@@ -242,7 +242,7 @@ describe("the entry of one request", () => {
 });
 
 describe("an export", () => {
-  it("holds what the pages hold, oldest first, as lines of JSON", async () => {
+  it("contains the entries of all pages, oldest first, as NDJSON", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
@@ -253,7 +253,7 @@ describe("an export", () => {
     expect(lines.map(({ cursor: _, chain: __, ...line }) => line).reverse()).toEqual(pages);
   });
 
-  it("that was cut goes on after its last whole line, in what was there when it began", async () => {
+  it("that was cut resumes after its last whole line, with the entries that existed when it began", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
@@ -271,7 +271,7 @@ describe("an export", () => {
     expect(await exported(headers, `cursor=${encodeURIComponent(whole.at(-1)?.cursor ?? "")}`)).toEqual([]);
   });
 
-  it("as CSV quotes what must be quoted, and makes no formula of what a client has sent", async () => {
+  it("as CSV quotes what needs quoting, and turns no value of a client into a formula", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const names = [
@@ -316,7 +316,7 @@ describe("an export", () => {
     expect(parseCsv(await rest.text()).map((row) => row[0])).toEqual(column("id").slice(4));
   });
 
-  it("is compressed for who accepts it, and for nobody else", async () => {
+  it("is compressed only for clients that accept it", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
@@ -334,7 +334,7 @@ describe("an export", () => {
     }
   });
 
-  it("is of one's own account only, and with a key leaves an entry itself", async () => {
+  it("contains only the account's own entries, and leaves an entry when read with a key", async () => {
     const owner = await signUp(service.baseUrl);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
     const stranger = await reader(await signUp(service.baseUrl));

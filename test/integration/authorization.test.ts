@@ -102,7 +102,7 @@ const MALFORMED: readonly (readonly [name: string, value: (key: string) => strin
 ];
 
 describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
-  it("would have passed otherwise", async () => {
+  it("is accepted in its exact form, as the control case", async () => {
     expect((await answerTo([`authorization: Bearer ${key}`])).status).toBe(200);
     expect((await answerTo([`AUTHORIZATION: Bearer ${key}`])).status).toBe(200);
     expect(MALFORMED.length).toBeGreaterThan(60);
@@ -134,13 +134,13 @@ describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
     expect((await answerTo(lines(key))).status).toBe(401);
   });
 
-  it("is refused with 401 when the key stands in the address", async () => {
+  it("is refused with 401 when the key is in the URL", async () => {
     expect(
       (await answerTo([], `/v1/models?api_key=${key}&key=${key}&authorization=Bearer%20${key}`)).status,
     ).toBe(401);
   });
 
-  it("is refused with 401 when it holds a management token, which only the audit log takes", async () => {
+  it("is refused with 401 when it contains a management token, except for the audit log", async () => {
     expect((await answerTo([`authorization: Bearer ${token}`])).status).toBe(401);
     expect((await answerTo([`authorization: Bearer ${token}`], "/v1/audit")).status).toBe(200);
     const made = `mt-${"A".repeat(49)}`;
@@ -149,7 +149,7 @@ describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
     expect(refused.text).toContain("invalid_management_token");
   });
 
-  it.each(MALFORMED)("opens no procedure either: %s", async (_, value) => {
+  it.each(MALFORMED)("is refused by procedures as well: %s", async (_, value) => {
     const header = value(key);
     const { status } = await answerTo(header === null ? [] : [`authorization: ${header}`], "/trpc/keys.list");
     expect(status).toBe(401);

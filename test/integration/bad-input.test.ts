@@ -191,7 +191,7 @@ describe("a bad request", () => {
     if (bad.status === 405) expect(response.headers.get("allow")).toMatch(/GET|POST/);
   });
 
-  it("never leaves the service unable to record what comes after it", async () => {
+  it("never prevents the service from recording later requests", async () => {
     const response = await fetch(`${service.baseUrl}/v1/audit?limit=1000`, {
       headers: { authorization: `Bearer ${key}` },
     });
@@ -203,7 +203,7 @@ describe("a bad request", () => {
 
 describe("the connection", () => {
   it.skipIf(RUNTIME === "deno")(
-    "is still usable after every refusal, the oversized body included",
+    "is still usable after every refusal, including an oversized body",
     async () => {
       const { port } = new URL(service.baseUrl);
       const socket = connect(Number(port), "127.0.0.1");

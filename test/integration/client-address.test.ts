@@ -27,7 +27,7 @@ async function loggedAddress(service: Service, forwardedFor: string): Promise<st
 }
 
 describe("X-Forwarded-For", () => {
-  it("is nothing but the client's claim where no proxy is trusted", async () => {
+  it("is ignored where no proxy is trusted", async () => {
     expect(await loggedAddress(exposed, "203.0.113.9")).toBe("127.0.0.1");
   });
 

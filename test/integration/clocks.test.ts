@@ -50,7 +50,7 @@ describe.skipIf(RUNTIME === "deno")("a node whose clock is 401 days", () => {
   it.each([
     ["ahead", FAR_MS],
     ["behind", -FAR_MS],
-  ])("%s deletes nothing, and says so once", async (_, aheadMs) => {
+  ])("%s deletes nothing, and logs that once", async (_, aheadMs) => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);
     for (let count = 0; count < 3; count++) await chat(first, owner.key);
@@ -93,7 +93,7 @@ describe.skipIf(RUNTIME === "deno")("a node whose clock is 401 days", () => {
   }
 });
 
-describe.skipIf(RUNTIME === "deno")("entries that are too old by the database's clock", () => {
+describe.skipIf(RUNTIME === "deno")("entries past retention by the database's clock", () => {
   it("are deleted by a node whose clock agrees with it", async () => {
     await using past = await startService({ env: shifted(-FAR_MS) });
     const owner = await signUpWithKey(past.baseUrl);
@@ -108,7 +108,7 @@ describe.skipIf(RUNTIME === "deno")("entries that are too old by the database's 
 });
 
 describe.skipIf(RUNTIME === "deno")("entries of a month that has no partition yet", () => {
-  it("do not keep the service from starting when it is made, and are found in it", async () => {
+  it("do not prevent the service from starting when it is created, and are moved into it", async () => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);
     await chat(first, owner.key);

@@ -84,7 +84,7 @@ function lateEntry(accountId: AccountId, spender: SpenderId, costNanoUsd: bigint
   return auditEntry({ accountId, spender, costNanoUsd, upstream: "main", usageSource: "upstream" });
 }
 
-describe("credit that an absent node has set aside", () => {
+describe("credit that an absent node has reserved", () => {
   it("is not spent by others, who are told why, until an operator releases it", async () => {
     const { owner, accountId, spender } = await absentNode();
     const refused = await chat(owner.key);
@@ -123,7 +123,7 @@ describe("credit that an absent node has set aside", () => {
     ).rejects.toMatchObject({ data: { ostiary: { code: "not_found" } } });
   });
 
-  it("pays for what the node had answered when it comes back first, and otherwise as far as the account has more", async () => {
+  it("pays for what the node had answered when it returns first, and otherwise as far as other credit reaches", async () => {
     const { owner, accountId, nodeId, spender } = await absentNode();
     const late = new PostgresAudit(sql, nodeId);
     await late.insertEntries([lateEntry(accountId, spender, CREDIT / 5n)]);
@@ -143,7 +143,7 @@ describe("credit that an absent node has set aside", () => {
     expect(uncollected).toContainEqual({ reason: "released", accounts: 1, nanoUsd: CREDIT / 5n });
   });
 
-  it("is refused by the database to a statement of the node that comes after the release", async () => {
+  it("can't be used by a statement of the node that arrives after the release", async () => {
     const { accountId, spender } = await absentNode();
     await operator.trpc.operator.nodes.release.mutate({ id: spender, reason: REASON });
     const late = sql`
@@ -154,7 +154,7 @@ describe("credit that an absent node has set aside", () => {
 });
 
 describe("reservations of a former version", () => {
-  it("become reserves that together are no more than the balance, and debts are written off", async () => {
+  it("become reserves that do not exceed the balance, and debts are written off", async () => {
     const folder = new URL("../../server/src/store/migrations/", import.meta.url);
     const files = (await readdir(folder)).sort();
     const run = async (connection: Transaction, first: number, last: number) => {
@@ -202,7 +202,7 @@ describe("reservations of a former version", () => {
 });
 
 describe("the database", () => {
-  it("refuses balances and reserves below nothing, whatever the statement", async () => {
+  it("refuses negative balances and reserves, whatever the statement", async () => {
     const { accountId, spender } = await absentNode();
     await expect(sql`update accounts set free_nano_usd = -1 where id = ${accountId}`).rejects.toThrow(
       /accounts_free_not_negative/,

@@ -46,7 +46,7 @@ function get(path: string, headers: Record<string, string> = {}, method = "GET")
 const BROWSER = { "accept-encoding": "gzip, deflate, br, zstd" };
 
 describe("a file of the dashboard", () => {
-  it("comes as its client prefers it, and is the same file each time", async () => {
+  it("is served in the client's preferred encoding, with the same content each time", async () => {
     const asked: readonly (readonly [string | null, string | undefined])[] = [
       [null, undefined],
       ["", undefined],
@@ -84,7 +84,7 @@ describe("a file of the dashboard", () => {
     }
   });
 
-  it("is not sent again to who has it", async () => {
+  it("is not sent again to a client that has it", async () => {
     for (const path of ["/", "/settings/keys", script]) {
       const first = await get(path, BROWSER);
       const etag = first.headers.etag ?? "";
@@ -110,7 +110,7 @@ describe("a file of the dashboard", () => {
     }
   });
 
-  it("is kept for ever if its name says what is in it, and looked for at each visit if not", async () => {
+  it("is cached forever if its name contains a hash, and revalidated at each visit otherwise", async () => {
     expect((await get("/")).headers["cache-control"]).toBe("no-cache");
     expect((await get("/index.html")).headers["cache-control"]).toBe("no-cache");
     expect((await get(script)).headers["cache-control"]).toBe("public, max-age=31536000, immutable");
@@ -127,7 +127,7 @@ describe("a file of the dashboard", () => {
     expect((await get("/", {}, "POST")).status).toBe(405);
   });
 
-  it("is not there under the name that it has when it is compressed", async () => {
+  it("is not served under the name of its compressed form", async () => {
     for (const path of [`${script}.br`, `${script}.gz`, "/index.html.br", "/index.html.gz"]) {
       expect((await get(path, BROWSER)).status, path).toBe(404);
     }
@@ -135,7 +135,7 @@ describe("a file of the dashboard", () => {
 });
 
 describe("every answer of the dashboard", () => {
-  it("says what its page may do, which is little", async () => {
+  it("has a content security policy that restricts its page", async () => {
     for (const path of ["/", "/sign-in", script, "/assets/none.js"]) {
       const { headers } = await get(path, BROWSER);
       const policy = new Map(

@@ -31,15 +31,15 @@ async function refusal(path = dataDir): Promise<string> {
   return line;
 }
 
-/** Takes the right to write to a folder away from the service, whoever runs it. */
+/** Makes a folder read-only for the service, whichever user runs it. */
 async function forbidWriting(folder: string): Promise<Disposable> {
   if (isRoot) return mountSmallDisk(folder, "size=64k,ro");
   await chmod(folder, 0o500);
   return { [Symbol.dispose]: () => {} };
 }
 
-describe("a data folder that can't be used is named, with the setting and the reason", () => {
-  it("when a file stands there", async () => {
+describe("an unusable data folder is reported with the setting and the reason", () => {
+  it("when it is a file", async () => {
     await writeFile(dataDir, "");
     expect(await refusal()).toContain("it is not a folder");
   });
@@ -55,12 +55,12 @@ describe("a data folder that can't be used is named, with the setting and the re
     expect(await refusal()).toMatch(/read-only|permission denied/);
   });
 
-  it.runIf(!isRoot || canMountDisks)("when it can't be made", async () => {
+  it.runIf(!isRoot || canMountDisks)("when it can't be created", async () => {
     using _forbidden = await forbidWriting(parent);
     expect(await refusal()).toMatch(/cannot be created|read-only|permission denied/);
   });
 
-  it("when a file stands where its journal should be", async () => {
+  it("when its journal is a file", async () => {
     await mkdir(dataDir);
     await writeFile(join(dataDir, "journal"), "");
     expect(await refusal()).toContain("The journal folder");

@@ -77,8 +77,8 @@ async function startMute(): Promise<
   };
 }
 
-describe("a statement", () => {
-  it("that takes too long is ended on the server, and answered 503", async () => {
+describe("a database statement", () => {
+  it("that takes too long is cancelled on the server, and answered 503", async () => {
     await using sql = open();
     const error = await outcome(sql`select pg_sleep(3600)`);
     expect(toFailure(error).status).toBe(503);
@@ -91,7 +91,7 @@ describe("a statement", () => {
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   });
 
-  it("may take longer where that is said, and the next one not", async () => {
+  it("may have a longer timeout, which does not apply to the next one", async () => {
     await using sql = open();
     const long = sql.withTimeout(LONG_MS);
     expect(await long`select 1 as one, pg_sleep(${(SHORT_MS / 1_000) * 1.5})`).toMatchObject([{ one: 1 }]);
@@ -102,7 +102,7 @@ describe("a statement", () => {
     expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "1600ms" }]);
   });
 
-  it("waits for a connection no longer than for its answer, and is not sent later", async () => {
+  it("waits for a connection no longer than its timeout, and is not sent later", async () => {
     await using sql = open(address, 500);
     const name = `late_${crypto.randomUUID().replaceAll("-", "")}`;
     await sql.transaction("", async (transaction) => {
@@ -114,7 +114,7 @@ describe("a statement", () => {
     expect(await admin`select from pg_class where relname = ${name}`).toHaveLength(0);
   });
 
-  it("fails when nothing answers, and takes its connection with it", async () => {
+  it("fails when the server does not answer, and its connection is closed", async () => {
     await using mute = await startMute();
     await using sql = open(mute.address, 500);
     expect(await outcome(sql`select 1`)).toBeInstanceOf(Unavailable);
@@ -123,7 +123,7 @@ describe("a statement", () => {
     expect(await outcome(sql.withTimeout(LONG_MS)`select 1`)).toBeInstanceOf(Unavailable);
   });
 
-  it("says where in the sources it is from when it fails", async () => {
+  it("that fails reports where in the sources it was sent", async () => {
     await using sql = open();
     const error = await outcome(sql`select * from nothing_of_that_name`);
     expect((error as Error).stack).toContain("database.test.ts");
@@ -132,7 +132,7 @@ describe("a statement", () => {
     expect(((await outcome(silent`select 1`)) as Error).stack).toContain("database.test.ts");
   });
 
-  it("finds a new connection after the server has closed the one there was", async () => {
+  it("uses a new connection after the server has closed the old one", async () => {
     await using sql = open();
     await endBackend(await backendOf(sql));
     await expect.poll(() => outcome(sql`select 1`)).toBe(null);
@@ -140,7 +140,7 @@ describe("a statement", () => {
 });
 
 describe("a transaction", () => {
-  it("fails when its connection is closed in the middle of it, and the process goes on", async () => {
+  it("fails when its connection is closed in the middle, and the process continues", async () => {
     await using sql = open();
     const error = await outcome(
       sql.transaction("", async (transaction) => {
@@ -152,7 +152,7 @@ describe("a transaction", () => {
     await expect.poll(() => outcome(sql`select 1`)).toBe(null);
   });
 
-  it("fails also when nothing but its end was left to be done", async () => {
+  it("fails when its connection is closed before the commit", async () => {
     await using sql = open();
     const error = await outcome(
       sql.transaction("", async (transaction) => endBackend(await backendOf(transaction))),
@@ -161,7 +161,7 @@ describe("a transaction", () => {
     await expect.poll(() => outcome(sql`select 1`)).toBe(null);
   });
 
-  it("is undone when one of its statements fails, though who sent it did not mind", async () => {
+  it("is rolled back when a statement fails, even when the caller ignores that", async () => {
     await using sql = open();
     const name = `undone_${crypto.randomUUID().replaceAll("-", "")}`;
     const error = await outcome(
@@ -176,14 +176,14 @@ describe("a transaction", () => {
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   });
 
-  it("takes no statement after its end", async () => {
+  it("accepts no statement after its end", async () => {
     await using sql = open();
     const leaked = await sql.transaction("", async (transaction) => ({ transaction }));
     expect(await outcome(leaked.transaction`select 1`)).toBeInstanceOf(Error);
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   });
 
-  it("leaves its locks when its node has gone silent", async () => {
+  it("releases its locks when its node stops answering", async () => {
     const silent = open(address, LONG_MS);
     let heard: () => void = () => {};
     const locked = new Promise<void>((resolve) => {
@@ -210,8 +210,8 @@ describe("a transaction", () => {
   });
 });
 
-describe("rows that the database is too slow to take at once", () => {
-  it("are inserted in parts, each once, and one that is too slow by itself is told of", async () => {
+describe("rows that the database is too slow to insert at once", () => {
+  it("are inserted once each, in parts, and one that is too slow by itself is reported", async () => {
     await using sql = open(address, 4_000);
     await using table = await temporaryTable();
     const parts: number[] = [];
@@ -240,8 +240,8 @@ async function temporaryTable(): Promise<{ readonly name: string } & AsyncDispos
   return { name, [Symbol.asyncDispose]: async () => void (await admin.unsafe(`drop table ${name}`)) };
 }
 
-describe("the end of a pool", () => {
-  it("comes in time, whatever runs", async () => {
+describe("closing a connection pool", () => {
+  it("ends in time, whatever is running", async () => {
     const sql = open(address, LONG_MS);
     const running = outcome(sql`select pg_sleep(3600)`);
     await expect

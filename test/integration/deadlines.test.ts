@@ -132,8 +132,8 @@ async function exitTime(service: Service): Promise<number> {
   return performance.now() - sinceMs;
 }
 
-describe("while requests hold all connections to the database", () => {
-  it("readiness answers in its time that the database does", async () => {
+describe("while requests hold all database connections", () => {
+  it("/readyz reports in time that the database answers", async () => {
     await using service = await startService({ env: ENV });
     const owners = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
     const ask = (path: string, headers: Record<string, string>) =>
@@ -160,8 +160,8 @@ describe("while requests hold all connections to the database", () => {
   });
 });
 
-describe.skipIf(!hasDatabaseServer)("when connections to the database go silent and new ones work", () => {
-  it("everything answers again within 10 seconds, and readiness all the time", async () => {
+describe.skipIf(!hasDatabaseServer)("when database connections go silent and new ones work", () => {
+  it("every request is answered again within 10 seconds, and /readyz all the time", async () => {
     const { service, port } = await emptyDatabase();
     await using _ = service;
     await using way = await openForgetfulProxy(port);
@@ -178,8 +178,8 @@ describe.skipIf(!hasDatabaseServer)("when connections to the database go silent 
   });
 });
 
-describe.skipIf(!hasDatabaseServer)("while nothing comes through to the database", () => {
-  it("what needs it is answered 503, and when it is back everything works within 10 seconds", async () => {
+describe.skipIf(!hasDatabaseServer)("while no packets reach the database", () => {
+  it("requests that need it get 503, and everything works within 10 seconds after it is back", async () => {
     const { service, port } = await emptyDatabase();
     await using _ = service;
     await using way = await openTcpProxy(port);
@@ -191,7 +191,7 @@ describe.skipIf(!hasDatabaseServer)("while nothing comes through to the database
     way.stall();
     expect(await chat(node.baseUrl, owner.key)).toBe(200);
     const sinceMs = performance.now();
-    // More at once than there are connections: nobody waits for the time-outs of those before.
+    // More than there are connections: none waits for the timeouts of those before.
     const all = Array.from({ length: 12 }, () => statuses(node.baseUrl, owner));
     const ready = readiness(node.baseUrl);
     const signIn = visit(node.baseUrl).trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
@@ -212,7 +212,7 @@ describe.skipIf(!hasDatabaseServer)("while nothing comes through to the database
     expect(await statusOf(node.baseUrl, revoked.key)).toBe(401);
   });
 
-  it("a service that is stopped ends in its time, and its entries are there after the next start", async () => {
+  it("a service that is told to stop ends in time, and its entries exist after the next start", async () => {
     const { service, port } = await emptyDatabase();
     await using _ = service;
     await using way = await openTcpProxy(port);
@@ -237,8 +237,8 @@ describe.skipIf(!hasDatabaseServer)("while nothing comes through to the database
   });
 });
 
-describe.skipIf(!hasDatabaseServer)("while nothing comes through to Redis", () => {
-  it("readiness answers, and a service that is stopped ends in its time", async () => {
+describe.skipIf(!hasDatabaseServer)("while no packets reach Redis", () => {
+  it("/readyz answers, and a service that is told to stop ends in time", async () => {
     await using redis = await startRedis();
     await using way = await openTcpProxy(redis.port);
     const env = { ...ENV, REDIS_URL: `redis://127.0.0.1:${way.port}` };

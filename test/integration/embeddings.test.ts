@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 describe("embeddings", () => {
-  it("are what the upstream has answered, to the letter, under the model's own name, and charged", async () => {
+  it("are returned as the upstream sent them, under the model's own name, and charged", async () => {
     const before = (await owner.trpc.credits.balance.query()).balanceNanoUsd;
     // No token is shorter than a byte: more than that is never charged, whatever an upstream says.
     const input = "word ".repeat(1_000);
@@ -69,7 +69,7 @@ describe("embeddings", () => {
     });
   });
 
-  it("of the sandbox are alike for the same text, near for texts alike, as numbers and as bytes", async () => {
+  it("of the sandbox are equal for equal texts, near for similar texts, as numbers and as base64", async () => {
     const input = ["the cat sat on the mat", "the cat sat on a mat", "quarterly revenue grew"];
     const [one, two, three] = (
       await client.embeddings.create({ model: "sandbox/embedding", input, encoding_format: "float" })
@@ -86,7 +86,7 @@ describe("embeddings", () => {
     expect(short.usage.prompt_tokens).toBe(1);
   });
 
-  it("are not made of what is no text", async () => {
+  it("are refused for input that is not text", async () => {
     for (const input of ["", [], [""], {}, 7, null, [[]], [1.5], ["a", 1], Array(2_049).fill("x")]) {
       const response = await fetch(`${service.baseUrl}/v1/embeddings`, {
         method: "POST",
@@ -98,7 +98,7 @@ describe("embeddings", () => {
     }
   });
 
-  it("are done once for an idempotency key", async () => {
+  it("are computed once for an idempotency key", async () => {
     const ask = () =>
       fetch(`${service.baseUrl}/v1/embeddings`, {
         method: "POST",
@@ -118,7 +118,7 @@ describe("embeddings", () => {
   });
 });
 
-describe("a path of OpenAI's API that there is nothing at", () => {
+describe("an OpenAI path that the service does not have", () => {
   it.each([
     ["/v1/responses", "/v1/chat/completions"],
     ["/v1/completions", "/v1/chat/completions"],
@@ -127,7 +127,7 @@ describe("a path of OpenAI's API that there is nothing at", () => {
     ["/v1/assistants/asst_1", "Keep the conversation"],
     ["/v1/v1/models", "base URL"],
     ["/v1/nonsense", "openapi.json"],
-  ])("%s says what to call instead", async (path, hint) => {
+  ])("%s is refused with what to call instead", async (path, hint) => {
     const response = await fetch(`${service.baseUrl}${path}`, { method: "POST" });
     expect(response.status).toBe(404);
     const { error } = await response.json();

@@ -91,7 +91,7 @@ async function codeOf(response: Response): Promise<string> {
 }
 
 describe("a request with an idempotency key", () => {
-  it("is done and charged once, and answered alike whenever it is sent again", async () => {
+  it("is executed and charged once, and has the same answer whenever it is repeated", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const first = await ask(owner.key, "order-1");
     const body = await first.text();
@@ -111,7 +111,7 @@ describe("a request with an idempotency key", () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it("is so too when it is streamed, for a real client", async () => {
+  it("is executed and charged once when a real client streams it", async () => {
     answer = answerStream;
     const owner = await signUpWithKey(service.baseUrl);
     const client = new OpenAI({ apiKey: owner.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
@@ -143,7 +143,7 @@ describe("a request with an idempotency key", () => {
     expect(theirs.headers.get("idempotency-replayed")).toBeNull();
   });
 
-  it("is done once when many come at the same time; the others are told to come back", async () => {
+  it("is executed once when many arrive concurrently; the others are told to retry", async () => {
     const waiting: ReceivedRequest[] = [];
     answer = (request) => waiting.push(request);
     const owner = await signUpWithKey(service.baseUrl);
@@ -162,7 +162,7 @@ describe("a request with an idempotency key", () => {
     expect((await ask(owner.key, "order-1")).headers.get("idempotency-replayed")).toBe("true");
   });
 
-  it("is seen through when its client leaves, and there for it when it comes back", async () => {
+  it("runs to completion when its client leaves, and has the answer for a retry", async () => {
     for (const stream of [false, true]) {
       const waiting: ReceivedRequest[] = [];
       answer = (request) => waiting.push(request);
@@ -172,6 +172,8 @@ describe("a request with an idempotency key", () => {
       await expect.poll(() => waiting.length).toBe(1);
       leaving.abort();
       await left;
+      // The service has handled what came before this: the connection's end.
+      await fetch(`${service.baseUrl}/healthz`);
       const [request] = waiting;
       if (request === undefined) throw new Error("nothing came");
       if (stream) answerStream(request);
@@ -193,7 +195,7 @@ describe("a request with an idempotency key", () => {
     }
   });
 
-  it("that failed is done anew", async () => {
+  it("is executed again after it failed", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     answer = ({ response }) => void response.writeHead(500).end("{}");
     expect((await ask(owner.key, "order-1")).status).toBe(502);
@@ -208,7 +210,7 @@ describe("a request with an idempotency key", () => {
     expect(await (await ask(owner.key, "order-2", { stream: true })).text()).toContain("[DONE]");
   });
 
-  it("is not done again when its answer was too long to be kept", async () => {
+  it("is not executed again when its answer was too long to store", async () => {
     answer = (request) => answerWhole(request, "x".repeat(1024 * 1024));
     const owner = await signUpWithKey(service.baseUrl);
     expect((await ask(owner.key, "order-1")).status).toBe(200);
@@ -219,7 +221,7 @@ describe("a request with an idempotency key", () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it("must have one that is one", async () => {
+  it("is refused when the idempotency key is invalid", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     for (const wrong of ["x".repeat(256), "schl\u00fcssel"]) {
       const response = await ask(owner.key, wrong);
@@ -229,7 +231,7 @@ describe("a request with an idempotency key", () => {
     expect((await ask(owner.key, "x".repeat(255))).status).toBe(200);
   });
 
-  it("is done anew when the process that was doing it died", async () => {
+  it("is executed again when its process died meanwhile", async () => {
     answer = () => {};
     await using first = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
     const owner = await signUpWithKey(first.baseUrl);
@@ -242,7 +244,7 @@ describe("a request with an idempotency key", () => {
     expect((await ask(owner.key, "order-1", { at: second.baseUrl })).status).toBe(200);
   });
 
-  it("is seen through and recorded also by a service that is stopping", async () => {
+  it("runs to completion and is recorded when the service is stopping", async () => {
     const waiting: ReceivedRequest[] = [];
     answer = (request) => waiting.push(request);
     await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
@@ -263,26 +265,23 @@ describe("a request with an idempotency key", () => {
     expect(waiting).toHaveLength(1);
   });
 
-  it.each([true, false])(
-    "leaves nothing claimed when its beginning can't be written down (stream: %s)",
-    async (stream) => {
-      answer = stream ? answerStream : answerWhole;
-      await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" } });
-      const owner = await signUpWithKey(own.baseUrl);
-      const journal = join(own.dataDir, "journal");
-      await rename(journal, `${journal}-away`);
-      expect((await ask(owner.key, "order-1", { at: own.baseUrl, stream })).status).toBe(503);
-      await rename(`${journal}-away`, journal);
-      const again = await ask(owner.key, "order-1", { at: own.baseUrl, stream });
-      expect(again.status).toBe(200);
-      expect(again.headers.get("idempotency-replayed")).toBeNull();
-      await again.text();
-      expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
-    },
-  );
+  it.each([true, false])("leaves no claim when its start can't be recorded (stream: %s)", async (stream) => {
+    answer = stream ? answerStream : answerWhole;
+    await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" } });
+    const owner = await signUpWithKey(own.baseUrl);
+    const journal = join(own.dataDir, "journal");
+    await rename(journal, `${journal}-away`);
+    expect((await ask(owner.key, "order-1", { at: own.baseUrl, stream })).status).toBe(503);
+    await rename(`${journal}-away`, journal);
+    const again = await ask(owner.key, "order-1", { at: own.baseUrl, stream });
+    expect(again.status).toBe(200);
+    expect(again.headers.get("idempotency-replayed")).toBeNull();
+    await again.text();
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(CREDIT - COST);
+  });
 
   it.runIf(isDistributed).each(["kill", "stop"] as const)(
-    "is not charged again when the database was away as it ended, and then came a %s",
+    "is not charged again when the database was unreachable at its end, and then came a %s",
     async (how) => {
       await using base = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
       await base.stop();
@@ -313,7 +312,7 @@ describe("a request with an idempotency key", () => {
     },
   );
 
-  it.runIf(isDistributed)("is done once by several nodes", async () => {
+  it.runIf(isDistributed)("is executed once across several nodes", async () => {
     const { databaseUrl } = service;
     if (databaseUrl === undefined) throw new Error("nodes that share nothing prove nothing");
     await using other = await startService({ databaseUrl, env: { OSTIARY_CATALOG: catalog.file } });

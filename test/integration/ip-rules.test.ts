@@ -73,7 +73,7 @@ const CASES: readonly [rules: string, address: string, inside: boolean][] = [
 ];
 
 describe("IP rules", () => {
-  it.each(CASES)("%s and a request from %s: inside is %s", async (rules, address, inside) => {
+  it.each(CASES)("of %s treat a request from %s as inside: %s", async (rules, address, inside) => {
     const networks = rules.split(", ");
     const { tryIpRules } = operator.trpc.operator.accounts;
     const proposed = await tryIpRules.query({ id: accountId, address, rules: { networks } });
@@ -83,7 +83,7 @@ describe("IP rules", () => {
     expect(await passes(address)).toBe(inside);
   });
 
-  it("refuse what can't be told, and let it pass where there are none", async () => {
+  it("refuse requests of unknown origin, and accept them where there are no rules", async () => {
     await setRules("0.0.0.0/0", "::/0");
     for (const hop of [
       "unknown",
@@ -115,12 +115,12 @@ describe("X-Forwarded-For", () => {
     ["203.0.113.5:8080", true],
     ["10.255.0.9", false],
     ["", false],
-  ])("%j passes rules for 203.0.113.5: %s", async (forwardedFor, inside) => {
+  ])("of %j satisfies rules for 203.0.113.5: %s", async (forwardedFor, inside) => {
     await setRules("203.0.113.5");
     expect(await passes(forwardedFor)).toBe(inside);
   });
 
-  it("in several headers reads as one list", async () => {
+  it("in several headers is read as one list", async () => {
     await setRules("203.0.113.5");
     const send = async (...values: string[]) => {
       const headers = new Headers({ authorization: `Bearer ${key}` });
@@ -133,7 +133,7 @@ describe("X-Forwarded-For", () => {
     expect(await send("203.0.113.5", "198.51.100.1")).toBe(403);
   });
 
-  it("and its relatives mean nothing from a peer that is no trusted proxy", async () => {
+  it("and similar headers are ignored from a peer that is not a trusted proxy", async () => {
     await using open = await startOperatedService();
     const admin = await signInOperator(open.baseUrl);
     const owner = await signUpEnterprise(open.baseUrl, admin);

@@ -77,7 +77,7 @@ describe("a service whose journal was damaged", () => {
     return (await trpc.audit.list.query()).entries;
   };
 
-  it("starts, records what it can, and alarms with file and line", async () => {
+  it("starts, records the valid lines, and logs an error with file and line", async () => {
     expect((await readiness(service)).status).toBe(200);
     expect((await entries()).map(({ requestId }) => requestId)).toEqual([requestIdOf(good.id)]);
     expect(await rejectedLines(service)).toBe(4);
@@ -96,7 +96,7 @@ describe("a service whose journal was damaged", () => {
     ]);
   });
 
-  it("shows an operator what is set aside, and records what is mended, charged once", async () => {
+  it("shows an operator what was set aside, and charges a corrected line once", async () => {
     const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
     const before = (await trpc.credits.balance.query()).balanceNanoUsd;
     const listed = await operator("list");
@@ -125,13 +125,13 @@ describe("a service whose journal was damaged", () => {
     expect(await rejectedLines(service)).toBe(3);
   });
 
-  it("gives up what an operator discards, and keeps a record of it", async () => {
+  it("discards what an operator discards, and records that", async () => {
     const { lines } = JSON.parse((await runOperatorCommand(["--json", "journal", "list"], env)).stdout);
     const ids = lines.map(({ id }: { id: string }) => id);
     expect(ids).toHaveLength(2);
     expect((await operator("discard", ...ids)).code).toBe(2);
     expect((await operator("discard", ...ids, "--reason", "of no use")).stdout).toBe("2 discarded\n");
-    // The folder is for whoever has access to that machine.
+    // The folder is shown only to users who have access to the machine.
     await rm(join(service.dataDir, "journal/000000000700.rejected"), { recursive: true });
     expect((await operator("list")).stdout).toContain("No rejected lines.");
     expect(await rejectedLines(service)).toBe(0);
@@ -141,7 +141,7 @@ describe("a service whose journal was damaged", () => {
     expect(trail.stdout).toContain("journal.replay");
   });
 
-  it("tells who asks for a line that it does not have, and who may not ask", async () => {
+  it("returns not found for an unknown line, and refuses callers without permission", async () => {
     const missing = await operator("show", "0123456789ab");
     expect(missing).toMatchObject({
       code: 1,
@@ -156,7 +156,7 @@ describe("a service whose journal was damaged", () => {
 });
 
 describe("a journal folder that vanishes while the service runs", () => {
-  it("makes the service not ready, is logged, and refuses what could not be recorded, until it is back", async () => {
+  it("makes the service not ready, is logged, and refuses unrecordable requests until it is back", async () => {
     await using service = await startService();
     const owner = await signUpWithKey(service.baseUrl);
     expect((await chat(service, owner.key)).status).toBe(200);
@@ -176,7 +176,7 @@ describe("a journal folder that vanishes while the service runs", () => {
 describe.runIf(canMountDisks).each(["journal", "disk"])(
   "a full disk under AUDIT_DURABILITY=%s",
   (durability) => {
-    it("refuses requests, leaves one file, charges nothing that was refused, and recovers by itself", async () => {
+    it("refuses requests, leaves one file, charges no refused request, and recovers by itself", async () => {
       await using first = await startService();
       const owner = await signUpWithKey(first.baseUrl);
       await first.stop();
@@ -221,7 +221,7 @@ describe.runIf(canMountDisks).each(["journal", "disk"])(
   },
 );
 
-it("the service's own data folder holds no trace of how it was tried", async () => {
+it("the tests leave no trace in the service's own data folder", async () => {
   await using service = await startService();
   expect(await readdir(service.dataDir)).not.toContain("writable");
   expect(await readdir(join(service.dataDir, "journal"))).toEqual([]);

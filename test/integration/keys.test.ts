@@ -20,14 +20,14 @@ async function activeKeys({ trpc }: Owner): Promise<number> {
 
 describe("a key's name", () => {
   it.each(["", " ", "x".repeat(65), "a\nb", "a\u0000b", "a\u202eb", "a\ud800b", "\u200b"])(
-    "can't be %j",
+    "%j is refused",
     async (name) => {
       const owner = await signUp(service.baseUrl);
       expect((await refusalOf(owner.trpc.keys.create.mutate({ name }))).code).toBe("invalid_request");
     },
   );
 
-  it("is one active key's of the account, free again when that is revoked, and another account's at any time", async () => {
+  it("is unique among the account's active keys, free after revocation, and independent of other accounts", async () => {
     const owner = await signUp(service.baseUrl);
     const first = await owner.trpc.keys.create.mutate({ name: "production" });
     expect((await refusalOf(owner.trpc.keys.create.mutate({ name: "production" }))).code).toBe("conflict");
@@ -36,7 +36,7 @@ describe("a key's name", () => {
     expect((await owner.trpc.keys.create.mutate({ name: "production" })).name).toBe("production");
   });
 
-  it("goes to one of two creations at once", async () => {
+  it("goes to one of two concurrent creations", async () => {
     const owner = await signUp(service.baseUrl);
     const creations = Array.from({ length: 8 }, () => owner.trpc.keys.create.mutate({ name: "the one" }));
     const outcomes = await Promise.allSettled(creations);
@@ -45,8 +45,8 @@ describe("a key's name", () => {
   });
 });
 
-describe("a creation that is called again with its idempotency key", () => {
-  it("makes no second key, and gives the first a new string when the old one may be lost", async () => {
+describe("creating a key again with the same idempotency key", () => {
+  it("makes no second key, and replaces the first one's string when it may be lost", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };
     const lost = await owner.trpc.keys.create.mutate(call);
@@ -62,7 +62,7 @@ describe("a creation that is called again with its idempotency key", () => {
     expect(await outcomeOf(service.baseUrl, lost.key)).toEqual({ status: 401, code: "invalid_api_key" });
   });
 
-  it("never takes a key from whoever uses it", async () => {
+  it("never replaces the string of a key that is in use", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };
     const { key } = await owner.trpc.keys.create.mutate(call);
@@ -72,7 +72,7 @@ describe("a creation that is called again with its idempotency key", () => {
     expect(await statusOf(service.baseUrl, key)).toBe(200);
   });
 
-  it("must ask for the same", async () => {
+  it("is refused when the input differs", async () => {
     const owner = await signUp(service.baseUrl);
     const idempotencyKey = crypto.randomUUID();
     await owner.trpc.keys.create.mutate({ name: "one", idempotencyKey });
@@ -82,7 +82,7 @@ describe("a creation that is called again with its idempotency key", () => {
     await stranger.trpc.keys.create.mutate({ name: "two", idempotencyKey });
   });
 
-  it("makes one key when all its calls come at once", async () => {
+  it("makes one key when all calls arrive concurrently", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };
     const outcomes = await Promise.allSettled(
@@ -95,8 +95,8 @@ describe("a creation that is called again with its idempotency key", () => {
   });
 });
 
-describe("who uses a key", () => {
-  it("is told at once: how often, when last, from where and from how many places", async () => {
+describe("a key's usage", () => {
+  it("is up to date: how often, when last, from where and from how many addresses", async () => {
     const owner = await signUp(service.baseUrl);
     const { key, id } = await owner.trpc.keys.create.mutate({ name: "watched" });
     const unused = {
@@ -128,7 +128,7 @@ describe("who uses a key", () => {
     expect(keys[0]?.usage).toMatchObject({ lastUsedIp: "198.51.100.7", addresses: 3, requestsLastMinute: 5 });
   });
 
-  it("is told of a revoked key too: somebody still tries it", async () => {
+  it("includes attempts with the key after its revocation", async () => {
     const owner = await signUp(service.baseUrl);
     const { key, id } = await owner.trpc.keys.create.mutate({ name: "leaked" });
     await owner.trpc.keys.revoke.mutate({ id });
@@ -140,7 +140,7 @@ describe("who uses a key", () => {
     });
   });
 
-  it("is nobody else's to know", async () => {
+  it("can't be read by other accounts", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.keys.create.mutate({ name: "mine" });
     const stranger = await signUp(service.baseUrl);
@@ -150,8 +150,8 @@ describe("who uses a key", () => {
   });
 });
 
-describe("a rotation", () => {
-  it("runs in the specification's order: create, move over, watch, revoke", async () => {
+describe("a key rotation", () => {
+  it("works in order: create, migrate, watch, revoke", async () => {
     const owner = await signUp(service.baseUrl);
     const old = await owner.trpc.keys.create.mutate({ name: "production" });
     expect(await statusOf(service.baseUrl, old.key)).toBe(200);
@@ -180,7 +180,7 @@ describe("a rotation", () => {
     ]);
   });
 
-  it("goes on from successor to successor, each with a name of its own", async () => {
+  it("can be repeated from successor to successor, each with its own name", async () => {
     const owner = await signUp(service.baseUrl);
     let { id } = await owner.trpc.keys.create.mutate({ name: "x".repeat(64) });
     const names: string[] = [];
@@ -208,7 +208,7 @@ describe("a rotation", () => {
     expect(await activeKeys(owner)).toBe(2);
   });
 
-  it("is refused for a key that is revoked or taken over already", async () => {
+  it("is refused for a key that is revoked or already rotated", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
     const next = await owner.trpc.keys.rotate.mutate({ id });
@@ -222,7 +222,7 @@ describe("a rotation", () => {
 });
 
 describe("a management token", () => {
-  it("lets a script do what its user may do, and nothing that would let a leaked one live on", async () => {
+  it("lets a script act as its user, except for anything that would let a leaked token persist", async () => {
     const owner = await signUp(service.baseUrl);
     const created = await owner.trpc.tokens.create.mutate({ name: "deploy", expiresInDays: 30 });
     expect(created.token).toMatch(/^mt-[0-9A-Za-z]{49}$/);
@@ -261,7 +261,7 @@ describe("a management token", () => {
     });
   });
 
-  it("comes before a session that a browser sends along", async () => {
+  it("takes precedence over a session that a browser sends along", async () => {
     const owner = await signUp(service.baseUrl);
     const stranger = await signUp(service.baseUrl);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
@@ -272,7 +272,7 @@ describe("a management token", () => {
     expect((await both.trpc.auth.me.query())?.user.email).toBe(owner.email);
   });
 
-  it("is one's own only", async () => {
+  it("is visible only to its own user", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.tokens.create.mutate({ name: "mine" });
     const stranger = await signUp(service.baseUrl);

@@ -34,7 +34,7 @@ async function statusOfChat(service: Service, key: string, content = "hi"): Prom
 }
 
 describe.skipIf(!hasRedis)("when answers of Redis are lost, an account", () => {
-  it("gets back what its requests took that were not served", async () => {
+  it("gets back what its unserved requests took", async () => {
     await using redis = await startRedis();
     await using way = await openTcpProxy(redis.port);
     await using service = await startService({ env: settings(`redis://127.0.0.1:${way.port}`) });
@@ -76,7 +76,7 @@ describe.skipIf(!hasRedis)("when answers of Redis are lost, an account", () => {
   });
 });
 
-describe.skipIf(!hasRedis)("a limit on requests at once", () => {
+describe.skipIf(!hasRedis)("a limit on concurrent requests", () => {
   const refusal = async (service: Service, key: string) => {
     const response = await chat(service, key, "hi");
     const text = await response.text();
@@ -84,7 +84,7 @@ describe.skipIf(!hasRedis)("a limit on requests at once", () => {
   };
 
   it.each(["restarted empty", "emptied"])(
-    "holds for requests that go on while Redis is %s",
+    "holds for requests that continue while Redis is %s",
     { timeout: 120_000 },
     async (what) => {
       await using redis = await startRedis();
@@ -114,7 +114,7 @@ describe.skipIf(!hasRedis)("a limit on requests at once", () => {
 });
 
 describe.skipIf(!hasRedis)("a Redis that may evict what it holds", () => {
-  it("is complained of, with what to do about it, and measured", async () => {
+  it("is reported with what to do about it, and measured", async () => {
     await using redis = await startRedis("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
     await using service = await startOperatedService({
       env: { REDIS_URL: redis.url, OSTIARY_LOG: "error" },
@@ -125,7 +125,7 @@ describe.skipIf(!hasRedis)("a Redis that may evict what it holds", () => {
     expect(metrics).toContain("\nostiary_redis_may_evict 1\n");
   });
 
-  it("is not, where it has no limit on its memory or refuses to evict", async () => {
+  it("is not reported when Redis has no memory limit or refuses to evict", async () => {
     for (const policy of [[], ["--maxmemory", "100mb", "--maxmemory-policy", "noeviction"]]) {
       await using redis = await startRedis(...policy);
       await using service = await startOperatedService({

@@ -56,8 +56,8 @@ async function statuses(count: number, key: string): Promise<Record<number, numb
   return found;
 }
 
-describe("a limit on requests a minute", () => {
-  it("lets through exactly as many, whichever of the account's keys they come with", async () => {
+describe("a limit on requests per minute", () => {
+  it("admits exactly as many, with whichever keys of the account they come", async () => {
     const owner = await ownerOn("free");
     const { key: second } = await owner.trpc.keys.create.mutate({ name: "second" });
     const [first, others] = await Promise.all([statuses(60, owner.key), statuses(60, second)]);
@@ -65,7 +65,7 @@ describe("a limit on requests a minute", () => {
     expect((first[429] ?? 0) + (others[429] ?? 0)).toBe(100);
   });
 
-  it("is told with every answer, and by a refusal that says how long to wait", async () => {
+  it("is reported with every answer, and a refusal says how long to wait", async () => {
     const { key, trpc } = await ownerOn("free");
     const first = await chat(key);
     expect(first.headers.get("x-ratelimit-limit-requests")).toBe("20");
@@ -89,7 +89,7 @@ describe("a limit on requests a minute", () => {
     expect(entries[0]).toMatchObject({ status: 429, errorCode: "rate_limit_exceeded", endReason: "refused" });
   });
 
-  it("does not bear on what serves no model, and takes nothing for who may not pass anyway", async () => {
+  it("does not count requests that use no model or are not authorized", async () => {
     const { key, accountId, trpc } = await ownerOn("free");
     for (let number = 0; number < 30; number++) {
       expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
@@ -101,7 +101,7 @@ describe("a limit on requests a minute", () => {
     expect((await trpc.account.get.query()).limitsInForce.requestsPerMinute).toBe(20);
   });
 
-  it("of the account's own is in force when the operator was answered", async () => {
+  it("of an account is in force once the operator's call is answered", async () => {
     const { key, accountId } = await ownerOn("free");
     const limits = { requestsPerMinute: 3, tokensPerMinute: null, concurrentRequests: null };
     await operator.trpc.operator.accounts.setLimits.mutate({ id: accountId, limits });
@@ -130,8 +130,8 @@ describe("a limit on requests a minute", () => {
   });
 });
 
-describe("a limit on tokens a minute", () => {
-  it("counts what may be used, and then what was", async () => {
+describe("a limit on tokens per minute", () => {
+  it("counts the estimate first, and the real number after the answer", async () => {
     const { key } = await ownerOn("pro");
     const first = await chat(key, "hi", { max_tokens: 900 });
     const { usage } = await first.json();
@@ -149,8 +149,8 @@ describe("a limit on tokens a minute", () => {
   });
 });
 
-describe("a limit on requests at once", () => {
-  it("is told apart from one on requests a minute, and free when an answer has ended", async () => {
+describe("a limit on concurrent requests", () => {
+  it("has its own error, and frees a slot when an answer has ended", async () => {
     const { key } = await ownerOn("enterprise");
     const abort = new AbortController();
     const slow = [1, 2].map(() =>
@@ -172,8 +172,8 @@ describe("a limit on requests at once", () => {
   });
 });
 
-describe("how close an account is to its limits", () => {
-  it("is told with the limits in force, as requests come and end", async () => {
+describe("the use of an account's limits", () => {
+  it("is reported with the limits in force, as requests start and end", async () => {
     const { key, accountId, trpc } = await ownerOn("free");
     const limits = { requestsPerMinute: 3, tokensPerMinute: 1_000, concurrentRequests: 2 };
     await operator.trpc.operator.accounts.setLimits.mutate({ id: accountId, limits });
@@ -210,7 +210,7 @@ describe("how close an account is to its limits", () => {
       .toMatchObject({ requests: 3, concurrent: 0 });
   });
 
-  it("is that nothing is used, where there is no limit or nobody has used any", async () => {
+  it("is zero where there is no limit or no request", async () => {
     const { key, trpc } = await ownerOn("pro");
     await statuses(3, key);
     const { limits, used } = await trpc.account.limits.query();
@@ -224,14 +224,14 @@ describe("how close an account is to its limits", () => {
   });
 });
 
-describe("plans that are configured wrongly", () => {
+describe("an invalid configuration of plans", () => {
   it.each([
     ["{", /must be JSON or the path of a JSON file/],
     ["/no/such/file.json", /must be JSON or the path of a JSON file/],
     ['{"gold":{}}', /gold/],
     ['{"free":{"requestsPerMinute":0}}', /free\.requestsPerMinute/],
     ['{"free":{"requestsPerMonth":5}}', /requestsPerMonth/],
-  ])("keep the service from starting: %s", async (plans, words) => {
+  ])("prevents the service from starting: %s", async (plans, words) => {
     const { code, stderr } = await runToExit({ env: { OSTIARY_PLANS: plans } });
     expect(code).toBe(1);
     expect(stderr).toMatch(words);

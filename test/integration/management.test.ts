@@ -39,8 +39,8 @@ function slowMutation(path: string, input: unknown, headers: Record<string, stri
   };
 }
 
-describe("a call whose body is still on its way", () => {
-  it("does nothing by a management token that was revoked meanwhile", async () => {
+describe("a call whose body is still being sent", () => {
+  it("is refused when its management token was revoked meanwhile", async () => {
     const owner = await signUp(service.baseUrl);
     const { id, token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const call = slowMutation("keys.create", { name: "late" }, { authorization: `Bearer ${token}` });
@@ -49,7 +49,7 @@ describe("a call whose body is still on its way", () => {
     expect((await owner.trpc.keys.list.query()).keys).toEqual([]);
   });
 
-  it("does nothing by a session that ended meanwhile", async () => {
+  it("is refused when its session ended meanwhile", async () => {
     const owner = await signUp(service.baseUrl);
     const call = slowMutation("tokens.create", { name: "late" }, { cookie: owner.cookie() });
     await owner.trpc.auth.changePassword.mutate({ current: PASSWORD, next: "another long password" });
@@ -57,7 +57,7 @@ describe("a call whose body is still on its way", () => {
     expect((await owner.trpc.tokens.list.query()).tokens).toEqual([]);
   });
 
-  it("does nothing from an address that IP rules have shut out meanwhile", async () => {
+  it("is refused when IP rules excluded its address meanwhile", async () => {
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const call = slowMutation("keys.create", { name: "late" }, { authorization: `Bearer ${token}` });
@@ -69,8 +69,8 @@ describe("a call whose body is still on its way", () => {
   });
 });
 
-describe("a password that was changed", () => {
-  it("opens no session any more, also not for who was signing in just then", async () => {
+describe("a replaced password", () => {
+  it("can no longer open a session, even in a sign-in that was in progress", async () => {
     for (let round = 0; round < 4; round++) {
       const owner = await signUp(service.baseUrl);
       const thieves = Array.from({ length: 8 }, () => visit(service.baseUrl));
@@ -84,7 +84,7 @@ describe("a password that was changed", () => {
     }
   });
 
-  it("by an operator is not changed back by who knows the old one", async () => {
+  it("that an operator set can't be changed back with the former one", async () => {
     for (let round = 0; round < 6; round++) {
       const owner = await signUp(service.baseUrl);
       const thief = visit(service.baseUrl);
@@ -106,7 +106,7 @@ describe("management tokens of a user whose password is replaced", () => {
     return (await script.trpc.keys.list.query().catch(() => null)) !== null;
   };
 
-  it("end when an operator resets it, unless they are to be kept", async () => {
+  it("end when an operator resets it, unless the operator keeps them", async () => {
     const owner = await signUp(service.baseUrl);
     const { email } = owner;
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
@@ -119,7 +119,7 @@ describe("management tokens of a user whose password is replaced", () => {
     expect(actions[0]).toMatchObject({ action: "user.resetPassword", after: { email, revokedTokens: 1 } });
   });
 
-  it("end when they change it themselves and say so", async () => {
+  it("end when the user changes it and asks for that", async () => {
     const owner = await signUp(service.baseUrl);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const [second, third] = ["a second password", "a third password"];
@@ -129,7 +129,7 @@ describe("management tokens of a user whose password is replaced", () => {
     expect(await holds(token)).toBe(false);
   });
 
-  it("can't be made by a session that ends at that moment", async () => {
+  it("can't be created by a session that ends at that moment", async () => {
     for (let round = 0; round < 4; round++) {
       const owner = await signUp(service.baseUrl);
       const thief = visit(service.baseUrl);
@@ -146,7 +146,7 @@ describe("management tokens of a user whose password is replaced", () => {
 });
 
 describe("an operator's management token", () => {
-  it("can't make itself a person", async () => {
+  it("can't reset the operator's password or create another token", async () => {
     const { token } = await operator.trpc.tokens.create.mutate({ name: "leaked" });
     const leaked = visit(service.baseUrl, { authorization: `Bearer ${token}` });
     const { resetPassword } = leaked.trpc.operator.users;
@@ -160,7 +160,7 @@ describe("an operator's management token", () => {
 });
 
 describe("a suspended account's management token", () => {
-  it("is refused like its keys, and its user is not", async () => {
+  it("is refused like its keys, while its user can sign in", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
@@ -171,8 +171,8 @@ describe("a suspended account's management token", () => {
   });
 });
 
-describe("what an owner reads of an operator's actions", () => {
-  it("is that it was one, not who and from where", async () => {
+describe("an operator's action in an owner's audit trail", () => {
+  it("names an operator, without who and from where", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
@@ -181,8 +181,8 @@ describe("what an owner reads of an operator's actions", () => {
   });
 });
 
-describe("calls at once", () => {
-  it("of one user wait for each other, and none fails for it", async () => {
+describe("concurrent calls", () => {
+  it("of one user are queued, and none of them fails", async () => {
     const owner = await signUp(service.baseUrl);
     const { id, token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const script = visit(service.baseUrl, { authorization: `Bearer ${token}` });
@@ -211,7 +211,7 @@ describe("bad input", () => {
       ...(body instanceof ReadableStream ? { duplex: "half" as const } : {}),
     } as RequestInit);
 
-  it("without end is refused before it fills the memory, whatever its headers say", async () => {
+  it("of unlimited length is refused before it fills the memory, whatever its headers say", async () => {
     let sent = 0;
     const endless = new ReadableStream({
       pull: (controller) => {
@@ -226,11 +226,11 @@ describe("bad input", () => {
       () => "cut",
     );
     expect([413, "cut"]).toContain(outcome);
-    // Deno reads the rest of a body that nobody wants, and throws it away.
+    // Deno reads the rest of a body that is not wanted, and discards it.
     if (RUNTIME === "node") expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it("never yields a 500", async () => {
+  it("never causes a 500", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const evil = [
@@ -273,18 +273,18 @@ describe("bad input", () => {
     await operator.trpc.operator.accounts.reinstate.mutate({ id });
   });
 
-  it("in a cookie that is not ours does not keep its browser out", async () => {
+  it("in a foreign cookie does not lock its browser out", async () => {
     const { trpc } = visit(service.baseUrl, { cookie: "other=%zz; ostiary_session=%E0%A4%A" });
     expect(await trpc.auth.me.query()).toBeNull();
   });
 
-  it("in an id's upper case means the same id", async () => {
+  it("with an ID in upper case means the same ID", async () => {
     const { trpc, id } = await signUpWithKey(service.baseUrl);
     expect((await trpc.keys.usage.query({ id: id.toUpperCase() })).name).toBe("test");
     expect((await trpc.keys.rotate.mutate({ id: id.toUpperCase() })).replaces).toBe(id);
   });
 
-  it("of credits stays within what can be counted", async () => {
+  it("with an amount of credit out of range is refused", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const { grantCredits } = operator.trpc.operator.accounts;

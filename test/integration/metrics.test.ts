@@ -38,7 +38,7 @@ async function chat(key: string, model: string): Promise<void> {
 }
 
 describe("the metrics", () => {
-  it("count requests, tokens and times, and nothing that clients make up", async () => {
+  it("count requests, tokens and times, and have no labels that clients make up", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     await chat(key, "sandbox/echo");
     await chat(key, "sandbox/echo");
@@ -68,7 +68,7 @@ describe("the metrics", () => {
     expect([...found.keys()].filter((name) => name.includes("made/up") || name.includes(key))).toEqual([]);
   });
 
-  it("tell how far the recorder is behind, and that holds are settled", async () => {
+  it("report how far the recorder is behind, and that holds are settled", async () => {
     await expect.poll(async () => (await scrape(service)).get("ostiary_recorder_waiting_entries")).toBe(0);
     const found = await scrape(service);
     expect(found.get("ostiary_recorder_lag_seconds")).toBe(0);
@@ -78,7 +78,7 @@ describe("the metrics", () => {
     expect(found.get("process_cpu_seconds_total")).toBeGreaterThan(0);
   });
 
-  it("are for the operator's network alone", async () => {
+  it("are served only to the operator's network", async () => {
     const through = await fetch(`${service.baseUrl}/metrics`, {
       headers: { "x-forwarded-for": "127.0.0.1" },
     });
@@ -94,8 +94,8 @@ describe("the metrics", () => {
   });
 });
 
-describe("the books", () => {
-  it("betray sums that are wrong, to the operator and in the metrics", async () => {
+describe("reconciliation", () => {
+  it("reports sums that are wrong, to the operator and in the metrics", async () => {
     await using own = await startOperatedService();
     const owner = await signUpWithKey(own.baseUrl);
     const { id } = await owner.trpc.account.get.query();

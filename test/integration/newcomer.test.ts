@@ -9,7 +9,7 @@ import { visit } from "../fixtures/user.ts";
 const run = promisify(execFile);
 
 describe("the first start on an empty data folder", () => {
-  it("prints a curl that works as pasted, and how to sign in", async () => {
+  it("prints a curl command that works as pasted, and how to sign in", async () => {
     await using service = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
     await expect.poll(service.stdout).toContain("-d '");
     const printed = service.stdout();
@@ -35,7 +35,7 @@ describe("the first start on an empty data folder", () => {
   it.each([
     ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
     ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
-  ])("makes no demo account %s", async (_, env) => {
+  ])("creates no demo account %s", async (_, env) => {
     await using service = await startService({ env, fromNothing: true });
     expect(service.stdout()).not.toContain("sk-");
     expect(service.stdout()).not.toContain("password");
@@ -43,7 +43,7 @@ describe("the first start on an empty data folder", () => {
 });
 
 describe("the second start", () => {
-  it("makes no other demo account", async () => {
+  it("creates no second demo account", async () => {
     await using first = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
     await first.stop();
     const second = await startService({
@@ -57,8 +57,8 @@ describe("the second start", () => {
   });
 });
 
-describe("a closed service", () => {
-  it("signs nobody up", async () => {
+describe("a service with sign-up closed", () => {
+  it("refuses to sign up", async () => {
     await using service = await startService({ env: { OSTIARY_SIGNUP: "closed" } });
     const { trpc } = visit(service.baseUrl);
     expect(await trpc.service.info.query()).toMatchObject({ signUp: "closed" });

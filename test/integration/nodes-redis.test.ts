@@ -110,7 +110,7 @@ async function untilAnswered(change: () => Promise<unknown>): Promise<void> {
 }
 
 describe.skipIf(!isDistributed)("a node that stays with the old primary after a failover", () => {
-  it("admits no key from the moment that another node has answered its revocation", async () => {
+  it("rejects a key as soon as another node has answered its revocation", async () => {
     await using pair = await startPair();
     const [first, second] = pair.nodes;
     const { id, key } = await pair.owner.trpc.keys.create.mutate({ name: "to be revoked" });
@@ -137,7 +137,7 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
     expect(await statusOf(first.baseUrl, key)).toBe(401);
   });
 
-  it("goes to the new one by itself when the address leads there", async () => {
+  it("connects to the new primary by itself when the address leads there", async () => {
     await using pair = await startPair();
     const [first] = pair.nodes;
     const { id, key } = await pair.owner.trpc.keys.create.mutate({ name: "to be revoked" });
@@ -151,7 +151,7 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
     expect(await statusOf(first.baseUrl, kept.key)).toBe(200);
   });
 
-  it("is not kept from its work by a node that has died", async () => {
+  it("is not affected by a node that has died", async () => {
     await using pair = await startPair();
     const [first, second] = pair.nodes;
     const { key } = await pair.owner.trpc.keys.create.mutate({ name: "key" });
@@ -179,7 +179,7 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
 });
 
 describe.skipIf(!isDistributed)("a node that is started while Redis is split", () => {
-  it("is refused when it would use the old primary, and says so", { timeout: 120_000 }, async () => {
+  it("is refused when it would use the old primary, with the reason", { timeout: 120_000 }, async () => {
     await using pair = await startPair();
     const [first] = pair.nodes;
     await first.stop();
@@ -196,7 +196,7 @@ describe.skipIf(!isDistributed)("a node that is started while Redis is split", (
 });
 
 describe.skipIf(!isDistributed)("a node whose REDIS_URL leads to a replica", () => {
-  it("is refused, and told so", async () => {
+  it("is refused, with the reason", async () => {
     await using primary = await startRedis();
     await using replica = await startRedis("--replicaof", "127.0.0.1", String(primary.port));
     await expect.poll(() => replica.command("info", "replication")).toContain("master_link_status:up");
@@ -205,8 +205,8 @@ describe.skipIf(!isDistributed)("a node whose REDIS_URL leads to a replica", () 
   });
 });
 
-describe.skipIf(!isDistributed)("a node that Redis does not tell which one it is", () => {
-  it("serves all the same, and says what it can't know", async () => {
+describe.skipIf(!isDistributed)("a node whose Redis does not identify itself", () => {
+  it("serves requests, and logs what it can't know", async () => {
     await using redis = await startRedis();
     await redis.command(
       "acl",
@@ -243,8 +243,8 @@ describe.skipIf(!isDistributed)("a node that Redis does not tell which one it is
   });
 });
 
-describe.skipIf(!isDistributed)("a connection to Redis that goes silent without being closed", () => {
-  it("is replaced: requests are admitted again within 10 seconds, and attempts to sign in counted", async () => {
+describe.skipIf(!isDistributed)("a silent connection to Redis", () => {
+  it("is replaced: requests are admitted again within 10 seconds, and sign-in attempts counted", async () => {
     await using redis = await startRedis();
     await using way = await openTcpProxy(redis.port);
     await using node = await startService({ env: { ...SILENT, REDIS_URL: urlOf(way) } });
@@ -262,7 +262,7 @@ describe.skipIf(!isDistributed)("a connection to Redis that goes silent without 
     await expect.poll(wrong, { timeout: 10_000 }).not.toBe("");
   });
 
-  it("is replaced also where nobody uses it", async () => {
+  it("is replaced even when no request uses it", async () => {
     await using redis = await startRedis();
     await using way = await openTcpProxy(redis.port);
     await using node = await startService({ env: { ...SILENT, REDIS_URL: urlOf(way) } });

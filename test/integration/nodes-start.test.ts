@@ -6,8 +6,8 @@ import { signUpWithKey } from "../fixtures/user.ts";
 const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
 
-describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed, and lost its data folder", () => {
-  it("keeps its successor out, which is told for how long and what to do", async () => {
+describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lost its data folder", () => {
+  it("keeps its successor from starting, which reports for how long and what to do", async () => {
     await using killed = await startService({ env: ALONE });
     const { key } = await signUpWithKey(killed.baseUrl);
     await killed.kill();
@@ -29,7 +29,7 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed, and l
     expect(await statusOf(successor.baseUrl, key)).toBe(200);
   });
 
-  it("keeps a node with Redis out in the same words", async () => {
+  it("keeps a node with Redis from starting, with the same message", async () => {
     const redisUrl = process.env.OSTIARY_TEST_REDIS_URL;
     if (redisUrl === undefined) return;
     await using killed = await startService({ env: ALONE });

@@ -122,12 +122,12 @@ async function changeUnderLoad(change: Change, disturb: () => Promise<unknown>):
 }
 
 describe.skipIf(!isDistributed)("nodes that share a database and a Redis", () => {
-  it("each know what another one has just created", async () => {
+  it("each see at once what another one has created", async () => {
     const { key } = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
     for (const node of nodes) await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
   });
 
-  it("count attempts to sign in together", async () => {
+  it("count sign-in attempts together", async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const codes: string[] = [];
     for (let number = 0; number < 12; number++) {
@@ -142,7 +142,7 @@ describe.skipIf(!isDistributed)("nodes that share a database and a Redis", () =>
   });
 });
 
-describe.skipIf(!isDistributed)("of the requests that began after it was answered, none succeeds:", () => {
+describe.skipIf(!isDistributed)("after this change is answered, no new request succeeds:", () => {
   it.each(Object.entries(changes))("%s", { timeout: 240_000 }, async (_, change) => {
     for (let round = 0; round < ROUNDS; round++) {
       const after = await changeUnderLoad(change, async () => {});
@@ -192,7 +192,7 @@ describe.skipIf(!isDistributed)("of the requests that began after it was answere
 });
 
 describe.skipIf(!isDistributed)("a change made at a node that is cut off from Redis", () => {
-  it("is answered when another node has made it known", async () => {
+  it("is answered once another node has published it", async () => {
     const last = nodeAt(NODES - 1);
     const there = visit(last.baseUrl, { cookie: owner.cookie() });
     const { id, key } = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
@@ -205,7 +205,7 @@ describe.skipIf(!isDistributed)("a change made at a node that is cut off from Re
     await expect.poll(() => statusOf(last.baseUrl, key)).toBe(401);
   });
 
-  it("holds although the node dies before it could tell anybody", async () => {
+  it("stays in force when the node dies before it could publish it", async () => {
     const { databaseUrl = "" } = nodeAt(0);
     const way = await openTcpProxy(redis.port);
     const doomed = await startOperatedService({
@@ -229,7 +229,7 @@ describe.skipIf(!isDistributed)("a change made at a node that is cut off from Re
 });
 
 describe.skipIf(!isDistributed)("while Redis is away", () => {
-  it("nothing is admitted and nobody called a stranger: 503, and a change that is not in force says so", async () => {
+  it("requests get 503 rather than 401, and a change that is not in force says so", async () => {
     const { id, key } = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
     const unused = await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
     for (const node of nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
@@ -255,7 +255,7 @@ describe.skipIf(!isDistributed)("while Redis is away", () => {
     }
   });
 
-  it("people sign in all the same, and guess no faster", async () => {
+  it("users can sign in, and password guesses stay limited", async () => {
     await redis.kill();
     const guess = () =>
       visit(nodeAt(0).baseUrl).trpc.auth.signIn.mutate({ email: owner.email, password: "a wrong password" });

@@ -20,14 +20,14 @@ afterAll(async () => {
 const ask = (content: string) => [{ role: "user" as const, content }];
 
 describe("the official openai package, pointed at the service", () => {
-  it("lists the models, the sandbox ones labelled as such", async () => {
+  it("lists the models, with the sandbox models labelled", async () => {
     const models = await client.models.list();
     const echo = models.data.find((model) => model.id === "sandbox/echo");
     expect(echo).toMatchObject({ object: "model", owned_by: "sandbox", sandbox: true });
     expect(await client.models.retrieve("sandbox/echo")).toMatchObject({ id: "sandbox/echo" });
   });
 
-  it("chats", async () => {
+  it("completes a chat", async () => {
     const answer = await client.chat.completions.create({
       model: "sandbox/echo",
       messages: ask("one two three"),
@@ -36,7 +36,7 @@ describe("the official openai package, pointed at the service", () => {
     expect(answer._request_id).toMatch(/^req_/);
   });
 
-  it("streams, with usage only when asked for", async () => {
+  it("streams, with usage only on request", async () => {
     const text = async (includeUsage: boolean) => {
       const stream = await client.chat.completions.create({
         model: "sandbox/echo",
@@ -64,7 +64,7 @@ describe("the official openai package, pointed at the service", () => {
     expect(withUsage.usage).toBeGreaterThan(0);
   });
 
-  it("has every stream's tokens in the audit log, asked for or not", async () => {
+  it("has every stream's tokens in the audit log, with or without usage on request", async () => {
     const { data } = await (
       await fetch(`${service.baseUrl}/v1/audit?limit=2`, {
         headers: { authorization: `Bearer ${owner.key}` },
@@ -121,14 +121,14 @@ describe("the official openai package, pointed at the service", () => {
     expect(["m", "ft"]).toContain(point.unit);
   });
 
-  it("gets its own error classes", async () => {
+  it("throws its own error classes", async () => {
     const unknown = client.chat.completions.create({ model: "no/such", messages: ask("hi") });
     await expect(unknown).rejects.toBeInstanceOf(NotFoundError);
     const invalid = client.chat.completions.create({ model: "sandbox/echo", messages: [] });
     await expect(invalid).rejects.toBeInstanceOf(BadRequestError);
   });
 
-  it("gets a typed error when a stream breaks off", async () => {
+  it("throws a typed error when a stream breaks off", async () => {
     const stream = await client.chat.completions.create({
       model: "sandbox/echo",
       messages: ask("sandbox:cut"),
@@ -148,7 +148,7 @@ describe("the official openai package, pointed at the service", () => {
     });
   });
 
-  it("leaves, and the entry says so", async () => {
+  it("aborts a stream, and the audit entry says so", async () => {
     const stream = await client.chat.completions.create({
       model: "sandbox/lorem",
       messages: ask("a long story"),
@@ -161,7 +161,7 @@ describe("the official openai package, pointed at the service", () => {
       .toMatchObject({ model: "sandbox/lorem", endReason: "client_gone" });
   });
 
-  it("gets AuthenticationError once the key is revoked", async () => {
+  it("throws AuthenticationError once the key is revoked", async () => {
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
     await expect(client.models.list()).rejects.toBeInstanceOf(AuthenticationError);
     const chat = client.chat.completions.create({ model: "sandbox/echo", messages: ask("hi") });

@@ -18,8 +18,8 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-describe("the contract", () => {
-  it("is there for anyone, and says where the service is", () => {
+describe("the OpenAPI document", () => {
+  it("is public, and contains the service's address", () => {
     expect(document.openapi).toBe("3.1.0");
     expect(document.servers).toEqual([{ url: service.baseUrl }]);
     expect(document.components.schemas.Error.properties.error.properties.code.enum).toEqual(
@@ -27,7 +27,7 @@ describe("the contract", () => {
     );
   });
 
-  it("names only operations that there are, and nothing that leads nowhere", async () => {
+  it("contains only operations that exist, and no dangling reference", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     for (const [path, operations] of Object.entries(document.paths)) {
       for (const method of Object.keys(operations as object)) {
@@ -45,7 +45,7 @@ describe("the contract", () => {
     for (const [, name = ""] of references) expect(document.components.schemas).toHaveProperty(name);
   });
 
-  it("describes requests by what they are checked by", async () => {
+  it("describes requests by the schemas that validate them", async () => {
     const { schema } = document.paths["/v1/chat/completions"].post.requestBody.content["application/json"];
     expect(schema.required).toEqual(["model", "messages"]);
     expect(JSON.stringify(schema.properties.temperature)).toContain('"maximum":2');

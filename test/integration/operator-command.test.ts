@@ -28,7 +28,7 @@ async function operator(...args: string[]): Promise<string> {
 }
 
 describe("the operator's command line", () => {
-  it("makes its own management token, once, and leaves no session behind", async () => {
+  it("creates its own management token, once, and leaves no session behind", async () => {
     expect(env.OSTIARY_MANAGEMENT_TOKEN).toMatch(/^mt-[0-9A-Za-z]{49}$/);
     const { trpc } = visit(service.baseUrl);
     await trpc.auth.signIn.mutate({
@@ -38,7 +38,7 @@ describe("the operator's command line", () => {
     expect((await trpc.auth.sessions.query()).sessions).toHaveLength(1);
   });
 
-  it("does for an account what the procedures do", async () => {
+  it("manages an account as the procedures do", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { email } = owner;
     expect(await operator("accounts", "list", "--search", email)).toContain(email);
@@ -114,7 +114,7 @@ describe("the operator's command line", () => {
     expect(await operator("audit", "--account", id)).toContain("reason  unpaid");
   });
 
-  it("makes an account whose user can sign in, and gives a lost password anew", async () => {
+  it("creates an account whose user can sign in, and resets a lost password", async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const made = JSON.parse(
       await operator("--json", "accounts", "create", "--email", email, "--name", "Made", "--plan", "pro"),
@@ -126,7 +126,7 @@ describe("the operator's command line", () => {
     expect((await user.trpc.account.get.query()).plan).toBe("pro");
   });
 
-  it("lists the nodes that have credit set aside, and releases what one of them has", async () => {
+  it("lists the nodes that have reserved credit, and releases the reserves of one", async () => {
     const { nodes } = JSON.parse(await operator("--json", "nodes", "list"));
     expect(nodes).toMatchObject([{ isAway: false }]);
     expect(await operator("nodes", "list")).toMatch(/^\d+ +running/);
@@ -138,7 +138,7 @@ describe("the operator's command line", () => {
     expect(await operator("audit")).toContain("credit.release");
   });
 
-  it("says what is wrong and how to go on, without a stack trace", async () => {
+  it("reports errors with what to do next, without a stack trace", async () => {
     const cases: [string[], Record<string, string>, number, RegExp][] = [
       [["accounts", "get", "nobody@example.com"], env, 2, /accounts list/],
       [["accounts", "suspend", "nobody@example.com"], env, 2, /--reason/],
@@ -163,7 +163,7 @@ describe("the operator's command line", () => {
       ],
       [["accounts", "list"], { ...env, OSTIARY_MANAGEMENT_TOKEN: "mt-x" }, 1, /invalid_management_token/],
       [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "http://127.0.0.1:9" }, 1, /cannot be reached/],
-      [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "nowhere" }, 2, /not a URL/],
+      [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "nowhere" }, 2, /base URL is malformed/],
     ];
     for (const [args, environment, code, words] of cases) {
       const outcome = await runOperatorCommand(args, environment);

@@ -174,7 +174,7 @@ describe("the whole service's usage", () => {
     });
   }
 
-  it("names the 50 accounts that cost most over the time, and adds up the others", async () => {
+  it("lists the 50 accounts with the highest cost, and sums up the others", async () => {
     const span = { from: new Date("2025-01-01"), to: new Date("2025-06-01"), interval: "month" } as const;
     expect(addUp(history, { ...span, groupBy: "account" }).groups).toBe(ACCOUNTS);
     const { rows } = await operator.trpc.operator.usage.query({ ...span, groupBy: "account" });
@@ -189,7 +189,7 @@ describe("the whole service's usage", () => {
     expect(rows.filter(({ isOther }) => isOther)).toHaveLength(4);
   });
 
-  it("names 200 models, however many clients make up", async () => {
+  it("lists 200 models, however many names clients make up", async () => {
     const [account = ""] = names.keys();
     const at = new Date("2024-11-05T06:07:08Z");
     const entries = Array.from({ length: 230 }, (_, number) =>
@@ -205,7 +205,7 @@ describe("the whole service's usage", () => {
     ]);
   });
 
-  it("holds what was answered before it was asked for, and agrees with the accounts' own", async () => {
+  it("includes every request answered before the query, and agrees with the accounts' own usage", async () => {
     const today = {
       from: new Date(Date.now() - DAY_MS),
       to: new Date(Date.now() + DAY_MS),
@@ -234,7 +234,7 @@ describe("the whole service's usage", () => {
     }
   });
 
-  it("answers no question that makes no sense, and nobody but operators", async () => {
+  it("refuses invalid queries, and callers who are not operators", async () => {
     const ask = (from: Date, to: Date, interval: "hour" | "day" = "hour") =>
       refusalOf(operator.trpc.operator.usage.query({ from, to, interval, groupBy: "account" }));
     const now = new Date();
@@ -256,8 +256,8 @@ describe("the whole service's usage", () => {
   });
 });
 
-describe("the books", () => {
-  it("betray sums of the whole service that are wrong", async () => {
+describe("reconciliation", () => {
+  it("reports wrong sums of the whole service", async () => {
     const check = async () => (await operator.trpc.operator.checkBooks.query()).usageMismatches;
     const owner = await signUpWithKey(service.baseUrl);
     await statusOf(service.baseUrl, owner.key);

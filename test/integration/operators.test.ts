@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe("a suspended account", () => {
-  it("is refused from the moment that the suspension was answered, until it is reinstated", async () => {
+  it("is refused as soon as the suspension is answered, until it is reinstated", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 200, code: null });
@@ -32,7 +32,7 @@ describe("a suspended account", () => {
     expect((await owner.trpc.account.get.query()).suspension).toBeNull();
   });
 
-  it("says 401 of a revoked key all the same, as the specification's order has it", async () => {
+  it("gets 401 for a revoked key, which takes precedence over the suspension", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
@@ -40,7 +40,7 @@ describe("a suspended account", () => {
     expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 401, code: "revoked_api_key" });
   });
 
-  it("may be read and its keys revoked by its owner, and gets no new key", async () => {
+  it("can be read by its owner, who can revoke keys and create none", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await operator.trpc.operator.accounts.suspend.mutate({ id, reason: "leak" });
@@ -54,7 +54,7 @@ describe("a suspended account", () => {
 });
 
 describe("a plan", () => {
-  it("that allows fewer keys keeps those that there are, says so, and allows no new one", async () => {
+  it("that allows fewer keys keeps existing ones, says so, and allows no new one", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
@@ -76,7 +76,7 @@ describe("a plan", () => {
     expect((await owner.trpc.keys.create.mutate({ name: "more" })).state).toBe("active");
   });
 
-  it("has a last place that exactly one of two creations gets", async () => {
+  it("with room for one more key gives it to one of two concurrent creations", async () => {
     for (let round = 0; round < 3; round++) {
       const owner = await signUp(service.baseUrl);
       for (let number = 0; number < 49; number++) {
@@ -95,7 +95,7 @@ describe("a plan", () => {
 });
 
 describe("IP rules", () => {
-  it("bear on an enterprise account as long as it is one", async () => {
+  it("apply to an account as long as it is on the enterprise plan", async () => {
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const { key } = await owner.trpc.keys.create.mutate({ name: "ruled" });
     const rules = { networks: ["192.0.2.0/24"] };
@@ -120,7 +120,7 @@ describe("IP rules", () => {
     expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
   });
 
-  it("that only report let everything pass, and the entry says what they would have refused", async () => {
+  it("in report mode admit every request, and the entry says which they would have refused", async () => {
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const { key } = await owner.trpc.keys.create.mutate({ name: "watched" });
     await operator.trpc.operator.accounts.setIpRules.mutate({
@@ -142,7 +142,7 @@ describe("IP rules", () => {
     ]);
   });
 
-  it("hold for management tokens too, and never for a person", async () => {
+  it("apply to management tokens, and never to sessions", async () => {
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     await operator.trpc.operator.accounts.setIpRules.mutate({
@@ -158,7 +158,7 @@ describe("IP rules", () => {
     expect((await owner.trpc.keys.list.query()).keys).toEqual([]);
   });
 
-  it("that can't be parsed are refused, whole", async () => {
+  it("with an invalid network are refused as a whole", async () => {
     const owner = await signUpEnterprise(service.baseUrl, operator);
     for (const wrong of [
       "10.0.0.0/33",
@@ -182,7 +182,7 @@ describe("IP rules", () => {
 });
 
 describe("an operator", () => {
-  it("finds accounts by name, user and id, a page at a time", async () => {
+  it("finds accounts by name, user and ID, in pages", async () => {
     const name = `Find ${crypto.randomUUID()}`;
     const emails: string[] = [];
     for (let number = 0; number < 5; number++) {
@@ -211,7 +211,7 @@ describe("an operator", () => {
     expect((await list.query({ search: "%" })).accounts).toEqual([]);
   });
 
-  it("finds accounts by state and plan, alone and together with a search, and sees what each has", async () => {
+  it("finds accounts by state and plan, alone and together with a search, and sees their keys and credit", async () => {
     const name = `Filter ${crypto.randomUUID()}`;
     const { accounts } = operator.trpc.operator;
     const made = new Map<string, string>();
@@ -247,7 +247,7 @@ describe("an operator", () => {
     expect((await refusalOf(accounts.list.query({ plan: "gold" as "pro" }))).code).toBe("invalid_request");
   });
 
-  it("leaves a record of all that they change: who, what, before, after, when", async () => {
+  it("leaves a record of every change: who, what, before, after, when", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const { accounts } = operator.trpc.operator;
@@ -286,7 +286,7 @@ describe("an operator", () => {
     expect((await owner.trpc.account.actions.query()).actions).toHaveLength(actions.length);
   });
 
-  it("makes accounts where signing up is closed, and gives a lost password anew", async () => {
+  it("creates accounts when sign-up is closed, and resets a lost password", async () => {
     await using closed = await startService({
       env: {
         OSTIARY_SIGNUP: "closed",
@@ -317,7 +317,7 @@ describe("an operator", () => {
     expect((await refusalOf(again)).code).toBe("conflict");
   });
 
-  it("is nobody else: no owner, key or management token of an account may do what operators do", async () => {
+  it("is the only one allowed to call operator procedures: owners, keys and management tokens are refused", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
@@ -355,7 +355,7 @@ describe("an operator", () => {
     expect((await refusalOf(operator.trpc.keys.create.mutate({ name: "x" }))).code).toBe("permission_denied");
   });
 
-  it("keeps the password they have chosen since, whatever the settings say", async () => {
+  it("keeps a password that they have changed, whatever the settings say", async () => {
     await using first = await startOperatedService();
     const admin = await signInOperator(first.baseUrl);
     await admin.trpc.auth.changePassword.mutate({

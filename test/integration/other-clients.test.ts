@@ -66,7 +66,7 @@ describe("the AI SDK with its OpenAI-compatible provider", () => {
     expect((await stream.usage).outputTokens).toBeGreaterThan(0);
   });
 
-  it("calls tools, and goes on with their results", async () => {
+  it("calls tools, and continues with their results", async () => {
     const called: string[] = [];
     const weather = tool({
       description: "the weather",
@@ -127,7 +127,7 @@ describe("the AI SDK with its OpenAI-compatible provider", () => {
     expect(embeddings).toHaveLength(2);
   });
 
-  it("gets errors with their status, and leaves when it is told to", async () => {
+  it("gets errors with their status, and aborts when told to", async () => {
     const refused = generateText({
       model: provider(`sk-${"A".repeat(49)}`)("sandbox/echo"),
       prompt: "hi",
@@ -172,7 +172,7 @@ describe("LangChain's OpenAI client", () => {
     expect(streamed).toContain("one two three");
   });
 
-  it("calls tools, and goes on with their results", async () => {
+  it("calls tools, and continues with their results", async () => {
     const schema = z.object({ city: z.string() });
     const withTools = chatModel().bindTools([{ name: "weather", description: "the weather", schema }]);
     const first = await withTools.invoke("call weather");
@@ -203,7 +203,7 @@ describe("LangChain's OpenAI client", () => {
     expect(await embeddings.embedDocuments(["one", "two"])).toHaveLength(2);
   });
 
-  it("gets errors with their status, and leaves when it is told to", async () => {
+  it("gets errors with their status, and aborts when told to", async () => {
     const error = await chatModel({ apiKey: `sk-${"A".repeat(49)}` })
       .invoke("hi")
       .catch((thrown: unknown) => thrown);

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const ask = (content: string) => ({ model: "sandbox/echo", messages: [{ role: "user" as const, content }] });
 
-describe("the SDK, as built, at a running service", () => {
+describe("the built SDK with a running service", () => {
   it("lists and retrieves models", async () => {
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);
@@ -28,7 +28,7 @@ describe("the SDK, as built, at a running service", () => {
     await expect(client.models.retrieve("no/such")).rejects.toBeInstanceOf(NotFoundError);
   });
 
-  it("chats, whole and streamed, with the same words", async () => {
+  it("chats with the same text, whole and streamed", async () => {
     const whole = await client.chat.completions.create(ask("one two three"));
     let streamed = "";
     for await (const chunk of await client.chat.completions.create({
@@ -48,7 +48,7 @@ describe("the SDK, as built, at a running service", () => {
     await expect(read()).rejects.toBeInstanceOf(InternalServerError);
   });
 
-  it("reads the whole audit log, page by page", async () => {
+  it("reads the whole audit log in pages", async () => {
     const answer = await client.chat.completions.create(ask("remember me"));
     const first = await client.audit.list({ limit: 2 });
     expect(first.data[0]).toMatchObject({
@@ -64,7 +64,7 @@ describe("the SDK, as built, at a running service", () => {
     expect([...ids].sort().reverse()).toEqual(ids);
   });
 
-  it("gets AuthenticationError once the key is revoked, over REST and in the making of a stream", async () => {
+  it("throws AuthenticationError once the key is revoked, over REST and at the start of a stream", async () => {
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
     await expect(client.models.list()).rejects.toBeInstanceOf(AuthenticationError);
     const stream = client.chat.completions.create({ ...ask("hi"), stream: true });

@@ -68,7 +68,7 @@ async function useEverything(service: Service): Promise<Map<string, string>> {
   });
   secrets.set("the command's token", command.stdout.trim());
 
-  // Asked for, what happened at the doors is in the database too.
+  // A query writes pending security events to the database first.
   const { events } = await operator.trpc.operator.security.query({ limit: 200 });
   const kinds = new Set(events.map(({ kind }) => kind));
   for (const kind of ["sign_in_failed", "unknown_key", "revoked_key", "management_token_refused"] as const) {
@@ -141,8 +141,8 @@ async function databaseStopped({ databaseUrl, dataDir }: Service): Promise<void>
   await vi.waitFor(() => expect(existsSync(pidFile)).toBe(false), { timeout: 30_000 });
 }
 
-describe("after everything was used, rightly and wrongly", () => {
-  it("no key string, token or password stands in the database, the journal or the log", async () => {
+describe("after valid and invalid use of every endpoint", () => {
+  it("the database, the journal and the log contain no key string, token or password", async () => {
     await using service = await startOperatedService({ env: { OSTIARY_LOG: "debug" } });
     const secrets = await useEverything(service);
     const inDatabase = await databaseText(service);

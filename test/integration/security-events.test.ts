@@ -1,22 +1,14 @@
-import { Agent, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintSecretString } from "../../server/src/secrets/secret-string.ts";
-import { dropOldSecurityEvents } from "../../server/src/store/security-store.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
-import { openDatabaseOf } from "../fixtures/database.ts";
 import { type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
-import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+import { freshAddress, from, plainEvent, TRUSTING_PROXY, useUnknownKey } from "./security-events.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
-const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
-const isDistributed = hasDatabaseServer && process.env.OSTIARY_TEST_REDIS_URL !== undefined;
 const WRONG = "a wrong password";
-/** Behind a proxy that is trusted, so that attempts can come from anywhere. */
-const ANYWHERE = { TRUSTED_PROXIES: "127.0.0.1" };
 
 let upstream: ModelServer;
 let catalog: CatalogFile;
@@ -29,7 +21,7 @@ beforeAll(async () => {
     upstreams: { locked: { dialect: "openai", baseUrl: upstream.baseUrl } },
     models: [{ id: "acme/locked", routes: [{ upstream: "locked", model: "inner" }] }],
   });
-  service = await startOperatedService({ env: { ...ANYWHERE, OSTIARY_CATALOG: catalog.file } });
+  service = await startOperatedService({ env: { ...TRUSTING_PROXY, OSTIARY_CATALOG: catalog.file } });
   operator = await signInOperator(service.baseUrl);
 });
 
@@ -38,17 +30,6 @@ afterAll(async () => {
   await catalog?.[Symbol.asyncDispose]();
   await upstream?.[Symbol.asyncDispose]();
 });
-
-let lastAddress = 0;
-/** An address that nobody has come from. */
-function freshAddress(): string {
-  lastAddress++;
-  return `10.9.${(lastAddress >> 8) & 255}.${lastAddress & 255}`;
-}
-
-function from(address: string) {
-  return { "x-forwarded-for": address };
-}
 
 async function attempt(email: string, password: string, address: string): Promise<string> {
   return visit(service.baseUrl, from(address))
@@ -70,13 +51,8 @@ async function seenFrom(address: string) {
   return [...counts].map(([name, count]) => ({ ...JSON.parse(name), count }));
 }
 
-/** An event with nothing but its kind, its count and where it came from. */
-function bare(kind: string, count: number, sourceIp: string | null) {
-  return { kind, count, account: null, keyId: null, userEmail: null, sourceIp, upstream: null };
-}
-
 describe("a sign-in", () => {
-  it("that fails is seen with its user; one as nobody's user without what was typed", async () => {
+  it("with a wrong password is recorded with its user, and for an unknown user without the input", async () => {
     const address = freshAddress();
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
@@ -84,9 +60,9 @@ describe("a sign-in", () => {
     await attempt(owner.email, WRONG, address);
     for (let number = 0; number < 3; number++) await attempt(`nobody-${number}@example.com`, WRONG, address);
     expect(await seenFrom(address)).toEqual([
-      bare("sign_in_failed", 3, address),
+      plainEvent("sign_in_failed", 3, address),
       {
-        ...bare("sign_in_failed", 2, address),
+        ...plainEvent("sign_in_failed", 2, address),
         account: { id, name: "Test" },
         userEmail: owner.email,
       },
@@ -95,7 +71,7 @@ describe("a sign-in", () => {
     expect(await seenFrom(address)).toHaveLength(2);
   });
 
-  it("that is one of too many is seen as such, whether right or wrong", async () => {
+  it("over the limit is recorded as such, with a right or a wrong password", async () => {
     const address = freshAddress();
     const owner = await signUp(service.baseUrl);
     for (let number = 0; number < 10; number++) await attempt(owner.email, WRONG, address);
@@ -107,7 +83,7 @@ describe("a sign-in", () => {
     ]);
   });
 
-  it("as one user after the other from one address is one event, not one for each", async () => {
+  it("for many users from one address is recorded as one event", async () => {
     const address = freshAddress();
     for (const name of ["one", "other", "third"]) {
       const attempts = Array.from({ length: 12 }, () => attempt(`no-${name}@example.com`, WRONG, address));
@@ -116,25 +92,25 @@ describe("a sign-in", () => {
     }
     const seen = await seenFrom(address);
     expect(seen).toHaveLength(2);
-    expect(seen).toContainEqual(bare("sign_in_limited", 6, address));
-    expect(seen).toContainEqual(bare("sign_in_failed", 30, address));
+    expect(seen).toContainEqual(plainEvent("sign_in_limited", 6, address));
+    expect(seen).toContainEqual(plainEvent("sign_in_failed", 30, address));
   });
 
-  it("of an operator is seen, and so is a wrong password where it is changed", async () => {
+  it("of an operator is recorded, and so is a wrong password in changing it", async () => {
     const address = freshAddress();
     const visitor = visit(service.baseUrl, from(address));
     const { email, password } = { email: "operator@example.com", password: "an operator's password" };
     await visitor.trpc.auth.signIn.mutate({ email, password });
     await refusalOf(visitor.trpc.auth.changePassword.mutate({ current: WRONG, next: "a longer password" }));
     expect(await seenFrom(address)).toEqual([
-      { ...bare("sign_in_failed", 1, address), userEmail: email },
-      { ...bare("operator_signed_in", 1, address), userEmail: email },
+      { ...plainEvent("sign_in_failed", 1, address), userEmail: email },
+      { ...plainEvent("operator_signed_in", 1, address), userEmail: email },
     ]);
   });
 });
 
 describe("a key", () => {
-  it("that is nobody's is seen with nothing but its address, well made or not", async () => {
+  it("that is unknown or malformed is recorded with its source address only", async () => {
     const address = freshAddress();
     const foreign = mintSecretString("sk-");
     for (const key of [foreign, `${foreign.slice(0, -1)}!`, "sk-short", "xk-other"]) {
@@ -142,10 +118,10 @@ describe("a key", () => {
     }
     const caller = visit(service.baseUrl, { ...from(address), authorization: `Bearer ${foreign}` });
     await refusalOf(caller.trpc.keys.list.query());
-    expect(await seenFrom(address)).toEqual([bare("unknown_key", 5, address)]);
+    expect(await seenFrom(address)).toEqual([plainEvent("unknown_key", 5, address)]);
   });
 
-  it("that was not shown at all is no event, nor is one that is answered", async () => {
+  it("that is missing causes no event, and neither does one that is accepted", async () => {
     const address = freshAddress();
     const bareRequest = await fetch(`${service.baseUrl}/v1/models`, { headers: from(address) });
     expect(bareRequest.status).toBe(401);
@@ -158,7 +134,7 @@ describe("a key", () => {
     expect(await seenFrom(address)).toEqual([]);
   });
 
-  it("that was revoked is seen with its account and key ID", async () => {
+  it("that was revoked is recorded with its account and key ID", async () => {
     const address = freshAddress();
     const owner = await signUpWithKey(service.baseUrl);
     const { id, name } = await owner.trpc.account.get.query();
@@ -167,11 +143,11 @@ describe("a key", () => {
     const caller = visit(service.baseUrl, { ...from(address), authorization: `Bearer ${owner.key}` });
     await refusalOf(caller.trpc.keys.list.query());
     expect(await seenFrom(address)).toEqual([
-      { ...bare("revoked_key", 2, address), account: { id, name }, keyId: owner.key.slice(-4) },
+      { ...plainEvent("revoked_key", 2, address), account: { id, name }, keyId: owner.key.slice(-4) },
     ]);
   });
 
-  it("or management token of a suspended account, or from a blocked address, is seen", async () => {
+  it("or management token is recorded when its account is suspended or its address blocked", async () => {
     const address = freshAddress();
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const id = owner.accountId;
@@ -190,16 +166,16 @@ describe("a key", () => {
     const account = { id, name: "Test" };
     const keyId = key.slice(-4);
     expect(await seenFrom(address)).toEqual([
-      { ...bare("account_suspended", 1, address), account },
-      { ...bare("account_suspended", 1, address), account, keyId },
-      { ...bare("ip_blocked", 1, address), account },
-      { ...bare("ip_blocked", 1, address), account, keyId },
+      { ...plainEvent("account_suspended", 1, address), account },
+      { ...plainEvent("account_suspended", 1, address), account, keyId },
+      { ...plainEvent("ip_blocked", 1, address), account },
+      { ...plainEvent("ip_blocked", 1, address), account, keyId },
     ]);
   });
 });
 
 describe("a management token", () => {
-  it("that is refused is seen with nothing but its address", async () => {
+  it("that is refused is recorded with its source address only", async () => {
     const address = freshAddress();
     const owner = await signUp(service.baseUrl);
     const { token, id } = await owner.trpc.tokens.create.mutate({ name: "script" });
@@ -209,12 +185,12 @@ describe("a management token", () => {
       expect((await fetch(`${service.baseUrl}/v1/audit`, { headers })).status).toBe(401);
       await refusalOf(visit(service.baseUrl, headers).trpc.keys.list.query());
     }
-    expect(await seenFrom(address)).toEqual([bare("management_token_refused", 6, address)]);
+    expect(await seenFrom(address)).toEqual([plainEvent("management_token_refused", 6, address)]);
   });
 });
 
 describe("an upstream", () => {
-  it("that refuses the service's credential is seen by its name", async () => {
+  it("that refuses the service's credential is recorded by its name", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
@@ -223,18 +199,20 @@ describe("an upstream", () => {
     });
     expect(response.status).toBe(502);
     const { events } = await operator.trpc.operator.security.query({ kind: "upstream_credential_refused" });
-    expect(events).toMatchObject([{ ...bare("upstream_credential_refused", 1, null), upstream: "locked" }]);
+    expect(events).toMatchObject([
+      { ...plainEvent("upstream_credential_refused", 1, null), upstream: "locked" },
+    ]);
   });
 });
 
-describe("the list of events", () => {
-  it("tells when each was first and last seen, and counts on", async () => {
+describe("the list of security events", () => {
+  it("has the first and last time of each, and counts repetitions", async () => {
     const address = freshAddress();
     const before = Date.now();
-    await statusOf(service.baseUrl, "sk-nobody", from(address));
+    await useUnknownKey(service.baseUrl, address);
     const [first] = (await operator.trpc.operator.security.query({ source: address })).events;
     await expect.poll(() => Date.now()).toBeGreaterThan(first?.lastAt.getTime() ?? 0);
-    await statusOf(service.baseUrl, "sk-nobody", from(address));
+    await useUnknownKey(service.baseUrl, address);
     const { events } = await operator.trpc.operator.security.query({ source: address });
     const [last] = events;
     // An hour may have begun in between.
@@ -246,7 +224,7 @@ describe("the list of events", () => {
     expect(last?.lastAt.getTime()).toBeGreaterThan(first?.lastAt.getTime() ?? 0);
   });
 
-  it("is narrowed by kind, account and source", async () => {
+  it("can be filtered by kind, account and source", async () => {
     const { trpc } = operator;
     const query = trpc.operator.security.query;
     const [one, other] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
@@ -254,8 +232,8 @@ describe("the list of events", () => {
       await owner.trpc.keys.revoke.mutate({ id: owner.id });
       await statusOf(service.baseUrl, owner.key, from("2001:db8:77::1"));
     }
-    await statusOf(service.baseUrl, "sk-nobody", from("2001:db8:77:1::2"));
-    await statusOf(service.baseUrl, "sk-nobody", from("172.20.5.6"));
+    await useUnknownKey(service.baseUrl, "2001:db8:77:1::2");
+    await useUnknownKey(service.baseUrl, "172.20.5.6");
     const { id: accountId } = await one.trpc.account.get.query();
     expect((await query({ accountId })).events).toMatchObject([
       { kind: "revoked_key", account: { id: accountId } },
@@ -272,12 +250,12 @@ describe("the list of events", () => {
     expect([...kinds]).toEqual(["revoked_key"]);
   });
 
-  it("is read a page at a time, last seen first, each event once", async () => {
+  it("is read in pages, latest first, each event once", async () => {
     for (let number = 1; number <= 11; number++) {
-      await statusOf(service.baseUrl, "sk-nobody", from(`172.21.0.${number}`));
+      await useUnknownKey(service.baseUrl, `172.21.0.${number}`);
     }
     // Seen again, the first is the last.
-    await statusOf(service.baseUrl, "sk-nobody", from("172.21.0.1"));
+    await useUnknownKey(service.baseUrl, "172.21.0.1");
     const query = operator.trpc.operator.security.query;
     const seen: (string | null)[] = [];
     const times: number[] = [];
@@ -298,7 +276,7 @@ describe("the list of events", () => {
     expect((await query({ limit: 1 })).events).toHaveLength(1);
   });
 
-  it("takes no filter that makes no sense, and is shown to operators alone", async () => {
+  it("refuses invalid filters, and callers who are not operators", async () => {
     const query = operator.trpc.operator.security.query;
     for (const wrong of [{ source: "10.0.0.0/40" }, { cursor: "1~2" }, { cursor: "x" }, { limit: 201 }]) {
       expect((await refusalOf(query(wrong))).code, JSON.stringify(wrong)).toBe("invalid_request");
@@ -314,144 +292,5 @@ describe("the list of events", () => {
     ]) {
       expect([401, 403]).toContain((await refusalOf(trpc.operator.security.query())).status);
     }
-  });
-
-  it("is kept for 90 days", async () => {
-    await using own = await startOperatedService();
-    const admin = await signInOperator(own.baseUrl);
-    await statusOf(own.baseUrl, "sk-nobody");
-    const query = admin.trpc.operator.security.query;
-    expect((await query()).events).toHaveLength(2);
-    await using sql = await openDatabaseOf(own);
-    await dropOldSecurityEvents(sql, new Date(Date.now() + 89 * DAY_MS));
-    expect((await query()).events).toHaveLength(2);
-    await dropOldSecurityEvents(sql, new Date(Date.now() + 91 * DAY_MS));
-    expect((await query()).events).toEqual([]);
-  });
-});
-
-/** Answers by status, on connections that are kept. */
-async function flood(baseUrl: string, count: number, headersOf: (number: number) => Record<string, string>) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-  const send = (number: number) =>
-    new Promise<number | undefined>((resolve, reject) => {
-      request(`${baseUrl}/v1/models`, { agent, headers: headersOf(number) }, (response) => {
-        response.resume().on("end", () => resolve(response.statusCode));
-      })
-        .on("error", reject)
-        .end();
-    });
-  const statuses = new Map<number | undefined, number>();
-  let next = 0;
-  const client = async () => {
-    for (let number = next++; number < count; number = next++) {
-      const status = await send(number);
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, client));
-  agent.destroy();
-  return statuses;
-}
-
-describe("a flood from 20,000 addresses", () => {
-  it("is counted to the last request, in a bounded number of events, and hides no other kind", {
-    timeout: 300_000,
-  }, async () => {
-    const COUNT = 20_000;
-    const MOST_AN_HOUR = 500;
-    await using own = await startOperatedService({ env: ANYWHERE });
-    const admin = await signInOperator(own.baseUrl);
-    const owner = await signUpWithKey(own.baseUrl);
-    await owner.trpc.keys.revoke.mutate({ id: owner.id });
-    const statuses = await flood(own.baseUrl, COUNT, (number) => ({
-      authorization: "Bearer sk-nobody",
-      "x-forwarded-for": `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`,
-    }));
-    expect(Object.fromEntries(statuses)).toEqual({ 401: COUNT });
-    await statusOf(own.baseUrl, owner.key, from("192.0.2.77"));
-
-    const query = admin.trpc.operator.security.query;
-    const events: Awaited<ReturnType<typeof query>>["events"][number][] = [];
-    for (let cursor: string | undefined; ; ) {
-      const page = await query({
-        kind: "unknown_key",
-        limit: 200,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      events.push(...page.events);
-      if (page.nextCursor === null) break;
-      cursor = page.nextCursor;
-    }
-    expect(events.reduce((sum, { count }) => sum + count, 0)).toBe(COUNT);
-    const hourOf = ({ firstAt }: { firstAt: Date }) => firstAt.toISOString().slice(0, 13);
-    for (const hour of new Set(events.map(hourOf))) {
-      const ofHour = events.filter((event) => hourOf(event) === hour);
-      // And one for all the others.
-      expect(ofHour.length).toBeLessThanOrEqual(MOST_AN_HOUR + 1);
-      expect(ofHour.filter(({ sourceIp }) => sourceIp === null).length).toBeLessThanOrEqual(1);
-    }
-    expect(events.filter(({ sourceIp }) => sourceIp === null).length).toBeGreaterThan(0);
-    expect((await query({ kind: "revoked_key" })).events).toMatchObject([
-      { sourceIp: "192.0.2.77", keyId: owner.key.slice(-4) },
-    ]);
-  });
-});
-
-describe("events that were not written yet", () => {
-  it("are written when the service stops", async () => {
-    await using first = await startOperatedService({ env: ANYWHERE });
-    await statusOf(first.baseUrl, "sk-nobody", from("192.0.2.5"));
-    expect(await first.stop()).toBe(0);
-    await using second = await startOperatedService({
-      dataDir: first.dataDir,
-      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
-    });
-    const admin = await signInOperator(second.baseUrl);
-    const { events } = await admin.trpc.operator.security.query({ source: "192.0.2.5" });
-    expect(events).toMatchObject([bare("unknown_key", 1, "192.0.2.5")]);
-  });
-
-  it.skipIf(!hasDatabaseServer)("wait for a database that is away, and keep nobody waiting", async () => {
-    const alone = { ...ANYWHERE, REDIS_URL: undefined, OSTIARY_LOG: "error" };
-    await using first = await startOperatedService({ env: alone });
-    const url = new URL(first.databaseUrl ?? "");
-    await first.stop();
-    await using way = await openTcpProxy(Number(url.port));
-    url.port = String(way.port);
-    await using node = await startOperatedService({ databaseUrl: url.href, env: alone });
-    const admin = await signInOperator(node.baseUrl);
-    const query = admin.trpc.operator.security.query;
-    await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"));
-    expect((await query({ source: "192.0.2.6" })).events).toHaveLength(1);
-    way.cut();
-    for (let number = 0; number < 50; number++) {
-      expect(await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"))).toBe(401);
-    }
-    // What could not be written is kept, with what comes after it.
-    await expect.poll(() => node.stderr()).toContain("write security events");
-    expect(await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.6"))).toBe(401);
-    way.heal();
-    const count = async () =>
-      (await query({ source: "192.0.2.6" }).catch(() => ({ events: [] }))).events.reduce(
-        (sum, event) => sum + event.count,
-        0,
-      );
-    await expect.poll(count).toBe(52);
-  });
-
-  it.skipIf(!isDistributed)("are added to those of other nodes", async () => {
-    await using one = await startOperatedService({ env: ANYWHERE });
-    const { databaseUrl } = one;
-    if (databaseUrl === undefined) throw new Error("nodes that share nothing prove nothing");
-    await using other = await startOperatedService({ databaseUrl, env: ANYWHERE });
-    for (const node of [one, other, other]) await statusOf(node.baseUrl, "sk-nobody", from("192.0.2.8"));
-    const admin = await signInOperator(one.baseUrl);
-    const count = async () => {
-      const { events } = await admin.trpc.operator.security.query({ source: "192.0.2.8" });
-      return events.reduce((sum, event) => sum + event.count, 0);
-    };
-    // What the other has seen it writes within seconds.
-    await expect.poll(count).toBe(3);
   });
 });

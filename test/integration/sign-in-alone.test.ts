@@ -28,7 +28,7 @@ async function guessFromElsewhere(service: Service, email: string): Promise<stri
 }
 
 describe("a user who has signed in from a network", () => {
-  it("is not locked out there by strangers' guesses, without Redis", async () => {
+  it("is not locked out there by guesses from other networks, without Redis", async () => {
     await using service = await startService({
       env: { TRUSTED_PROXIES: "127.0.0.1", REDIS_URL: undefined, OSTIARY_REDIS_PREFIX: undefined },
     });
@@ -43,7 +43,7 @@ describe("a user who has signed in from a network", () => {
   });
 
   it.skipIf(process.env.OSTIARY_TEST_REDIS_URL === undefined)(
-    "is not locked out there either when Redis goes away after that",
+    "is not locked out there when Redis becomes unreachable after that",
     async () => {
       await using redis = await startRedis();
       await using service = await startService({

@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 let lastAddress = 0;
-/** An address that nobody has tried from. */
+/** An address without sign-in attempts. */
 function freshAddress(): string {
   lastAddress++;
   return `10.${(lastAddress >> 16) & 255}.${(lastAddress >> 8) & 255}.${lastAddress & 255}`;
@@ -37,7 +37,7 @@ async function attempt(email: string, password: string, address: string): Promis
 const WRONG = "a wrong password";
 
 describe("guessing a password", () => {
-  it("is stopped after ten wrong attempts from an address, even when the eleventh is right", async () => {
+  it("is refused after ten wrong attempts from an address, even when the eleventh is right", async () => {
     const { email } = await signUp(service.baseUrl);
     const address = freshAddress();
     for (let number = 0; number < 10; number++) {
@@ -48,7 +48,7 @@ describe("guessing a password", () => {
     expect(await attempt(email, PASSWORD, freshAddress())).toBe("signed in");
   });
 
-  it("is stopped alike for a user that does not exist, and says when to try again", async () => {
+  it("is refused alike for a user that does not exist, with the time to wait", async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const address = freshAddress();
     for (let number = 0; number < 10; number++) {
@@ -63,7 +63,7 @@ describe("guessing a password", () => {
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  it("is counted before it is answered, so that attempts at once count too", async () => {
+  it("is counted before it is answered, so that concurrent attempts count too", async () => {
     const { email } = await signUp(service.baseUrl);
     const address = freshAddress();
     const outcomes = await Promise.all(Array.from({ length: 30 }, () => attempt(email, WRONG, address)));
@@ -89,7 +89,7 @@ describe("guessing a password", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(10);
   });
 
-  it("can't go on by writing the address in another way", async () => {
+  it("is counted together for all spellings of an e-mail address", async () => {
     const { email } = await signUp(service.baseUrl);
     const address = freshAddress();
     const spellings = [email, email.toUpperCase(), email.replace("example", "Example")];
@@ -100,7 +100,7 @@ describe("guessing a password", () => {
     expect(outcomes.slice(10)).toEqual(["rate_limit_exceeded", "rate_limit_exceeded"]);
   });
 
-  it("can't go on from the other addresses of one IPv6 network", async () => {
+  it("is counted together for all addresses of one IPv6 network", async () => {
     const { email } = await signUp(service.baseUrl);
     const outcomes: string[] = [];
     for (let number = 0; number < 11; number++) {
@@ -109,7 +109,7 @@ describe("guessing a password", () => {
     expect(outcomes.at(-1)).toBe("rate_limit_exceeded");
   });
 
-  it("of many users' passwords from one address is stopped too", async () => {
+  it("is limited for one address over many users", async () => {
     const address = freshAddress();
     const outcomes = await Promise.all(
       Array.from({ length: 120 }, () => attempt(`${crypto.randomUUID()}@example.com`, WRONG, address)),
@@ -118,7 +118,7 @@ describe("guessing a password", () => {
     expect(outcomes.filter((code) => code === "wrong_credentials").length).toBeLessThanOrEqual(100);
   });
 
-  it("of one user's password from many addresses is stopped too", async () => {
+  it("is limited for one user over many addresses", async () => {
     const { email } = await signUp(service.baseUrl);
     const outcomes: string[] = [];
     for (let round = 0; round < 6; round++) {
@@ -129,7 +129,7 @@ describe("guessing a password", () => {
     expect(outcomes.filter((code) => code === "wrong_credentials")).toHaveLength(100);
   });
 
-  it("is forgotten when the right password came within the limit", async () => {
+  it("is no longer counted after the right password came within the limit", async () => {
     const { email } = await signUp(service.baseUrl);
     const address = freshAddress();
     for (let round = 0; round < 3; round++) {
@@ -138,7 +138,7 @@ describe("guessing a password", () => {
     }
   });
 
-  it("is stopped at the form that changes the password as well", async () => {
+  it("is limited in the form that changes the password as well", async () => {
     const owner = await signUp(service.baseUrl);
     const change = () =>
       owner.trpc.auth.changePassword.mutate({ current: WRONG, next: "another long password" });
@@ -149,8 +149,8 @@ describe("guessing a password", () => {
   });
 });
 
-describe("signing up", () => {
-  it("is stopped after a hundred accounts from one address", async () => {
+describe("sign-up", () => {
+  it("is refused after a hundred accounts from one address", async () => {
     const address = freshAddress();
     const sign = () =>
       visitFrom(address)
@@ -173,7 +173,7 @@ describe("signing up", () => {
 });
 
 describe("a session", () => {
-  it("is a new one at every sign-in: what was there before opens nothing any more", async () => {
+  it("is new at every sign-in, and the former cookie is no longer valid", async () => {
     const { email } = await signUp(service.baseUrl);
     const visitor = visitFrom(freshAddress());
     await visitor.trpc.auth.signIn.mutate({ email, password: PASSWORD });
@@ -185,7 +185,7 @@ describe("a session", () => {
     expect((await refusalOf(thief.trpc.keys.list.query())).code).toBe("not_signed_in");
   });
 
-  it("is listed with where it is from, and ends one at a time or all at once", async () => {
+  it("is listed with its source, and can be ended alone or with all others", async () => {
     const { email, ...laptop } = await signUp(service.baseUrl);
     const phone = visit(service.baseUrl, { "user-agent": "Phone/1", "x-forwarded-for": "192.0.2.50" });
     const tablet = visit(service.baseUrl, { "user-agent": "Tablet/1" });
@@ -207,7 +207,7 @@ describe("a session", () => {
     expect(await laptop.trpc.auth.me.query()).toBeNull();
   });
 
-  it("of somebody else can't be ended", async () => {
+  it("of another user can't be ended", async () => {
     const owner = await signUp(service.baseUrl);
     const [session] = (await owner.trpc.auth.sessions.query()).sessions;
     const stranger = await signUp(service.baseUrl);
@@ -216,7 +216,7 @@ describe("a session", () => {
     expect(await owner.trpc.auth.me.query()).not.toBeNull();
   });
 
-  it("ends with a change of the password, everywhere but here", async () => {
+  it("ends with a change of the password, except for the one that made it", async () => {
     const { email, ...here } = await signUp(service.baseUrl);
     const there = visitFrom(freshAddress());
     await there.trpc.auth.signIn.mutate({ email, password: PASSWORD });
@@ -229,7 +229,7 @@ describe("a session", () => {
     expect(await attempt(email, "a new password of mine", freshAddress())).toBe("signed in");
   });
 
-  it("is not ended by signing out twice", async () => {
+  it("stays signed out when signed out twice", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const twin = visit(service.baseUrl, { cookie: owner.cookie() });
     await Promise.all([owner.trpc.auth.signOut.mutate(), twin.trpc.auth.signOut.mutate()]);

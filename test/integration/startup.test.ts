@@ -25,7 +25,7 @@ function lines(exit: ServiceExit): string[] {
 }
 
 describe("a service that can't start", () => {
-  it("names every variable that is wrong, all at once", async () => {
+  it("reports every invalid variable at once", async () => {
     const exit = await runToExit({
       env: {
         PORT: "eighty",
@@ -56,28 +56,28 @@ describe("a service that can't start", () => {
     expect(exit.stderr).not.toContain("hunter2");
   });
 
-  it("says that request bodies would have no room", async () => {
+  it("reports that request bodies would have no room", async () => {
     const env = { OSTIARY_MAX_BODY_BYTES: "2000000", OSTIARY_MAX_UNFINISHED_BODY_BYTES: "3999999" };
     const [line, ...others] = lines(await runToExit({ env }));
     expect(line).toContain("OSTIARY_MAX_UNFINISHED_BODY_BYTES: must be at least twice");
     expect(others).toEqual([]);
   });
 
-  it("says that the catalog file is missing", async () => {
+  it("reports that the catalog file is missing", async () => {
     const path = join(folder, "absent.yaml");
     const [line, ...others] = lines(await runToExit({ env: { OSTIARY_CATALOG: path } }));
     expect(line).toContain(path);
     expect(others).toEqual([]);
   });
 
-  it("says where the catalog file is wrong", async () => {
+  it("reports where the catalog file is invalid", async () => {
     const path = join(folder, "broken.yaml");
     await writeFile(path, "upstreams: {}\nmodels:\n  - id: a\n    routes: [{ upstream: nowhere }]\n");
     const exit = await runToExit({ env: { OSTIARY_CATALOG: path } });
     expect(lines(exit).join("\n")).toContain("models[0].routes[0].upstream");
   });
 
-  it("says what is wrong with environment, plans and catalog in one report, and which names are misspelt", async () => {
+  it("reports faults of environment, plans and catalog together, with misspelt names", async () => {
     const path = join(folder, "two-faults.yaml");
     await writeFile(
       path,
@@ -100,7 +100,7 @@ describe("a service that can't start", () => {
     expect(report[4]).toBe("OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?");
   });
 
-  it("says that the database can't be reached, and not its password", async () => {
+  it("reports that the database can't be reached, without its password", async () => {
     const exit = await runToExit({ env: { DATABASE_URL: "postgres://me:hunter2@127.0.0.1:9/x" } });
     const [line, ...others] = lines(exit);
     expect(line).toContain("DATABASE_URL");
@@ -109,13 +109,13 @@ describe("a service that can't start", () => {
     expect(others).toEqual([]);
   });
 
-  it("says that Redis can't be reached", async () => {
+  it("reports that Redis can't be reached", async () => {
     const exit = await runToExit({ env: { REDIS_URL: "redis://:hunter2@127.0.0.1:9" } });
     expect(lines(exit).at(-1)).toContain("REDIS_URL");
     expect(exit.stderr).not.toContain("hunter2");
   });
 
-  it("says that the port is taken", async () => {
+  it("reports that the port is in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const address = other.address();
@@ -126,7 +126,7 @@ describe("a service that can't start", () => {
     expect(others).toEqual([]);
   });
 
-  it("says that another service uses the data folder", async () => {
+  it("reports that another service uses the data folder", async () => {
     await using first = await startService();
     const [line, ...others] = lines(
       await runToExit({
@@ -140,7 +140,7 @@ describe("a service that can't start", () => {
 });
 
 describe("a setting that is misspelt", () => {
-  it("is pointed out", async () => {
+  it("is reported with the likely name", async () => {
     await using service = await startService({ env: { OSTIARY_CATALOGUE: "x" } });
     expect(service.stderr()).toContain(
       "OSTIARY_CATALOGUE: is not a setting of this service. Did you mean OSTIARY_CATALOG?",

@@ -49,7 +49,7 @@ function stream(service: Service, key: string): Promise<Response> {
 }
 
 describe("a service that is told to stop", () => {
-  it("says at once that it is not ready, and serves for as long as that takes to be seen", async () => {
+  it("is unready at once, and serves requests until a load balancer has seen that", async () => {
     const prestopS = 3;
     await using service = await startService({ env: { OSTIARY_PRESTOP_S: String(prestopS) } });
     const { key } = await signUpWithKey(service.baseUrl);
@@ -76,7 +76,7 @@ describe("a service that is told to stop", () => {
   });
 
   // Deno's server says nothing of connections before its shutdown.
-  it.skipIf(RUNTIME === "deno")("has its clients close their connections meanwhile", async () => {
+  it.skipIf(RUNTIME === "deno")("asks its clients to close their connections meanwhile", async () => {
     await using service = await startService({ env: { OSTIARY_PRESTOP_S: "300" } });
     using agent = Object.assign(new Agent({ keepAlive: true }), {
       [Symbol.dispose]: () => agent.destroy(),
@@ -93,7 +93,7 @@ describe("a service that is told to stop", () => {
     await untilEnded(service);
   });
 
-  it("waits for a proxy only where there is one, and only when it is taken out of service", async () => {
+  it("waits for a load balancer only where there is one, and only when it is asked to drain", async () => {
     expect(readConfig({}).prestopS).toBe(0);
     expect(readConfig({ TRUSTED_PROXIES: "10.0.0.0/8" }).prestopS).toBe(5);
     expect(readConfig({ TRUSTED_PROXIES: "10.0.0.0/8", OSTIARY_PRESTOP_S: "0" }).prestopS).toBe(0);
@@ -105,7 +105,7 @@ describe("a service that is told to stop", () => {
     await expect.poll(() => readiness(service.baseUrl).catch(() => "gone")).toBe("gone");
   });
 
-  it("takes a signal that comes twice for one", async () => {
+  it("treats a signal that is sent twice as one", async () => {
     let finish: () => void = () => {};
     await using upstream = await startModelServer(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
@@ -126,7 +126,7 @@ describe("a service that is told to stop", () => {
     expect(behind.service.stderr()).not.toContain("second signal");
   });
 
-  it("cuts off what is under way at a second signal, and says so to the clients and in the log", async () => {
+  it("aborts running requests at a second signal, and reports that to clients and in the log", async () => {
     await using upstream = await startModelServer(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ role: "assistant", content: "never ending" }));
@@ -178,7 +178,7 @@ describe("a service that starts", () => {
   });
 
   it.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
-    "says that it is starting for as long as the operator can't be made",
+    "reports that it is starting until the operator is created",
     async () => {
       await using first = await startService({ env: { REDIS_URL: undefined } });
       await first.stop();
@@ -213,7 +213,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe("what is undone at the end", () => {
+describe("shutting down", () => {
   afterEach(() => {
     vi.useRealTimers();
   });
@@ -224,7 +224,7 @@ describe("what is undone at the end", () => {
     return { lines, log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }) };
   }
 
-  it("is undone in reverse order, also past what fails or never ends, and that is named", async () => {
+  it("closes everything in reverse order, past steps that fail or hang, which are named", async () => {
     const { lines, log } = keptLog();
     const teardown = new Teardown();
     const undone: string[] = [];
@@ -243,7 +243,7 @@ describe("what is undone at the end", () => {
     ]);
   });
 
-  it("takes no longer than there is time, however much of it hangs", async () => {
+  it("takes no longer than its timeout, however many steps hang", async () => {
     vi.useFakeTimers();
     const { log } = keptLog();
     const teardown = new Teardown();
@@ -256,7 +256,7 @@ describe("what is undone at the end", () => {
     expect(teardown.current).toBe(null);
   });
 
-  it("ends the process when the time is over all the same", async () => {
+  it("ends the process when the timeout is over", async () => {
     vi.useFakeTimers();
     const { log } = keptLog();
     const overdue = vi.fn();
@@ -268,7 +268,7 @@ describe("what is undone at the end", () => {
     expect(overdue).toHaveBeenCalledOnce();
   });
 
-  it("has no more time than that after a second signal", async () => {
+  it("gets no more time by a second signal", async () => {
     vi.useFakeTimers();
     const { log } = keptLog();
     const overdue = vi.fn();

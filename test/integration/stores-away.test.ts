@@ -7,8 +7,8 @@ import { signUpWithKey } from "../fixtures/user.ts";
 const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
 
-describe.skipIf(!hasDatabaseServer)("while the database is away, a single node", () => {
-  it("goes on with the keys that it knows, and calls none that it doesn't a stranger", async () => {
+describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single node", () => {
+  it("serves the keys that it knows, and answers 503 rather than 401 for others", async () => {
     await using first = await startService({ env: ALONE });
     const url = new URL(first.databaseUrl ?? "");
     const known = await signUpWithKey(first.baseUrl);
@@ -34,7 +34,7 @@ describe.skipIf(!hasDatabaseServer)("while the database is away, a single node",
 });
 
 describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => {
-  it("is refused where nodes could not tell each other of changes", async () => {
+  it("is refused where nodes could not inform each other of changes", async () => {
     await using first = await startService({ env: ALONE });
     const databaseUrl = first.databaseUrl ?? "";
     const second = await runToExit({ databaseUrl, env: ALONE });
@@ -49,7 +49,7 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     expect((await fetch(`${next.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("is refused when one has a Redis and the other has not", async () => {
+  it("is refused when only one of the nodes has a Redis", async () => {
     const redisUrl = process.env.OSTIARY_TEST_REDIS_URL;
     if (redisUrl === undefined) return;
     await using first = await startService();
@@ -60,7 +60,7 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     expect((await fetch(`${second.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("is refused also while the first can't reach the database, as it may go on", async () => {
+  it("is refused while the first can't reach the database, as that one may continue", async () => {
     await using first = await startService({ env: ALONE });
     const url = new URL(first.databaseUrl ?? "");
     await first.stop();
@@ -84,7 +84,7 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     await expect.poll(() => statusOf(cutOff.baseUrl, key).catch(() => "gone")).not.toBe(200);
   });
 
-  it("is the same node when it was killed and started on its data folder", async () => {
+  it("is accepted as the same node when it was killed and started on its data folder", async () => {
     await using first = await startService({ env: ALONE });
     await first.kill();
     await using again = await startService({
@@ -95,7 +95,7 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     expect((await fetch(`${again.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("is refused with another Redis, or another part of it", async () => {
+  it("is refused with another Redis or another key prefix", async () => {
     if (process.env.OSTIARY_TEST_REDIS_URL === undefined) return;
     await using first = await startService();
     const databaseUrl = first.databaseUrl ?? "";

@@ -84,7 +84,7 @@ function textOf(events: string): string {
 }
 
 describe("a streamed answer on the wire", () => {
-  it("comes in chunks of as many bytes as they say, the last of them empty", async () => {
+  it("has chunks whose lengths are right, and an empty one at the end", async () => {
     const received = await answerTo(requestFor(TEXT, "1.1", "connection: close"));
     expect(received).toMatch(/^HTTP\/1\.1 200 .*transfer-encoding: chunked/is);
     const [events = ""] = bodiesIn(received);
@@ -92,7 +92,7 @@ describe("a streamed answer on the wire", () => {
     expect(textOf(events)).toBe(TEXT);
   });
 
-  it("has no chunks for a client of HTTP/1.0, and ends with its connection", async () => {
+  it("has no chunks for an HTTP/1.0 client, and ends with its connection", async () => {
     const received = await answerTo(requestFor(TEXT, "1.0"));
     const head = received.slice(0, received.indexOf("\r\n\r\n"));
     expect(head).toMatch(/^HTTP\/1\.[01] 200 /);
@@ -102,7 +102,7 @@ describe("a streamed answer on the wire", () => {
     expect(textOf(events)).toBe(TEXT);
   });
 
-  it("keeps to its turn where requests come before they can be answered", async () => {
+  it("keeps its place among pipelined requests", async () => {
     const texts = ["the first", TEXT, "the last"];
     const received = await answerTo(
       texts.map((text) => requestFor(text, "1.1")).join(""),

@@ -25,7 +25,7 @@ function inheritance(service: Service) {
 }
 
 describe("a service that is killed at a random moment", () => {
-  it("has exactly one entry for every request whose answer a client saw complete", async () => {
+  it("has exactly one entry for each request whose complete answer a client received", async () => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);
     const seen = new Set<string>();
@@ -68,7 +68,7 @@ describe("a service that is killed at a random moment", () => {
 });
 
 describe("a request that is lost with its process", () => {
-  it("leaves an entry that says so, and nothing that is held for it", async () => {
+  it("leaves an entry that says so, and no hold", async () => {
     await using upstream = await startModelServer(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ role: "assistant", content: "never ending" }));
@@ -119,7 +119,7 @@ describe("a request that is lost with its process", () => {
 });
 
 describe("an answer under AUDIT_DURABILITY=database", () => {
-  it("does not end before its entry is in the database", async () => {
+  it("ends only after its entry is in the database", async () => {
     await using first = await startService({ env: { AUDIT_DURABILITY: "database" } });
     const owner = await signUpWithKey(first.baseUrl);
     await (await chat(first, owner.key, "hi")).json();
@@ -134,8 +134,8 @@ describe("an answer under AUDIT_DURABILITY=database", () => {
   });
 });
 
-describe("a service that is stopped and started again", () => {
-  it("knows its users, keys and entries, and what was revoked", async () => {
+describe("a service that is restarted", () => {
+  it("still has its users, keys, entries and revocations", async () => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);
     const lost = await owner.trpc.keys.create.mutate({ name: "lost" });
@@ -155,7 +155,7 @@ describe("a service that is stopped and started again", () => {
     expect(await readdir(join(first.dataDir, "journal"))).toEqual([]);
   });
 
-  it("does not wait for connections on which nobody has asked for anything", async () => {
+  it("does not wait for idle connections when it stops", async () => {
     await using service = await startService({ env: { OSTIARY_DRAIN_S: "3600" } });
     const socket = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
     await once(socket, "connect");
@@ -188,7 +188,7 @@ describe("a service that is stopped and started again", () => {
     expect(await exited).toBe(0);
   });
 
-  it("tells those that it can't wait for, and records that it was it who ended them", async () => {
+  it("tells clients of requests that it aborts, and records the reason", async () => {
     await using upstream = await startModelServer(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ role: "assistant", content: "never ending" }));

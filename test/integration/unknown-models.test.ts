@@ -27,8 +27,8 @@ afterAll(async () => {
 
 const today = { from: new Date(Date.now() - 24 * HOUR_MS), to: new Date(Date.now() + 24 * HOUR_MS) };
 
-describe("models that the catalog does not have", () => {
-  it("count as one, however many names a client makes up; entries have the names", async () => {
+describe("model names that are not in the catalog", () => {
+  it("are counted as one in the usage, while entries have the names", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const ask = async (path: string, body: object) => {
       const response = await fetch(`${service.baseUrl}/v1/${path}`, {
@@ -125,7 +125,7 @@ async function fill(sql: Database): Promise<void> {
 }
 
 describe("a database of a former version", () => {
-  it("has the sums of such models moved to the one name", async () => {
+  it("has its sums of unknown models merged under one name", async () => {
     await formerDatabase(async (sql) => {
       await fill(sql);
       await migrate(sql, pathToFileURL(`${MIGRATIONS}/`));

@@ -79,7 +79,7 @@ async function lastEntry() {
 }
 
 describe("an OpenAI-compatible upstream of the catalog", () => {
-  it("gets the request with its own model name and credential, and nothing of the client's headers", async () => {
+  it("gets the request with its own model name and credential, and none of the client's headers", async () => {
     const response = await chat({ vendor_option: { a: [1] }, temperature: 0.5 });
     expect(response.status).toBe(200);
     const received = upstream.received.at(-1);
@@ -95,7 +95,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(JSON.stringify(received?.headers)).not.toContain("not for upstreams");
   });
 
-  it("answers under the catalog's name, its own fields kept, and is charged by the catalog's prices", async () => {
+  it("answers under the catalog's name with its other fields kept, and is charged by the catalog's prices", async () => {
     const answered = await (await chat({ model: "chat" })).json();
     expect(answered).toMatchObject({ model: "acme/chat", vendor_extra: { kept: true } });
     // 1,000 tokens at 2.50 USD and 200 at 10 USD a million.
@@ -108,7 +108,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     });
   });
 
-  it("is asked for usage on every stream, which a client that did not ask does not see", async () => {
+  it("is asked for usage on every stream, and clients see it only on request", async () => {
     answer = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(`: a comment\r\n\r\n${chunkOf({ role: "assistant", content: "höl" })}`);
@@ -133,7 +133,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     `{"completion_tokens":2}`,
     "null",
     "[]",
-  ])("has its numbers checked: instead of %s an estimate is charged, and marked so", async (usage) => {
+  ])("has its usage checked: instead of %s an estimate is charged, and marked so", async (usage) => {
     answer = ({ response }) => {
       response.setHeader("content-type", "application/json");
       response.end(`{"choices":[{"message":{"content":"hello there"}}],"usage":${usage}}`);
@@ -146,7 +146,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(entry?.costNanoUsd).toBe(BigInt(entry?.promptTokens ?? 0) * 2_500n + 2n * 10_000n);
   });
 
-  it("that tells no usage of a stream has it estimated, by what came until it ended or its client left", async () => {
+  it("without usage on a stream has it estimated from what was sent until the stream ended or the client left", async () => {
     const words = "the quick brown fox jumps over the lazy dog ".repeat(10);
     const tokensOfWords = 90;
     answer = ({ response }) => {
@@ -174,7 +174,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(cut?.costNanoUsd).toBeGreaterThan(0n);
   });
 
-  it("that tells no usage costs no more than a moment, whatever was sent", async () => {
+  it("without usage is estimated in bounded time, whatever was sent", async () => {
     answer = ({ response }) => {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ choices: [{ message: { content: "a".repeat(3_000_000) } }] }));
@@ -229,7 +229,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     },
   );
 
-  it("that hangs is given up", async () => {
+  it("that hangs causes a timeout", async () => {
     answer = () => {};
     const response = await chat({});
     expect(response.status).toBe(504);
@@ -237,12 +237,12 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(await lastEntry()).toMatchObject({ endReason: "timeout" });
   });
 
-  it("that answers nonsense is a 502", async () => {
+  it("that sends a malformed answer causes a 502", async () => {
     answer = ({ response }) => response.end("<html>");
     expect((await chat({})).status).toBe(502);
   });
 
-  it("that breaks off mid-stream ends the stream with an error event", async () => {
+  it("that breaks off a stream ends it with an error event", async () => {
     answer = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "so far" }), () => response.destroy());
@@ -255,7 +255,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(await lastEntry()).toMatchObject({ status: 200, endReason: "upstream_error" });
   });
 
-  it("is dropped at once when the client leaves", async () => {
+  it("is disconnected at once when the client leaves", async () => {
     answer = ({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "first" }));
@@ -268,18 +268,18 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     await expect.poll(lastEntry).toMatchObject({ endReason: "client_gone" });
   });
 
-  it("that can't be reached is a 502", async () => {
+  it("that can't be reached causes a 502", async () => {
     const response = await chat({ model: "acme/unreachable" });
     expect(response.status).toBe(502);
   });
 
-  it("gives way to the next route while nothing has reached the client", async () => {
+  it("is replaced by the next route while nothing has reached the client", async () => {
     const answered = await (await chat({ model: "acme/two-routes" })).json();
     expect(answered.choices[0].message.content).toBe("from the spare");
     expect(await lastEntry()).toMatchObject({ upstream: "spare", status: 200 });
   });
 
-  it("keeps its credential out of everything that the service prints", () => {
+  it("has its credential in nothing that the service prints", () => {
     expect(service.stdout() + service.stderr()).not.toContain(CREDENTIAL);
     expect(service.stdout() + service.stderr()).not.toContain(owner.key);
   });

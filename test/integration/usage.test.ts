@@ -68,7 +68,7 @@ async function sumOfEntries({ trpc }: Owner) {
 }
 
 describe("the summary of usage", () => {
-  it("is the sum of the entries, in whatever intervals and groups", async () => {
+  it("is the sum of the entries, by any interval and group", async () => {
     const owner = await signUp(service.baseUrl);
     const production = await owner.trpc.keys.create.mutate({ name: "production" });
     const staging = await owner.trpc.keys.create.mutate({ name: "staging" });
@@ -110,7 +110,7 @@ describe("the summary of usage", () => {
     expect(new Set(byKey.rows.map((row) => row.key?.name))).toEqual(new Set(["production", "staging"]));
   });
 
-  it("has rows for so many models and keys, and one for all others", async () => {
+  it("has rows for a limited number of models and keys, and one for all others", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     const key = await owner.trpc.keys.create.mutate({ name: "many" });
@@ -149,13 +149,13 @@ describe("the summary of usage", () => {
     }
   });
 
-  it("is one's own, and read by a key too", async () => {
+  it("contains the account's own requests only, and can be read with a key", async () => {
     const stranger = await signUp(service.baseUrl);
     const { rows } = await stranger.trpc.usage.summary.query({ ...today, interval: "day" });
     expect(rows).toEqual([]);
   });
 
-  it("answers no question that makes no sense", async () => {
+  it("refuses invalid queries", async () => {
     const { trpc } = await signUp(service.baseUrl);
     const ask = (from: Date, to: Date, interval: "hour" | "day" = "hour") =>
       refusalOf(trpc.usage.summary.query({ from, to, interval }));

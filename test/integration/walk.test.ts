@@ -20,11 +20,11 @@ function chat(key: string, content: string): Promise<Response> {
   });
 }
 
-describe("the way from sign-up to refusal", () => {
+describe("a user's first session", () => {
   let owner: Owner;
   let key: { id: string; key: string; keyId: string };
 
-  it("signs up and is signed in", async () => {
+  it("begins with a sign-up that signs in", async () => {
     owner = await signUp(service.baseUrl);
     expect(await owner.trpc.auth.me.query()).toMatchObject({
       user: { email: owner.email },
@@ -32,7 +32,7 @@ describe("the way from sign-up to refusal", () => {
     });
   });
 
-  it("creates a key, whose string is shown once and never again", async () => {
+  it("creates a key, whose string is shown only once", async () => {
     key = await owner.trpc.keys.create.mutate({ name: "production" });
     expect(key.key).toMatch(/^sk-[0-9A-Za-z]{49}$/);
     expect(key.keyId).toBe(key.key.slice(-4));
@@ -43,7 +43,7 @@ describe("the way from sign-up to refusal", () => {
     expect(JSON.stringify(listed)).not.toContain(key.key);
   });
 
-  it("gets a chat answer", async () => {
+  it("gets an answer from a chat", async () => {
     const response = await chat(key.key, "Hello there");
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/json");
@@ -56,7 +56,7 @@ describe("the way from sign-up to refusal", () => {
     expect(answer.usage.total_tokens).toBe(answer.usage.prompt_tokens + answer.usage.completion_tokens);
   });
 
-  it("has an audit entry that says so", async () => {
+  it("has an audit entry of that request", async () => {
     const response = await chat(key.key, "once more");
     const { usage } = await response.json();
     const { entries } = await owner.trpc.audit.list.query();
@@ -78,7 +78,7 @@ describe("the way from sign-up to refusal", () => {
     expect((await owner.trpc.keys.list.query()).keys[0]?.usage.lastUsedAt).toEqual(entries[0]?.timestamp);
   });
 
-  it("is refused the moment the key is revoked, and can read of the attempt", async () => {
+  it("has the key refused as soon as it is revoked, and sees the attempt", async () => {
     const revoked = await owner.trpc.keys.revoke.mutate({ id: key.id });
     expect(revoked.state).toBe("revoked");
     const response = await chat(key.key, "still there?");
@@ -99,13 +99,13 @@ describe("the way from sign-up to refusal", () => {
     expect(entries[1]).toMatchObject({ status: 401, errorCode: "revoked_api_key", endReason: "refused" });
   });
 
-  it("stays revoked, however often it is revoked again", async () => {
+  it("keeps the key revoked when it is revoked again", async () => {
     const first = await owner.trpc.keys.revoke.mutate({ id: key.id });
     const second = await owner.trpc.keys.revoke.mutate({ id: key.id });
     expect(second).toEqual(first);
   });
 
-  it("signs out, and the session is worth nothing any more", async () => {
+  it("is no longer valid after signing out", async () => {
     const stolen = owner.cookie();
     await owner.trpc.auth.signOut.mutate();
     expect(owner.cookie()).toBe("");
@@ -116,7 +116,7 @@ describe("the way from sign-up to refusal", () => {
     });
   });
 
-  it("signs in again, with the right password only", async () => {
+  it("can be opened again, with the right password only", async () => {
     const visitor = visit(service.baseUrl);
     const wrong = visitor.trpc.auth.signIn.mutate({ email: owner.email, password: "not the password" });
     await expect(wrong).rejects.toMatchObject({
@@ -128,7 +128,7 @@ describe("the way from sign-up to refusal", () => {
 });
 
 describe("an account", () => {
-  it("sees nothing of another one's keys and entries", async () => {
+  it("sees no keys or entries of another one", async () => {
     const [alice, bob] = await Promise.all([signUp(service.baseUrl), signUp(service.baseUrl)]);
     const key = await alice.trpc.keys.create.mutate({ name: "hers" });
     await chat(key.key, "private");
@@ -140,7 +140,7 @@ describe("an account", () => {
     expect((await chat(key.key, "still works")).status).toBe(200);
   });
 
-  it("can't be signed up for twice with one e-mail address", async () => {
+  it("can't be created twice for one e-mail address", async () => {
     const owner = await signUp(service.baseUrl);
     const again = visit(service.baseUrl).trpc.auth.signUp.mutate({
       email: owner.email,
@@ -150,7 +150,7 @@ describe("an account", () => {
     await expect(again).rejects.toMatchObject({ data: { httpStatus: 409, ostiary: { code: "conflict" } } });
   });
 
-  it("names no two active keys alike, but may use a revoked key's name again", async () => {
+  it("has unique names for active keys, and can reuse a revoked key's name", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.keys.create.mutate({ name: "staging" });
     await expect(owner.trpc.keys.create.mutate({ name: "staging" })).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe("an account", () => {
     await owner.trpc.keys.create.mutate({ name: "staging" });
   });
 
-  it("has at most 50 active keys on the free plan, however many creations race", async () => {
+  it("has at most 50 active keys on the free plan, however many are created concurrently", async () => {
     const owner = await signUp(service.baseUrl);
     const attempts = Array.from({ length: 60 }, (_, index) =>
       owner.trpc.keys.create.mutate({ name: `key ${index}` }).then(

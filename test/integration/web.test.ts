@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 describe("the dashboard", () => {
-  it("is served at / and at its own paths, with a policy that lets nothing foreign in", async () => {
+  it("is served at / and at its own paths, with a policy that allows nothing from other origins", async () => {
     for (const path of ["/", "/settings/keys", "/audit", "/sign-in"]) {
       const response = await fetch(service.baseUrl + path);
       expect(response.status).toBe(200);
@@ -25,7 +25,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("has assets that may be kept for ever, and a page that may not", async () => {
+  it("has assets that may be cached forever, and a page that may not", async () => {
     const page = await fetch(service.baseUrl);
     expect(page.headers.get("cache-control")).toBe("no-cache");
     const asset = /\/assets\/[^"]+\.js/.exec(await page.text())?.[0] ?? "";
@@ -35,7 +35,7 @@ describe("the dashboard", () => {
     expect(script.headers.get("content-type")).toContain("javascript");
   });
 
-  it("gives no file that is not its own", async () => {
+  it("serves no file outside its folder", async () => {
     for (const path of ["/assets/none.js", "/%2e%2e/package.json", "/..%2fpackage.json", "/.env"]) {
       const response = await fetch(service.baseUrl + path);
       expect(await response.text()).not.toContain("workspaces");
@@ -44,8 +44,8 @@ describe("the dashboard", () => {
   });
 });
 
-describe("health", () => {
-  it("says that it lives, and that it is ready", async () => {
+describe("the health endpoints", () => {
+  it("report that the service is alive and ready", async () => {
     expect((await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
     expect(await (await fetch(`${service.baseUrl}/readyz`)).json()).toEqual({ status: "ready" });
   });
@@ -84,7 +84,7 @@ describe("a mutation", () => {
 });
 
 describe("a procedure", () => {
-  it("tells what is wrong with its input, and never how it is built", async () => {
+  it("returns what is wrong with its input, and no internals", async () => {
     const { trpc } = await signUp(service.baseUrl);
     const failed = trpc.keys.create.mutate({ name: " " });
     const error = await failed.catch((thrown) => thrown);
@@ -101,13 +101,13 @@ describe("a procedure", () => {
     expect(response.status).toBe(404);
   });
 
-  it("takes no endless batch", async () => {
+  it("refuses a batch with too many calls", async () => {
     const names = Array.from({ length: 500 }, () => "auth.me").join(",");
     const response = await fetch(`${service.baseUrl}/trpc/${names}?batch=1`);
     expect(response.status).toBe(400);
   });
 
-  it("answers a wrong password and an unknown user alike", async () => {
+  it("has the same answer for a wrong password and an unknown user", async () => {
     const owner = await signUp(service.baseUrl);
     const attempt = (email: string) =>
       visit(service.baseUrl)
@@ -136,7 +136,7 @@ describe("a procedure", () => {
 });
 
 describe("a service that browsers reach over HTTPS", () => {
-  it("has cookies for HTTPS only, and takes mutations from its public address only", async () => {
+  it("has cookies for HTTPS only, and accepts mutations from its public origin only", async () => {
     await using secure = await startService({ env: { OSTIARY_PUBLIC_URL: "https://keys.example/" } });
     const signUpFrom = (origin: string) =>
       fetch(`${secure.baseUrl}/trpc/auth.signUp`, {

@@ -37,7 +37,7 @@ const user = (content: unknown) => [{ role: "user", content }];
 const said = (content: unknown) => ({ messages: user(content) });
 
 describe("a sandbox model", () => {
-  it("answers the same request always alike", async () => {
+  it("gives the same answer to the same request", async () => {
     for (const fields of [{}, { model: "lorem" }, { model: "lorem", stream: true }]) {
       expect(await text(fields)).toBe(await text(fields));
     }
@@ -45,7 +45,7 @@ describe("a sandbox model", () => {
     expect((await whole({ model: "lorem", seed: 1 })).choices).not.toEqual(other.choices);
   });
 
-  it("streams what it would have said at once, and counts the same tokens", async () => {
+  it("streams the text of its whole answer, and counts the same tokens", async () => {
     for (const fields of [{}, { model: "lorem", n: 3 }, { stop: "thr" }, { max_tokens: 2 }]) {
       const once = await whole(fields);
       const chunks = await streamed({ ...fields, stream_options: { include_usage: true } });
@@ -58,11 +58,11 @@ describe("a sandbox model", () => {
     }
   });
 
-  it("tells usage on a stream only when asked", async () => {
+  it("sends usage on a stream only on request", async () => {
     expect((await streamed({})).some((chunk) => "usage" in chunk)).toBe(false);
   });
 
-  it("keeps to token limits and stop sequences", async () => {
+  it("respects token limits and stop sequences", async () => {
     const limited = await whole({ model: "lorem", max_completion_tokens: 5 });
     expect(limited.choices[0].finish_reason).toBe("length");
     expect(limited.usage.completion_tokens).toBe(5);
@@ -85,7 +85,7 @@ describe("a sandbox model", () => {
     }
   });
 
-  it("makes a stream as it is read, however long it was asked to be", async () => {
+  it("generates a stream as it is read, however long the requested length is", async () => {
     const { body } = await send({ model: "lorem", max_tokens: 100_000_000, stream: true });
     let bytes = 0;
     for await (const chunk of body) {
@@ -96,7 +96,7 @@ describe("a sandbox model", () => {
   });
 });
 
-describe("tools", () => {
+describe("sandbox tools", () => {
   const tool = (name: string, parameters?: object) => ({ type: "function", function: { name, parameters } });
   const tools = [
     tool("get_weather", { type: "object", properties: { city: { type: "string" } }, required: ["city"] }),
@@ -107,7 +107,7 @@ describe("tools", () => {
   const names = async (fields: object) =>
     (await calls(fields)).map((call: { function: { name: string } }) => call.function.name);
 
-  it("are called when demanded, chosen, or named by the user, and else not", async () => {
+  it("are called when required, chosen, or named by the user, and otherwise not", async () => {
     expect(await names({ tool_choice: "required" })).toEqual(["get_weather"]);
     expect(await names({ tool_choice: { type: "function", function: { name: "get_time" } } })).toEqual([
       "get_time",
@@ -141,7 +141,7 @@ describe("tools", () => {
     expect(joined).toEqual(await calls(fields));
   });
 
-  it("have their results spoken of", async () => {
+  it("have their results used in the answer", async () => {
     const messages = [...user("get_time"), { role: "tool", tool_call_id: "x", content: "12:30" }];
     const answer = await whole({ tools, messages });
     expect(answer.choices[0].message.content).toContain("12:30");
@@ -149,7 +149,7 @@ describe("tools", () => {
   });
 });
 
-describe("JSON by a schema", () => {
+describe("the sandbox's JSON by a schema", () => {
   const node = {
     type: "object",
     properties: { value: { type: "integer" }, next: { $ref: "#/$defs/node" } },
@@ -210,7 +210,7 @@ describe("JSON by a schema", () => {
     ["a recursive schema", { $ref: "#/$defs/node", $defs: { node } }],
   ];
 
-  it.each(schemas)("holds for %s", async (_, schema) => {
+  it.each(schemas)("matches %s", async (_, schema) => {
     const answer = await whole({
       response_format: { type: "json_schema", json_schema: { name: "x", schema } },
     });
@@ -219,26 +219,26 @@ describe("JSON by a schema", () => {
     expect(verdict.error?.issues, JSON.stringify(value)).toBeUndefined();
   });
 
-  it("is an object where any object will do", async () => {
+  it("is an object when any object is allowed", async () => {
     const answer = await whole({ response_format: { type: "json_object" } });
     expect(JSON.parse(answer.choices[0].message.content)).toBeTypeOf("object");
   });
 });
 
-describe("what the sandbox can't answer", () => {
+describe("a special request to the sandbox", () => {
   it.each([
     [{ logprobs: true }, 400, "logprobs"],
     [{ n: 0 }, 400, "n"],
     [{ max_tokens: -1 }, 400, "max_tokens"],
     [{ tool_choice: "required" }, 400, "tool_choice"],
     [{ model: "none" }, 404, "model"],
-  ])("is refused, naming the field: %j", async (fields, status, param) => {
+  ])("is refused with the field when it is not supported: %j", async (fields, status, param) => {
     const response = await send(fields);
     expect(response.status).toBe(status);
     expect(JSON.parse(await text(fields)).error.param).toBe(param);
   });
 
-  it("can be asked for: statuses, delays, cuts, missing usage", async () => {
+  it("simulates statuses, delays, cuts and missing usage", async () => {
     expect((await send(said("sandbox:error 429"))).status).toBe(429);
     expect((await whole(said("sandbox:no-usage"))).usage).toBeUndefined();
     await expect(send(said("sandbox:cut"))).rejects.toMatchObject({ fault: "cut" });

@@ -54,7 +54,7 @@ const envelope = (code: string, param: string | null = null) => ({
 });
 
 describe("the API key", () => {
-  it("comes from OSTIARY_API_KEY, trimmed, and is sent exactly as a bearer", async () => {
+  it("comes from OSTIARY_API_KEY, trimmed, and is sent exactly as a bearer token", async () => {
     vi.stubEnv("OSTIARY_API_KEY", ` ${KEY}\n`);
     let sent: string | null = null;
     server.use(
@@ -67,13 +67,13 @@ describe("the API key", () => {
     expect(sent).toBe(`Bearer ${KEY}`);
   });
 
-  it("that is missing is an error which names the variable", () => {
+  it("causes an error that names the variable when it is missing", () => {
     vi.stubEnv("OPENAI_API_KEY", "sk-of-another-service");
     expect(() => new Ostiary()).toThrow(/OSTIARY_API_KEY/);
     expect(() => new Ostiary({ apiKey: "  " })).toThrow(OstiaryError);
   });
 
-  it("of a service under another name comes from that name's variable", () => {
+  it("of a service with another name comes from that name's variable", () => {
     expect(() => new Ostiary({ service: "Acme AI" })).toThrow(/ACME_AI_API_KEY/);
     vi.stubEnv("ACME_AI_API_KEY", KEY);
     vi.stubEnv("ACME_AI_BASE_URL", "https://acme.example/");
@@ -93,7 +93,7 @@ describe("the API key", () => {
     }
   });
 
-  it("is not used in a web page unless told otherwise", () => {
+  it("is refused in a web page unless explicitly allowed", () => {
     vi.stubGlobal("window", { document: {} });
     expect(() => client()).toThrow(/backend/);
     expect(() => client({ dangerouslyAllowBrowser: true })).not.toThrow();
@@ -105,7 +105,7 @@ describe("the base URL", () => {
     expect(client({ baseURL }).baseURL).toBe(`${BASE}/v1`);
   });
 
-  it("that is none is an error at once", () => {
+  it("is refused at once when it is invalid", () => {
     expect(() => client({ baseURL: "service" })).toThrow(OstiaryError);
   });
 });
@@ -144,7 +144,7 @@ describe("an error answer", () => {
     });
   });
 
-  it("tells why permission was denied", async () => {
+  it("has the reason why permission was denied", async () => {
     for (const code of ["account_suspended", "ip_blocked"] as const) {
       server.use(http.get(`${BASE}/v1/models`, () => HttpResponse.json(envelope(code), { status: 403 })));
       const error = await client()
@@ -155,7 +155,7 @@ describe("an error answer", () => {
     }
   });
 
-  it("of something that is not the service still has its status", async () => {
+  it("from something that is not the service still has its status", async () => {
     server.use(
       http.get(`${BASE}/v1/models`, () => HttpResponse.html("<h1>Bad gateway</h1>", { status: 502 })),
     );
@@ -182,7 +182,7 @@ describe("a stream", () => {
     return text;
   };
 
-  it("is read whatever its line ends, comments and cuts between bytes", async () => {
+  it("is read with any line ends and comments, however it is divided", async () => {
     const bytes = new TextEncoder().encode(
       `: heartbeat\r\n\r\n${chunk("hö").replaceAll("\n", "\r\n")}${chunk("l€")}event: x\ndata: ${JSON.stringify({ choices: [{ delta: { content: "!" } }] })}\n\ndata: [DONE]\n\n`,
     );
@@ -249,19 +249,19 @@ describe("a request that fails", () => {
     () =>
       HttpResponse.json(envelope("internal_error"), { status, headers });
 
-  it.each([408, 409, 429, 500, 502, 503, 504])("with %i is sent again", async (status) => {
+  it.each([408, 409, 429, 500, 502, 503, 504])("with %i is retried", async (status) => {
     const calls = answersInTurn(failing(status), failing(status), list);
     await client({ maxRetries: 2 }).models.list();
     expect(calls()).toBe(3);
   });
 
-  it.each([400, 401, 402, 403, 404, 413])("with %i is not", async (status) => {
+  it.each([400, 401, 402, 403, 404, 413])("with %i is not retried", async (status) => {
     const calls = answersInTurn(failing(status), list);
     await expect(client({ maxRetries: 2 }).models.list()).rejects.toMatchObject({ status });
     expect(calls()).toBe(1);
   });
 
-  it("is sent again or not as the service advises", async () => {
+  it("is retried or not as the service advises", async () => {
     const refused = answersInTurn(failing(503, { "x-should-retry": "false" }), list);
     await expect(client({ maxRetries: 2 }).models.list()).rejects.toMatchObject({ status: 503 });
     expect(refused()).toBe(1);
@@ -270,7 +270,7 @@ describe("a request that fails", () => {
     expect(advised()).toBe(2);
   });
 
-  it("is not sent again when the service asks to wait for long", async () => {
+  it("is not retried when the service asks to wait for too long", async () => {
     const calls = answersInTurn(failing(429, { "retry-after": "3600" }), list);
     const error = await client({ maxRetries: 2 })
       .models.list()
@@ -279,17 +279,17 @@ describe("a request that fails", () => {
     expect(calls()).toBe(1);
   });
 
-  it("for want of a connection is an APIConnectionError", async () => {
+  it("to connect is an APIConnectionError", async () => {
     answersInTurn(() => HttpResponse.error());
     await expect(client().models.list()).rejects.toBeInstanceOf(APIConnectionError);
   });
 
-  it("by taking too long is an APIConnectionTimeoutError", async () => {
+  it("by a timeout is an APIConnectionTimeoutError", async () => {
     server.use(http.get(`${BASE}/v1/models`, () => new Promise<Response>(() => {})));
     await expect(client({ timeout: 20 }).models.list()).rejects.toBeInstanceOf(APIConnectionTimeoutError);
   });
 
-  it("by the caller's signal is an APIUserAbortError, also while it waits", async () => {
+  it("by the caller's signal is an APIUserAbortError, also while it waits for a retry", async () => {
     answersInTurn(failing(503, { "retry-after": "50" }));
     const signal = AbortSignal.timeout(20);
     await expect(client({ maxRetries: 2 }).models.list({ signal })).rejects.toBeInstanceOf(APIUserAbortError);
@@ -298,7 +298,7 @@ describe("a request that fails", () => {
 });
 
 describe("a list", () => {
-  it("gives its first page when awaited, and all items of all pages when iterated", async () => {
+  it("returns its first page when awaited, and all items of all pages when iterated", async () => {
     server.use(
       http.get(`${BASE}/v1/audit`, ({ request }) => {
         const query = new URL(request.url).searchParams;
@@ -322,7 +322,7 @@ describe("a list", () => {
   });
 });
 
-describe("a model's id", () => {
+describe("a model's ID", () => {
   it("may hold slashes and spaces", async () => {
     let path = "";
     server.use(
@@ -337,7 +337,7 @@ describe("a model's id", () => {
 });
 
 describe("an answer", () => {
-  it("has its request id beside it, out of the way", async () => {
+  it("has its request ID, outside of its own fields", async () => {
     server.use(
       http.post(`${BASE}/v1/chat/completions`, () =>
         HttpResponse.json(completion, { headers: { "x-request-id": "req_7" } }),

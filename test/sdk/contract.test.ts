@@ -20,12 +20,15 @@ import type {
   Action,
   CatalogInForce,
   CreditNode,
+  JournalReplay,
   ListedAccount,
   ReconciliationReport,
   SecurityEvent,
   SecurityParams,
   ServiceUsage,
   ServiceUsageParams,
+  SetAside,
+  SetAsideLine,
   UpstreamHealth,
 } from "../../sdk/src/contract/operator.ts";
 import {
@@ -58,7 +61,7 @@ type Plain<Value> = Value extends string & { readonly __id: string }
       : { readonly [Name in keyof Value]: Plain<Value[Name]> };
 
 describe("the hand-written contract of procedures", () => {
-  it("is what the router answers", () => {
+  it("equals what the router returns", () => {
     expectTypeOf<Plain<Outputs["keys"]["list"]["keys"][number]>>().toExtend<ListedKey>();
     expectTypeOf<Plain<Outputs["keys"]["create"]>>().toExtend<CreatedKey>();
     expectTypeOf<Plain<Outputs["keys"]["rotate"]>>().toExtend<CreatedKey>();
@@ -73,7 +76,7 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<keyof AuditVerification>().toExtend<keyof Outputs["audit"]["verify"]>();
   });
 
-  it("is what the router answers operators", () => {
+  it("equals what the router returns to operators", () => {
     type Operator = Outputs["operator"];
     expectTypeOf<Plain<Operator["accounts"]["list"]["accounts"][number]>>().toExtend<ListedAccount>();
     expectTypeOf<Plain<Operator["accounts"]["get"]>>().toExtend<ListedAccount>();
@@ -89,11 +92,14 @@ describe("the hand-written contract of procedures", () => {
     expectTypeOf<Plain<Operator["catalog"]>>().toExtend<CatalogInForce>();
     expectTypeOf<Plain<Operator["usage"]>>().toEqualTypeOf<ServiceUsage>();
     expectTypeOf<Plain<Operator["security"]["events"][number]>>().toEqualTypeOf<SecurityEvent>();
+    expectTypeOf<Plain<Operator["journal"]["list"]>>().toEqualTypeOf<SetAside>();
+    expectTypeOf<Plain<Operator["journal"]["get"]>>().toEqualTypeOf<SetAsideLine>();
+    expectTypeOf<Plain<Operator["journal"]["replay"]>>().toEqualTypeOf<JournalReplay>();
     type Verdict = Awaited<ReturnType<OstiaryOperator["accounts"]["tryIpRules"]>>;
     expectTypeOf<Plain<Operator["accounts"]["tryIpRules"]>>().toEqualTypeOf<Verdict>();
   });
 
-  it("is what the router takes", () => {
+  it("equals what the router accepts", () => {
     expectTypeOf<Required<KeyCreateParams>["name"]>().toExtend<Inputs["keys"]["create"]["name"]>();
     expectTypeOf<keyof KeyCreateParams>().toEqualTypeOf<keyof Inputs["keys"]["create"]>();
     expectTypeOf<keyof UsageSummaryParams>().toEqualTypeOf<keyof Inputs["usage"]["summary"]>();
@@ -104,6 +110,12 @@ describe("the hand-written contract of procedures", () => {
     // What tRPC's own queries send along is none of the SDK's.
     expectTypeOf<keyof SecurityParams>().toEqualTypeOf<Exclude<keyof Security, "direction">>();
     expectTypeOf<SecurityParams["kind"]>().toEqualTypeOf<Security["kind"]>();
+    type Journal = OstiaryOperator["journal"];
+    type Replay = NonNullable<Parameters<Journal["replay"]>[0]>;
+    expectTypeOf<keyof Replay>().toEqualTypeOf<keyof Exclude<Operator["journal"]["replay"], void>>();
+    expectTypeOf<keyof Parameters<Journal["discard"]>[0]>().toEqualTypeOf<
+      keyof Operator["journal"]["discard"]
+    >();
     type Listing = Exclude<Operator["accounts"]["list"], void>;
     type ListParams = NonNullable<Parameters<OstiaryOperator["accounts"]["list"]>[0]>;
     expectTypeOf<keyof ListParams>().toEqualTypeOf<Exclude<keyof Listing, "direction">>();
@@ -112,8 +124,8 @@ describe("the hand-written contract of procedures", () => {
   });
 });
 
-describe("what openai's types accept for a chat", () => {
-  it("is accepted here", () => {
+describe("a chat request of openai's types", () => {
+  it("is accepted by the SDK's types", () => {
     type Theirs = OpenAI.ChatCompletionCreateParams;
     type Shared = Pick<
       Theirs,
@@ -180,7 +192,7 @@ describe("a caught error", () => {
     return "another status";
   };
 
-  it("narrows to its class, and to what that class tells", () => {
+  it("is narrowed to its class, with that class's fields", () => {
     const answers = [400, 401, 402, 403, 404, 409, 413, 418, 429, 500].map((status) =>
       told(errorFor(status, null, new Headers())),
     );

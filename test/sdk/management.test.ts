@@ -36,7 +36,7 @@ const client = (options: object = {}) =>
   new Ostiary({ apiKey: key, managementToken: token, baseURL: service.baseUrl, maxRetries: 0, ...options });
 
 describe("the client with a management token", () => {
-  it("creates, rotates and revokes keys, with dates and money as they are", async () => {
+  it("creates, rotates and revokes keys, with dates and amounts in their own types", async () => {
     const created = await client().keys.create({ name: "by script" });
     expect(created.key).toMatch(/^sk-/);
     expect(created.createdAt).toBeInstanceOf(Date);
@@ -61,7 +61,7 @@ describe("the client with a management token", () => {
     for await (const entry of client().credits.ledger({ limit: 1 })) expect(entry.at).toBeInstanceOf(Date);
   });
 
-  it("makes one key of a creation whose answer was lost on its way", async () => {
+  it("makes one key when the answer to its creation was lost", async () => {
     let calls = 0;
     const lossy: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
@@ -76,7 +76,7 @@ describe("the client with a management token", () => {
     await (await client({ apiKey: created.key }).models.list()).nextPage();
   });
 
-  it("throws the classes that REST throws", async () => {
+  it("throws the same classes as REST", async () => {
     const byKey = client({ managementToken: key });
     await expect(byKey.keys.create({ name: "x" })).rejects.toBeInstanceOf(PermissionDeniedError);
     const wrong = client({ managementToken: `mt-${"A".repeat(49)}` });
@@ -85,7 +85,7 @@ describe("the client with a management token", () => {
     expect(error).toMatchObject({ status: 401, requestId: expect.stringMatching(/^req_/) });
   });
 
-  it("manages without an API key, and says so when a model is asked", async () => {
+  it("works without an API key, and says so when a model is called", async () => {
     const manager = new Ostiary({ managementToken: token, baseURL: service.baseUrl });
     expect((await manager.keys.list()).length).toBeGreaterThan(0);
     expect((await manager.audit.list({ limit: 1 })).data).toHaveLength(1);
@@ -94,7 +94,7 @@ describe("the client with a management token", () => {
 });
 
 describe("the operator's client", () => {
-  it("suspends, and says why not", async () => {
+  it("suspends an account, and throws the reason of a refusal", async () => {
     const { trpc } = await signInOperator(service.baseUrl);
     const own = await trpc.tokens.create.mutate({ name: "operator" });
     const operator = new OstiaryOperator({ managementToken: own.token, baseURL: service.baseUrl });
@@ -134,7 +134,7 @@ describe("the operator's client", () => {
     expect(actions[1]).toMatchObject({ reason: "test", byOperator: true });
   });
 
-  it("makes accounts, and tries rules before they are set", async () => {
+  it("creates accounts, and tests rules before they are set", async () => {
     const { trpc } = await signInOperator(service.baseUrl);
     const own = await trpc.tokens.create.mutate({ name: "another" });
     const operator = new OstiaryOperator({ managementToken: own.token, baseURL: service.baseUrl });
@@ -158,8 +158,8 @@ describe("the operator's client", () => {
   });
 });
 
-describe("an answer", () => {
-  it("can be had with its HTTP response, or as nothing else", async () => {
+describe("an answer of the SDK", () => {
+  it("is available with its HTTP response", async () => {
     const asked = client().chat.completions.create({
       model: "sandbox/echo",
       messages: [{ role: "user", content: "hi" }],
@@ -172,7 +172,7 @@ describe("an answer", () => {
     await expect(client().models.retrieve("no/such").asResponse()).rejects.toMatchObject({ status: 404 });
   });
 
-  it("that is streamed tells of itself as it comes, and adds up to the whole", async () => {
+  it("that is streamed emits events, and adds up to the whole", async () => {
     const deltas: string[] = [];
     const events: string[] = [];
     const stream = client()
@@ -195,7 +195,7 @@ describe("an answer", () => {
     expect(events).toEqual(["message", "end"]);
   });
 
-  it("that is streamed has whole calls of tools, and tells its errors", async () => {
+  it("that is streamed has whole tool calls, and emits its errors", async () => {
     const tools = [
       {
         type: "function" as const,
@@ -228,8 +228,8 @@ describe("an answer", () => {
   });
 });
 
-describe("what the client logs", () => {
-  it("is as much as was asked for, and never a key, a prompt or an answer", async () => {
+describe("the client's log", () => {
+  it("has the configured level, and never a key, a prompt or an answer", async () => {
     const said: string[] = [];
     const logger = Object.fromEntries(
       ["debug", "info", "warn", "error"].map((level) => [
@@ -276,7 +276,7 @@ async function run(args: readonly string[], env: Record<string, string> = {}, pr
   return { code, stdout, stderr };
 }
 
-describe("the command line", () => {
+describe("the SDK's command line", () => {
   it("chats, and lists models and keys", async () => {
     expect(await run(["chat", "sandbox/echo", "one", "two"])).toMatchObject({ code: 0, stdout: "one two\n" });
     expect((await run(["models"])).stdout).toContain("sandbox/echo");
@@ -285,7 +285,7 @@ describe("the command line", () => {
     expect((await run(["usage", "--by", "model"])).stdout).toContain("total");
   });
 
-  it("creates a key whose string is all that a script reads, and revokes it", async () => {
+  it("prints only the string of a key that it creates, and revokes it", async () => {
     const created = await run(["keys", "create", "by command"]);
     expect(created.stdout).toMatch(/^sk-\w{49}\n$/);
     expect(created.stderr).not.toContain(created.stdout.trim());
@@ -301,7 +301,7 @@ describe("the command line", () => {
 
   // `script` gives a program a terminal. It is not everywhere, nor everywhere the same.
   it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))(
-    "shows how far an export has come where somebody sees it, and nowhere else",
+    "shows the progress of an export on a terminal, and nowhere else",
     async () => {
       await client().models.list();
       const file = join(folder, "seen.ndjson");
@@ -316,7 +316,7 @@ describe("the command line", () => {
     },
   );
 
-  it("exports to a file, goes on where one was cut, and verifies it", async () => {
+  it("exports to a file, resumes after a cut, and verifies it", async () => {
     const file = join(folder, "audit.ndjson");
     expect((await run(["audit", "export", "-o", file])).code).toBe(0);
     const whole = await readFile(file, "utf8");
@@ -332,7 +332,7 @@ describe("the command line", () => {
     expect((await run(["audit", "export", "--format", "csv", "--status", "200"])).stdout).toMatch(/^id,/);
   });
 
-  it("says what it has not understood, and what it lacks", async () => {
+  it("reports what it does not understand, and what is missing", async () => {
     expect(await run(["nonsense"])).toMatchObject({ code: 2 });
     expect(await run(["usage", "--days", "many"])).toMatchObject({ code: 2 });
     const lacking = await run(["models"], { OSTIARY_API_KEY: "", OSTIARY_MANAGEMENT_TOKEN: "" });
@@ -344,7 +344,7 @@ describe("the command line", () => {
 });
 
 describe("an export", () => {
-  it("goes on by itself when its connection is cut again and again, without gap or repeat", async () => {
+  it("resumes by itself when its connection is cut repeatedly, without gap or repeat", async () => {
     await using own = await startService();
     const busy = await signUp(own.baseUrl);
     const created = await busy.trpc.keys.create.mutate({ name: "busy" });

@@ -27,11 +27,11 @@ const retrieve = (baseURL: string, options: { fetch?: typeof fetch } = {}) =>
   new Ostiary({ apiKey: "sk-x", baseURL, ...options }).models.retrieve("m");
 
 describe("requests on Node", () => {
-  it("go by its HTTP client", async () => {
+  it("use its HTTP client", async () => {
     expect(await seenBy(retrieve)).toBe("http");
   });
 
-  it("go by the `fetch` that was given, or put in the place of Node's own", async () => {
+  it("use the `fetch` that was given, or that replaced Node's own", async () => {
     expect(await seenBy((url) => retrieve(url, { fetch: ownFetch }))).toBe("fetch");
     let calls = 0;
     globalThis.fetch = (...given) => {
@@ -42,7 +42,7 @@ describe("requests on Node", () => {
     expect(calls).toBe(1);
   });
 
-  it("go by the dispatcher that was set for all of `fetch`, such as a proxy", async () => {
+  it("use the global dispatcher of `fetch`, such as a proxy", async () => {
     class OwnAgent extends Agent {}
     const before = getGlobalDispatcher();
     const own = new OwnAgent();
@@ -55,7 +55,7 @@ describe("requests on Node", () => {
     }
   });
 
-  it("keep their connection", async () => {
+  it("keep their connection alive", async () => {
     await using server = await loopback((_, response) => {
       response.setHeader("content-type", "application/json").end(MODEL);
     });
@@ -63,7 +63,7 @@ describe("requests on Node", () => {
     expect(server.connections()).toBe(1);
   });
 
-  it("give the whole of an answer that comes in pieces, within characters too", async () => {
+  it("have the whole of an answer that arrives in pieces, even when characters are divided", async () => {
     const owner = "ä€😀".repeat(50_000);
     const bytes = Buffer.from(JSON.stringify({ id: "m", owned_by: owner }));
     await using server = await loopback((_, response) => {
@@ -74,7 +74,7 @@ describe("requests on Node", () => {
     expect((await retrieve(server.url)).owned_by).toBe(owner);
   });
 
-  it("give a standard response to who asks for one", async () => {
+  it("return a standard response on request", async () => {
     await using server = await loopback((_, response) => {
       response.writeHead(200, [
         ["content-type", "application/json"],
@@ -110,7 +110,7 @@ describe("requests on Node", () => {
     await closed;
   });
 
-  it("that were reset, or whose answer was, say so", async () => {
+  it("throw when they were reset, or their answer was", async () => {
     const server = createServer((request, response) => {
       if (request.url?.endsWith("/cut")) {
         response.writeHead(200, { "content-length": "100" });
@@ -127,7 +127,7 @@ describe("requests on Node", () => {
     await expect(client.models.retrieve("gone")).rejects.toBeInstanceOf(APIConnectionError);
   });
 
-  it("are not sent with a header that can't be, and what it held is told nobody", async () => {
+  it("are refused with an invalid header, whose value is not revealed", async () => {
     const headers = { "x-secret": "line\nbreak" };
     const make = () => new Ostiary({ apiKey: "sk-x", defaultHeaders: headers });
     expect(make).toThrow(OstiaryError);

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 const ROOT = resolve(import.meta.dirname, "../..");
 const PACKAGE = JSON.parse(readFileSync(join(ROOT, "sdk/package.json"), "utf8"));
 
-describe("the package, built and installed elsewhere", () => {
+describe("the built and installed package", () => {
   let project = "";
   let installed = "";
 
@@ -25,7 +25,7 @@ describe("the package, built and installed elsewhere", () => {
 
   afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-  it("asks for no other package, and imports none", () => {
+  it("has no dependencies, and imports no other package", () => {
     expect(PACKAGE.dependencies ?? {}).toEqual({});
     expect(PACKAGE.peerDependencies ?? {}).toEqual({});
     for (const name of ["index.js", "index.cjs", "operator.js", "operator.cjs"]) {
@@ -34,7 +34,7 @@ describe("the package, built and installed elsewhere", () => {
     }
   });
 
-  it("explains everything that it exports", () => {
+  it("documents everything that it exports", () => {
     const files = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" });
     const declarations = files.filter((name) => name.endsWith(".d.ts"));
     expect(declarations.length).toBeGreaterThan(10);
@@ -49,7 +49,7 @@ describe("the package, built and installed elsewhere", () => {
     }
   });
 
-  it("is small: at most 15 KB, minified and gzipped", () => {
+  it("is at most 15 KB, minified and gzipped", () => {
     const { code } = transformSync(readFileSync(join(installed, "dist/index.js"), "utf8"), { minify: true });
     expect(gzipSync(code, { level: 9 }).length).toBeLessThan(15 * 1024);
   });
@@ -73,7 +73,7 @@ describe("the package, built and installed elsewhere", () => {
     }
   });
 
-  it("declares its types for both, by themselves", () => {
+  it("has type declarations for both, without other packages", () => {
     const declarations = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" });
     for (const name of declarations.filter((file) => /\.d\.c?ts$/.test(file))) {
       expect(readFileSync(join(installed, "dist", name), "utf8")).not.toMatch(/["']\.[^"']*(?<!\.d)\.ts["']/);

@@ -33,7 +33,7 @@ afterAll(async () => {
   project?.[Symbol.dispose]();
 });
 
-describe("the package, packed and installed", () => {
+describe("the packed and installed package", () => {
   it.each([
     ["Node", process.execPath, []],
     [
@@ -42,7 +42,7 @@ describe("the package, packed and installed", () => {
       ["run", "--node-modules-dir=manual", "--allow-net", "--allow-env", "--allow-read"],
     ],
     ["Bun", join(ROOT, "node_modules/.bin/bun"), ["run"]],
-  ])("works under %s against a service", async (_, command, args) => {
+  ])("works under %s with a service", async (_, command, args) => {
     const child = spawn(command, [...args, "scenario.mjs"], { cwd: project.folder, env });
     let stdout = "";
     let stderr = "";
@@ -77,7 +77,7 @@ describe("the package, packed and installed", () => {
     });
   });
 
-  it("works where there is nothing but web standards, as in a worker", async () => {
+  it("works with nothing but web standards, as in a worker", async () => {
     const standards = {
       AbortController,
       AbortSignal,

@@ -18,13 +18,13 @@ const refused = (options: ClientOptions): unknown => {
 const printed = (thing: unknown) =>
   [inspect(thing, { depth: 20, showHidden: true }), JSON.stringify(thing), String(thing)].join("\n");
 
-describe("a key that no header can carry", () => {
+describe("a key that is not a valid header value", () => {
   it.each([
     ["a line end", `${KEY}\n${KEY}`],
     ["a space", `${KEY} ${KEY}`],
     ["a character beyond ASCII", `${KEY}\u2026`],
     ["a zero byte", `${KEY}\0`],
-  ])("for %s is refused at once, and not quoted", (_, apiKey) => {
+  ])("is refused at once and not quoted: %s", (_, apiKey) => {
     const error = refused({ apiKey });
     expect(error).toBeInstanceOf(OstiaryError);
     expect(printed(error)).not.toContain(SECRET);
@@ -42,8 +42,8 @@ describe("a key in the wrong place", () => {
   );
 });
 
-describe("a key", () => {
-  it("is in no error of a connection, its causes included", async () => {
+describe("an API key in use", () => {
+  it("is in no connection error or its causes", async () => {
     await using server = await loopback((request) => request.socket.destroy());
     const client = new Ostiary({ apiKey: KEY, baseURL: server.url, maxRetries: 0 });
     const error = await client.models.list().catch((thrown: unknown) => thrown);
@@ -61,7 +61,7 @@ describe("a key", () => {
     }
   });
 
-  it("is the only one sent, whatever the headers say and however they are written", async () => {
+  it("is the only one sent, whatever the headers contain and however they are written", async () => {
     const sent: (string | undefined)[] = [];
     await using server = await loopback((request, response) => {
       sent.push(request.headers.authorization);
@@ -73,7 +73,7 @@ describe("a key", () => {
     expect(sent).toEqual([`Bearer ${KEY}`]);
   });
 
-  it("does not follow a redirect", async () => {
+  it("is not sent along with a redirect", async () => {
     let elsewhere = 0;
     await using other = await loopback((_, response) => {
       elsewhere++;

@@ -53,7 +53,7 @@ describe("the events of a stream", () => {
   const whole = (end: string) =>
     `\u{feff}: heartbeat${end}${end}${event("hö", end)}id: 1${end}${event("l€🦉", end)}event: x${end}retry: 5${end}data${end}data:{"choices":${end}data: []}${end}${end}data: [DONE]${end}${end}`;
 
-  it.each(["\n", "\r\n", "\r"])("may end their lines with %j, cut anywhere", async (end) => {
+  it.each(["\n", "\r\n", "\r"])("may have lines that end with %j, divided anywhere", async (end) => {
     const bytes = encoder.encode(whole(end));
     for (let cut = 0; cut <= bytes.length; cut++) {
       const stream = await streamed(bodyOf([bytes.slice(0, cut), bytes.slice(cut)]));
@@ -66,7 +66,7 @@ describe("the events of a stream", () => {
     expect(await textOf(await streamed(`${event("a")}data: [DONE]\n`))).toBe("a");
   });
 
-  it("after the last are nobody's", async () => {
+  it("after the last are ignored", async () => {
     expect(await textOf(await streamed(`${event("a")}data: [DONE]\n\n${event("b")}`))).toBe("a");
   });
 
@@ -75,7 +75,7 @@ describe("the events of a stream", () => {
     expect(await textOf(await streamed(`data: ${data}\n\ndata: [DONE]\n\n`))).toBe("a");
   });
 
-  it("may be long: their cost grows with their length, not with its square", async () => {
+  it("may be long: the cost grows with their length, not with its square", async () => {
     const piece = encoder.encode("y".repeat(8_192));
     const pieces = function* () {
       yield encoder.encode('data: {"choices":[{"delta":{"content":"');
@@ -88,7 +88,7 @@ describe("the events of a stream", () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
-  it("may be many: nothing is kept of those that were read", async () => {
+  it("may be many: no memory is kept for those that were read", async () => {
     let pulled = 0;
     let read = 0;
     let furthest = 0;
@@ -103,8 +103,8 @@ describe("the events of a stream", () => {
   });
 });
 
-describe("a stream", () => {
-  it("that is cut by the network says so, with the request's id", async () => {
+describe("a completion stream", () => {
+  it("that is cut by the network throws, with the request's ID", async () => {
     await using server = await loopback((_, response) => {
       response.writeHead(200, { "x-request-id": "req_1" });
       response.write(event("a"), () => response.destroy());
@@ -116,12 +116,12 @@ describe("a stream", () => {
     expect(error).toMatchObject({ requestId: "req_1" });
   });
 
-  it("that has a finish reason but not its end is not whole: usage, or an error, may be missing", async () => {
+  it("with a finish reason but no end is incomplete: usage, or an error, may be missing", async () => {
     const finish = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: "stop" }] })}\n\n`;
     await expect(textOf(await streamed(event("a") + finish))).rejects.toBeInstanceOf(StreamInterruptedError);
   });
 
-  it("that is none, or somebody else's page, is not an empty answer", async () => {
+  it("that is another kind of answer is not an empty answer", async () => {
     await expect(textOf(await streamed(""))).rejects.toBeInstanceOf(StreamInterruptedError);
     await expect(textOf(await streamed("<h1>hi</h1>\n\n"))).rejects.toBeInstanceOf(StreamInterruptedError);
   });
@@ -136,7 +136,7 @@ describe("a stream", () => {
     expect(thrown).toMatchObject({ code: "new_one", message: "m", requestId: "req_2" });
   });
 
-  it("can be iterated over once, and says so the second time", async () => {
+  it("can be iterated over once, and throws the second time", async () => {
     const stream = await streamed(`${event("a")}data: [DONE]\n\n`);
     expect(await textOf(stream)).toBe("a");
     const error = await textOf(stream).catch((thrown: unknown) => thrown);
@@ -144,7 +144,7 @@ describe("a stream", () => {
     expect(error).not.toBeInstanceOf(StreamInterruptedError);
   });
 
-  it("gives nothing more once it was aborted, though more has come", async () => {
+  it("yields nothing more once it was aborted, though more has arrived", async () => {
     const stream = await streamed(`${event("a")}${event("b")}data: [DONE]\n\n`);
     let chunks = 0;
     const read = async () => {
@@ -196,7 +196,7 @@ describe("a stream", () => {
     await gone;
   });
 
-  it("that is whole leaves its connection to the next, though its end comes after [DONE]", async () => {
+  it("that is complete frees its connection, even when its end comes after [DONE]", async () => {
     const goneEarly: boolean[] = [];
     await using server = await loopback((_, response) => {
       response.on("close", () => goneEarly.push(!response.writableFinished));

@@ -38,7 +38,7 @@ describe("the credit protocol", () => {
     TIMEOUT_MS,
   );
 
-  it("keeps them in long random walks", () => expect(walkFar(NONE)).toBeNull(), TIMEOUT_MS);
+  it("keeps its invariants in long random walks", () => expect(walkFar(NONE)).toBeNull(), TIMEOUT_MS);
 });
 
 describe("the checker of the credit protocol", () => {

@@ -21,7 +21,7 @@ const FOUND: readonly Found[] = JSON.parse(
 );
 
 // Schedules in which something did not hold once, each as short as it could be made.
-describe("what was found before", { timeout: 60_000 }, () => {
+describe("a failure that a schedule once found", { timeout: 60_000 }, () => {
   it.each(FOUND)("does not happen again: $what", ({ scenario, schedule }) => {
     const found = SCENARIOS.get(scenario);
     if (found === undefined) throw new Error(`there is no scenario ${scenario}`);

@@ -31,14 +31,14 @@ async function busyRun(seed: number): Promise<readonly string[]> {
 }
 
 describe("a simulated world", () => {
-  it("does the same each time it is given the same seed, and something else with another", async () => {
+  it("repeats itself with the same seed, and differs with another", async () => {
     const first = await busyRun(7);
     expect(first).toHaveLength(60);
     expect(await busyRun(7)).toEqual(first);
     expect(await busyRun(8)).not.toEqual(first);
   });
 
-  it("takes no longer for an hour than for a second, and gives the runtime its own time back", async () => {
+  it("runs an hour as fast as a second, and restores the runtime's own clock", async () => {
     const before = [setTimeout, clearTimeout, setInterval, setImmediate, Date, performance.now, Math.random];
     const world = new World(1);
     const fired: number[] = [];
@@ -69,7 +69,7 @@ describe("a simulated world", () => {
     expect(order).toEqual(["first", "second"]);
   });
 
-  it("gives each process a wall clock of its own, which may be wrong, and all of them true time that passes", async () => {
+  it("gives each process its own wall clock, which may be wrong, and all of them the same monotonic time", async () => {
     const world = new World(1);
     const late = new Life("late");
     late.wallClockAheadMs = -5_000;
@@ -87,8 +87,8 @@ describe("a simulated world", () => {
   });
 });
 
-describe("a process that crashes", () => {
-  it("does nothing any more: its timers and the answers that it waited for are dropped", async () => {
+describe("a simulated process that crashes", () => {
+  it("does nothing more: its timers and pending answers are dropped", async () => {
     const world = new World(1);
     const life = new Life("node");
     const link = new Network(world, STORES).wire("node", "database").linkOf(life);
@@ -102,7 +102,7 @@ describe("a process that crashes", () => {
     expect(done).toEqual([]);
   });
 
-  it("can do so at each of its steps", async () => {
+  it("can crash at each of its steps", async () => {
     const ticksBefore = async (step: number) => {
       const world = new World(1);
       const life = new Life("node");
@@ -119,7 +119,7 @@ describe("a process that crashes", () => {
   });
 });
 
-describe("a wire", () => {
+describe("a simulated connection", () => {
   /** Sends three operations, 5 s apart, while something happens to the wire; what the store and the caller saw. */
   async function overWire(store: keyof typeof STORES, disturb: (network: Network, world: World) => void) {
     const world = new World(3);
@@ -145,7 +145,7 @@ describe("a wire", () => {
     return { stored, told, closings };
   }
 
-  it("carries what is sent there and back", async () => {
+  it("carries requests and their answers", async () => {
     expect(await overWire("redis", () => {})).toEqual({
       stored: ["a", "b", "c"],
       told: ["a", "b", "c"],
@@ -153,7 +153,7 @@ describe("a wire", () => {
     });
   });
 
-  it("refuses everything while it is cut, and says that its connection broke", async () => {
+  it("refuses everything while it is cut, with an error for the lost connection", async () => {
     const { stored, told, closings } = await overWire("redis", (network) =>
       network.wire("node", "redis").setState("cut"),
     );
@@ -164,7 +164,7 @@ describe("a wire", () => {
     expect(closings).toHaveLength(1);
   });
 
-  it("keeps what is sent while it stalls, and carries it then, though its callers have given up", async () => {
+  it("delivers what was sent during a stall, even when its callers have given up", async () => {
     const { stored, told } = await overWire("redis", (network, world) => {
       network.wire("node", "redis").setState("stalled");
       world.schedule(60_000, null, () => network.mend());
@@ -173,7 +173,7 @@ describe("a wire", () => {
     expect(stored).toEqual(["a", "b", "c"]);
   });
 
-  it("tells no caller while it is silent, until TCP gives up", async () => {
+  it("reports nothing to callers while it is silent, until TCP gives up", async () => {
     const { stored, told } = await overWire("database", (network, world) => {
       network.wire("node", "database").setState("silent");
       world.schedule(60_000, null, () => network.mend());
@@ -188,7 +188,7 @@ describe("a wire", () => {
     ["request-late", ["a", "c", "b"], ["a", "c", "b"]],
     ["answer-late", ["a", "b", "c"], ["a", "c", "b"]],
     ["request-twice", ["a", "b", "c", "b"], ["a", "b", "c"]],
-  ] as const)("can do with one message: %s", async (fate, stored, told) => {
+  ] as const)("does this to one message: %s", async (fate, stored, told) => {
     const hit = await overWire("database", (network) =>
       network.wire("node", "database").faults.add({ operation: "b", skip: 0, fate, byMs: 30_000 }),
     );

@@ -1,15 +1,27 @@
 const NANO_DIGITS = 9;
 
-/** Lines of columns, each as wide as its widest value. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const all = [head, ...rows];
-  const widths = head.map((_, at) => Math.max(...all.map((row) => row[at]?.length ?? 0)));
-  return all.map((row) =>
+/** Rows with their columns below each other, each as wide as its widest cell. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
     row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** The same below a head. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return columns([head, ...rows]);
+}
+
+/** Money travels as decimal strings: JSON has no integers of that size. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part), 2);
 }
 
 /** An amount in US dollars, exactly. */

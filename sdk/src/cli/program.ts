@@ -8,7 +8,7 @@ import type { AuditExportParams } from "../contract/audit.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { exportTo } from "./export-file.ts";
-import { table, usdOf } from "./output.ts";
+import { table, toJson, usdOf } from "./output.ts";
 
 const TAMPERED = 3;
 const DAY_MS = 24 * 60 * 60_000;
@@ -289,8 +289,4 @@ async function standardInput(): Promise<string> {
 /** For people: beside what a script reads. */
 function note(text: string): void {
   process.stderr.write(`${text}\n`);
-}
-
-function toJson(value: unknown): string {
-  return JSON.stringify(value, (_, item) => (typeof item === "bigint" ? item.toString() : item), 2);
 }

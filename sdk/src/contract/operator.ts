@@ -68,6 +68,51 @@ export interface CreditNode {
   readonly reservedNanoUsd: bigint;
 }
 
+/** A line of a node's journal that could not be read or recorded. */
+export interface SetAsideLine {
+  readonly id: string;
+  /** The file in the journal's folder, and the line in it, counted from 1. */
+  readonly file: string;
+  readonly line: number;
+  readonly bytes: number;
+  /** A request that has ended, or one that has begun; `unreadable` where that can't be told. */
+  readonly kind: "ended" | "begun" | "unreadable";
+  /** Why it can't be read; `null` when it can. Then the database has refused it, and says why when it is replayed. */
+  readonly problem: string | null;
+  /** Of a line that can be read. */
+  readonly request: {
+    readonly requestId: string;
+    readonly accountId: string;
+    readonly at: Date;
+    readonly costNanoUsd: bigint;
+  } | null;
+  /** How the line begins; all of it where one line is asked for. */
+  readonly text: string;
+}
+
+/** What is set aside of one node's journal. */
+export interface SetAside {
+  readonly node: string;
+  /** The journal's folder on that node. */
+  readonly folder: string;
+  readonly lines: readonly SetAsideLine[];
+  /** How many more lines there are. */
+  readonly more: number;
+  /** Files and folders that can't be read at all. */
+  readonly files: readonly { readonly file: string; readonly problem: string }[];
+}
+
+/** What became of the lines that were replayed. */
+export interface JournalReplay {
+  readonly replayed: number;
+  readonly notReplayed: readonly {
+    readonly id: string;
+    readonly file: string;
+    readonly line: number;
+    readonly reason: string;
+  }[];
+}
+
 /** The outcome of a reconciliation. Any mismatch is a fault. */
 export interface ReconciliationReport {
   /** Accounts whose balance is not the sum of their ledger, or is negative. */

@@ -1,3 +1,5 @@
+import { EventReader } from "../contract/event-reader.ts";
+
 /** How long a body may stay open after its last event, in milliseconds. */
 const LONGEST_TAIL_MS = 1_000;
 
@@ -24,15 +26,13 @@ export async function* eventData(
   };
   // Not every `fetch` ends a body by the request's signal. Cancelled, a read under way comes back as the end.
   signal.addEventListener("abort", cancel, { once: true });
-  const decoder = new TextDecoder();
-  const events = new EventLines();
+  const events = new EventReader(Number.POSITIVE_INFINITY);
   let reachedLast = false;
   try {
     for (let done = false; !done; ) {
       const part = await reader.read();
       done = part.done;
-      const text = part.done ? `${decoder.decode()}\n\n` : decoder.decode(part.value, { stream: true });
-      for (const data of events.push(text)) {
+      for (const data of part.done ? events.end() : events.push(part.value)) {
         reachedLast = data === last;
         yield data;
       }
@@ -41,38 +41,6 @@ export async function* eventData(
     signal.removeEventListener("abort", cancel);
     if (reachedLast) letEnd(reader, cancel);
     else cancel();
-  }
-}
-
-/** Lines put together from pieces, and events from lines. */
-class EventLines {
-  /** The line that has not ended. Grown by concatenation, which copies nothing until the line is whole. */
-  #line = "";
-  #data: string[] = [];
-  #afterCarriageReturn = false;
-
-  /** The data of the events that this piece of the body completes. */
-  *push(piece: string): Generator<string, void, undefined> {
-    if (piece === "") return;
-    // The other half of a CRLF whose halves came apart.
-    const text = this.#afterCarriageReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
-    this.#afterCarriageReturn = piece.endsWith("\r");
-    const lines = text.split(/\r\n|\n|\r/);
-    const unended = lines.pop() ?? "";
-    for (const rest of lines) {
-      const line = this.#line + rest;
-      this.#line = "";
-      if (line === "") {
-        const data = this.#data;
-        this.#data = [];
-        if (data.length > 0) yield data.join("\n");
-      } else if (line === "data") {
-        this.#data.push("");
-      } else if (line.startsWith("data:")) {
-        this.#data.push(line.slice(line.startsWith("data: ") ? 6 : 5));
-      }
-    }
-    this.#line += unended;
   }
 }
 

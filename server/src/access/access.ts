@@ -25,7 +25,7 @@ export interface KeyRecogniser {
   recognises(keyString: string): boolean;
 }
 
-/** Whose request it is, as far as a first look tells. Not yet a permission: that is {@link Access.confirm}. */
+/** Whose request it is, as far as a first look tells. Not yet a permission: that is {@link Access.authorize}. */
 export interface Caller {
   readonly digest: string;
   readonly snapshot: KeySnapshot;
@@ -103,7 +103,7 @@ export class Access {
    * @throws {Failure} `invalid_api_key` when the header is not in form or the key is nobody's;
    *   `server_is_overloaded` when nobody can tell.
    */
-  identify(authorization: readonly string[]): Caller | Promise<Caller> {
+  authenticate(authorization: readonly string[]): Caller | Promise<Caller> {
     const keyString = readBearer(authorization);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
@@ -120,7 +120,7 @@ export class Access {
    * @returns `null` when the account has no such key.
    * @throws {Failure} `server_is_overloaded` when nobody can tell.
    */
-  async identifyAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
+  async authenticateAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
     const found = await within(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)).catch(unvouched);
     if (found === null) return null;
     const digest = Buffer.from(found).toString("base64");
@@ -136,7 +136,7 @@ export class Access {
    * @throws {RefusedCaller} revoked, suspended, from an address outside the rules, over a limit; in this order.
    * @throws {Failure} `server_is_overloaded` when nobody can tell.
    */
-  async confirm(caller: Caller, address: string | null, tokens: number | null = null): Promise<Permission> {
+  async authorize(caller: Caller, address: string | null, tokens: number | null = null): Promise<Permission> {
     let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       const { snapshot, doubts } = present;
@@ -193,7 +193,7 @@ export class Access {
     return { refusal: null, wouldRefuse: verdict === "reported" ? "ip_blocked" : null };
   }
 
-  /** Reads the database. Requests of one key that need it at once share a read; {@link confirm} judges its age. */
+  /** Reads the database. Requests of one key that need it at once share a read; {@link authorize} judges its age. */
   #read(digest: string): Promise<Caller> {
     const running = this.#reading.get(digest);
     if (running !== undefined) return running;

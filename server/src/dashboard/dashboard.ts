@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
-import { chooseCoding } from "../edge/content-coding.ts";
+import { chooseCoding } from "../operations/content-coding.ts";
 
 /** How the build has compressed files, best first, and what their names end in then. */
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;

@@ -94,7 +94,7 @@ async function useKey(
   { sourceIp }: Visit,
 ): Promise<Permission> {
   try {
-    return await access.confirm(await access.identify([header]), sourceIp);
+    return await access.authorize(await access.authenticate([header]), sourceIp);
   } catch (thrown) {
     const event = eventOfRefusedKey(thrown, true, sourceIp);
     if (event !== null) security.note(event);

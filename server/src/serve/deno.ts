@@ -1,5 +1,5 @@
 import { FetchExchange } from "./fetch-exchange.ts";
-import { isRequestPlane, type Listener, type ListenerOptions, type Served } from "./listener.ts";
+import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 
 /** As much of Deno's namespace as is used here: its own types would clash with Node's. */
 interface DenoNamespace {
@@ -18,10 +18,10 @@ export async function serveOnDeno(served: Served, { host, port }: ListenerOption
     (request, { remoteAddr }) => {
       const peer = remoteAddr.hostname ?? "";
       const { pathname } = new URL(request.url);
-      const isForPlane = isRequestPlane(pathname, () => request.headers.get("accept"));
+      const isForPlane = isApiPath(pathname, () => request.headers.get("accept"));
       if (!isForPlane) return served.web(request, peer);
       const exchange = new FetchExchange(request, peer);
-      void served.requestPlane.handle(exchange);
+      void served.requests.handle(exchange);
       return exchange.response;
     },
   );

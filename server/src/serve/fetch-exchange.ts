@@ -1,11 +1,11 @@
+import { inTime } from "../errors/deadline.ts";
 import {
   type BodySink,
   type Exchange,
   type IncomingBody,
-  READER_PATIENCE_MS,
+  READER_TIMEOUT_MS,
   type ResponseHeaders,
-} from "../edge/exchange.ts";
-import { inTime } from "../errors/deadline.ts";
+} from "../request/exchange.ts";
 
 /** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
 export class FetchExchange implements Exchange {
@@ -103,5 +103,5 @@ async function isReady(writer: WritableStreamDefaultWriter<Uint8Array>): Promise
     () => true,
     () => true,
   );
-  return (await inTime(READER_PATIENCE_MS, ready)) !== null;
+  return (await inTime(READER_TIMEOUT_MS, ready)) !== null;
 }

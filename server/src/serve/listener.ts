@@ -1,10 +1,10 @@
-import { lacksVersion } from "../edge/elsewhere.ts";
-import type { RequestPlane } from "../edge/request-plane.ts";
+import { lacksVersion } from "../request/not-found-hints.ts";
+import type { RequestHandler } from "../request/request-handler.ts";
 
 /** What is served, told to a runtime's listener. */
 export interface Served {
   /** Everything under `/v1/` and `/dashboard/`. */
-  readonly requestPlane: RequestPlane;
+  readonly requests: RequestHandler;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
   /** For what is answered before it gets to either. */
@@ -32,10 +32,10 @@ export interface Listener {
 }
 
 /**
- * True for paths of the request plane: the API, what the dashboard's pages ask of it by a session, and paths of the API that lack the
- * `/v1`, which the request plane says. One of these is also a page's: `accept` is what the client would have for an answer.
+ * True for paths that {@link RequestHandler} answers: the API, what the dashboard's pages ask of it by a session, and paths of the API
+ * that lack the `/v1`, to say so. One of these is also a page: `accept` is the request's header.
  */
-export function isRequestPlane(path: string, accept: () => string | null | undefined): boolean {
+export function isApiPath(path: string, accept: () => string | null | undefined): boolean {
   if (path.startsWith("/v1/") || path === "/v1" || path.startsWith("/dashboard/")) return true;
   return lacksVersion(path) && accept()?.includes("text/html") !== true;
 }

@@ -3,9 +3,9 @@ import {
   type BodySink,
   type Exchange,
   type IncomingBody,
-  READER_PATIENCE_MS,
+  READER_TIMEOUT_MS,
   type ResponseHeaders,
-} from "../edge/exchange.ts";
+} from "../request/exchange.ts";
 
 /** How much of a body that was refused is still read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
@@ -142,7 +142,7 @@ function drained(response: ServerResponse): Promise<boolean> {
       resolve(isDrained);
     };
     const done = () => decide(true);
-    const timer = setTimeout(decide, READER_PATIENCE_MS, false);
+    const timer = setTimeout(decide, READER_TIMEOUT_MS, false);
     response.on("drain", done);
     response.on("close", done);
   });

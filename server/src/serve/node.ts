@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
-import { isRequestPlane, type Listener, type ListenerOptions, type Served } from "./listener.ts";
+import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 
@@ -77,8 +77,8 @@ function routerOf(served: Served): Route {
     request.url = target;
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
-    if (isRequestPlane(path, () => request.headers.accept)) {
-      void served.requestPlane.handle(new NodeExchange(request, response, awaitsContinue));
+    if (isApiPath(path, () => request.headers.accept)) {
+      void served.requests.handle(new NodeExchange(request, response, awaitsContinue));
       return;
     }
     if (awaitsContinue) response.writeContinue();

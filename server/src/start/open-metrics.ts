@@ -6,11 +6,11 @@ import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Books } from "../credits/books.ts";
 import type { Credits } from "../credits/credits.ts";
-import type { Overload } from "../edge/overload.ts";
-import type { RequestPlane } from "../edge/request-plane.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import type { Overload } from "../request/overload.ts";
+import type { RequestHandler } from "../request/request-handler.ts";
 import type { Clocks } from "./clocks.ts";
 import type { RedisMemoryWatch } from "./redis-memory.ts";
 
@@ -21,7 +21,7 @@ export interface MeasuredParts {
   readonly journal: Journal;
   readonly credits: Credits;
   readonly books: Books;
-  readonly requestPlane: RequestPlane;
+  readonly requests: RequestHandler;
   readonly bodies: BodyBudget;
   readonly overload: Overload;
   readonly gateway: Gateway;
@@ -46,7 +46,7 @@ export function measure(
     journal,
     credits,
     books,
-    requestPlane,
+    requests,
     bodies,
     overload,
     gateway,
@@ -70,16 +70,12 @@ export function measure(
     "reason",
     () => callLimits.refused,
   );
-  metrics.gauge(
-    "requests_in_flight",
-    "Requests under /v1 that are being answered.",
-    () => requestPlane.inFlight,
-  );
-  metrics.serves(requestPlane.endpointNames);
+  metrics.gauge("requests_in_flight", "Requests under /v1 that are being answered.", () => requests.inFlight);
+  metrics.serves(requests.operationNames);
   metrics.counter(
     "unknown_key_requests",
     "Refused requests under /v1 without a known key. They are in no account's audit log.",
-    () => requestPlane.withoutKnownKey,
+    () => requests.withoutKnownKey,
   );
   metrics.gauge(
     "event_loop_lag_seconds",

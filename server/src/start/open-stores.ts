@@ -1,3 +1,4 @@
+import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import type { Logger } from "pino";
 import type { AdmissionStore } from "../admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
@@ -5,7 +6,6 @@ import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
 import { type AttemptCounters, memoryCounters } from "../store/attempt-counters.ts";
 import { type Database, type DatabaseAddress, openDatabase } from "../store/database.ts";
-import { startEmbeddedPostgres } from "../store/embedded/embedded-postgres.ts";
 import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 

@@ -2,10 +2,10 @@ import { type Action, type ActionName, actionsOf } from "./actions.ts";
 import type { FaultName } from "./faults.ts";
 import { harmAfterQuiet, harmIn } from "./invariants.ts";
 import { perform } from "./perform.ts";
-import { retell } from "./retell.ts";
 import { type Scope, WALK } from "./scopes.ts";
 import { begin, type State } from "./state.ts";
 import { keyOf } from "./state-key.ts";
+import { traceOf } from "./trace.ts";
 
 /** In one state of so many it is looked whether everything drains from there: that takes much longer than the other checks. */
 const QUIET_EVERY = 40;
@@ -51,7 +51,12 @@ export function explore(scope: Scope, faults: ReadonlySet<FaultName>, maxStates:
         known.add(key);
         const states = known.size;
         if (what !== null)
-          return { states, depth, isCut: false, harm: { what, trace: retell(first, [...wayTo(at), which]) } };
+          return {
+            states,
+            depth,
+            isCut: false,
+            harm: { what, trace: traceOf(first, [...wayTo(at), which]) },
+          };
         if (states >= maxStates) return { states, depth, isCut: true, harm: null };
         by.push(which);
         next.push([reached, from.push(at) - 1]);
@@ -89,7 +94,7 @@ export function walk(seed: number, steps: number, faults: ReadonlySet<FaultName>
     state = perform(state, action);
     const isLast = taken.push(which) === steps;
     const what = harmIn(state) ?? (isLast ? harmAfterQuiet(state) : null);
-    if (what !== null) return { what, trace: retell(first, taken) };
+    if (what !== null) return { what, trace: traceOf(first, taken) };
     if (isLast) return null;
   }
 }

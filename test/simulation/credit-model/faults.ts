@@ -1,13 +1,13 @@
 import type { ScopeName } from "./scopes.ts";
 
-/** A fault that can be put back into the protocol, to see that the checker catches it. */
-export interface PutBackFault {
+/** A fault that can be reintroduced into the protocol, to show that the checker catches it. */
+export interface ReintroducedFault {
   /** The scope in which it is looked for. */
   readonly scope: ScopeName;
   readonly what: string;
 }
 
-/** All faults that can be put back. Each stands for a rule of the protocol that would be missed if it were gone. */
+/** All faults that can be reintroduced. Each removes one rule of the protocol. */
 export const FAULTS = {
   "lapse-by-time": {
     scope: "share",
@@ -57,6 +57,6 @@ export const FAULTS = {
     scope: "once",
     what: "Two attempts with one idempotency key, after a claim was taken over, are both charged.",
   },
-} as const satisfies Readonly<Record<string, PutBackFault>>;
+} as const satisfies Readonly<Record<string, ReintroducedFault>>;
 
 export type FaultName = keyof typeof FAULTS;

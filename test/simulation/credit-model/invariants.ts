@@ -9,7 +9,7 @@ const QUIET_ROUNDS = 12;
 /** What does not hold in a state; `null`: everything holds. */
 export function harmIn(state: State): string | null {
   const harm = loss(state) ?? unpaid(state);
-  // With a fault put back only what somebody loses by counts: why it holds is not kept then.
+  // With a fault reintroduced only actual losses count: the invariants that prevent them do not hold then.
   return harm ?? (state.faults.size > 0 ? null : brokenPromise(state));
 }
 

@@ -1,4 +1,4 @@
-// The checker as a command. It explores all scopes and walks at random; with a fault put back it shows the shortest way to harm.
+// The checker as a command. It explores all scopes and walks at random; with a reintroduced fault it prints the shortest trace to a violation.
 //   npx tsx test/simulation/credit-model/main.ts [--fault NAME] [--scope NAME] [--walks N] [--seed N] [--max-states N]
 import process from "node:process";
 import { parseArgs } from "node:util";

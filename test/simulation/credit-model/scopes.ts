@@ -19,7 +19,7 @@ export interface Budget {
   readonly releases: number;
   /** Changes of spender in a living process. */
   readonly rotates: number;
-  /** How often a fault that is put back may show itself, where it is an event of its own. */
+  /** How often a reintroduced fault may occur, where it is an event of its own. */
   readonly faults: number;
   /** Times at which a node is cut off: nothing of it is delivered meanwhile. */
   readonly cuts: number;
@@ -94,7 +94,7 @@ export const WALK: Scope = {
   cuts: 4,
 };
 
-/** Scopes of which everything is tried in a second or two. Each fault that can be put back still shows in them, or in walks. */
+/** Scopes that are explored completely in a second or two. Each fault shows in them or in random walks. */
 export const SMALL_SCOPES: Readonly<Record<ScopeName, Scope>> = {
   ...SCOPES,
   late: { ...SCOPES.late, asks: 3 },

@@ -20,7 +20,7 @@ export interface Hold {
   readonly amount: number;
   /** 1: the request has the idempotency key. */
   readonly key: number;
-  /** Only with faults put back. */
+  /** Only with reintroduced faults. */
   readonly kept?: 1;
   readonly forgotten?: 1;
 }
@@ -31,7 +31,7 @@ export interface Line {
   readonly spender: number;
   /** What is to be charged. */
   readonly cost: number;
-  /** What the request took. Differs from the cost only with a fault put back. */
+  /** What the request took. Differs from the cost only with a reintroduced fault. */
   readonly real: number;
   readonly key: number;
 }

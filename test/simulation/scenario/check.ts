@@ -1,6 +1,6 @@
 import process from "node:process";
 import fc from "fast-check";
-import type { PutBackFault } from "../stores/put-back.ts";
+import type { ReintroducedFault } from "../stores/reintroduced-faults.ts";
 import { type Menu, schedulesOf } from "./arbitrary.ts";
 import { inWords, type Schedule } from "./schedule.ts";
 import { type Rules, Simulation } from "./simulation.ts";
@@ -50,13 +50,13 @@ export async function checkAll({ menu, rules, runs }: Scenario): Promise<void> {
 }
 
 /**
- * Tries random schedules with a fault put back into the stores, always the same ones.
+ * Tries random schedules, always the same ones, with a fault reintroduced into the stores.
  *
  * @returns what does not hold in the first of them that finds it; `null` when all hold.
  */
 export async function findPutBack(
   { menu, rules, runs }: Scenario,
-  fault: PutBackFault,
+  fault: ReintroducedFault,
   seed: number,
 ): Promise<{ readonly runs: number; readonly what: string } | null> {
   const faulty = { ...rules, faults: new Set([fault]) };

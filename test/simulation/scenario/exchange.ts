@@ -1,5 +1,5 @@
-import type { BodySink, Exchange } from "../../../server/src/edge/exchange.ts";
-import { LAST_EVENT } from "../../../server/src/edge/idempotent-reply.ts";
+import { LAST_EVENT } from "../../../server/src/operations/operation.ts";
+import type { BodySink, Exchange } from "../../../server/src/request/exchange.ts";
 import type { Outcome, Wish } from "./facts.ts";
 import { MODEL } from "./upstream.ts";
 

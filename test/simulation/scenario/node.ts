@@ -128,7 +128,7 @@ export class SimulatedNode {
       this.#open.delete(attempt);
       onEnded(attempt, outcome);
     });
-    world.schedule(0, this.#life, () => void service.requestPlane.handle(exchange));
+    world.schedule(0, this.#life, () => void service.requests.handle(exchange));
     return true;
   }
 

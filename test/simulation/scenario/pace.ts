@@ -37,7 +37,7 @@ export class Pace {
     for (const job of this.#jobs) job.hasten();
   }
 
-  /** Runs a job for as long as the process lives, never twice at once. What it throws is for the next run to mend. */
+  /** Runs a job for as long as the process lives, never twice concurrently. The next run retries after an error. */
   start(life: Life, job: BackgroundJob): void {
     const started = new Job(this.#world, this, life, job);
     this.#jobs.push(started);

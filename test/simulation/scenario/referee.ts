@@ -60,7 +60,7 @@ export class Referee {
   readonly #asked = new Map<AccountId, Set<Attempt>>();
   /** When each was admitted, of an account in their order. */
   readonly #admittedMs = new Map<AccountId, Map<Place, number>>();
-  /** Until then more requests at once than the limit are let pass. */
+  /** Until then more concurrent requests than the limit may be admitted. */
   #limitsHoldFromMs = 0;
   #violation: Violation | null = null;
 

@@ -1,5 +1,5 @@
 import { CREDIT_OPERATIONS } from "../stores/database.ts";
-import { NO_FAULTS } from "../stores/put-back.ts";
+import { NO_FAULTS } from "../stores/reintroduced-faults.ts";
 import {
   clockJumps,
   crashes,

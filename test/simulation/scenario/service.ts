@@ -11,16 +11,15 @@ import { EntryIds } from "../../../server/src/audit/entry-ids.ts";
 import { Reads } from "../../../server/src/audit/reads.ts";
 import { Recorder } from "../../../server/src/audit/recorder.ts";
 import { Credits } from "../../../server/src/credits/credits.ts";
-import { ChatEndpoint } from "../../../server/src/edge/chat-endpoint.ts";
-import { ModelCalls } from "../../../server/src/edge/model-calls.ts";
-import { Overload } from "../../../server/src/edge/overload.ts";
-import { RequestPlane } from "../../../server/src/edge/request-plane.ts";
 import type { Dialect } from "../../../server/src/gateway/dialect.ts";
 import { Gateway } from "../../../server/src/gateway/gateway.ts";
 import { TokenEstimator } from "../../../server/src/gateway/token-estimate.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "../../../server/src/idempotency/idempotency.ts";
 import { KeyMint } from "../../../server/src/keys/key-string.ts";
 import { Keys } from "../../../server/src/keys/keys.ts";
+import { chatCompletions } from "../../../server/src/operations/chat-completions.ts";
+import { Overload } from "../../../server/src/request/overload.ts";
+import { RequestHandler } from "../../../server/src/request/request-handler.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import { openJournal } from "../stores/journal.ts";
 import { admissionStoreOver, type SimulatedRedis } from "../stores/redis.ts";
@@ -51,7 +50,7 @@ export interface ServiceParts {
 
 /** The parts of a running service that a scenario uses, or looks into when all is over. */
 export interface Service {
-  readonly requestPlane: RequestPlane;
+  readonly requests: RequestHandler;
   readonly keys: Keys;
   readonly credits: Credits;
   readonly recorder: Recorder;
@@ -118,16 +117,19 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     onCredentialRefused: () => {},
   });
   const ids = new EntryIds(Date.now);
-  const requestPlane = new RequestPlane({
-    endpoints: [
-      new ChatEndpoint({
-        modelCalls: new ModelCalls({ catalog: CATALOG, credits, idempotency }),
+  const requests = new RequestHandler({
+    operations: [
+      chatCompletions({
         gateway,
         estimator: new TokenEstimator(() => notAsked()),
         maxBodyBytes: MAX_BODY_BYTES,
+        monotonicMs,
       }),
     ],
     access,
+    catalog: CATALOG,
+    credits,
+    idempotency,
     bodies: new BodyBudget(shareOut(UNFINISHED_BODY_BYTES, MAX_BODY_BYTES)),
     overload: new Overload(MAX_LAG_MS, monotonicMs),
     security: { note: () => {} },
@@ -148,15 +150,15 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissions.retryReleases() });
   pace.start(life, { ...always(CLAIM_LEASE_MS / 4), run: () => idempotency.renew() });
   const stop = async () => {
-    const cut = setTimeout(() => requestPlane.cutOff(), DRAIN_MS);
-    await requestPlane.idle();
+    const cut = setTimeout(() => requests.abortAll(), DRAIN_MS);
+    await requests.idle();
     clearTimeout(cut);
     // One that fails does not keep the others from being done.
     for (const end of [() => pace.stop(life), () => recorder.stop(), () => credits.stop()]) {
       await end().catch(() => {});
     }
   };
-  return { requestPlane, keys, credits, recorder, stop };
+  return { requests, keys, credits, recorder, stop };
 }
 
 function notAsked(): never {

@@ -2,8 +2,8 @@ import type { AccountId } from "../../../server/src/accounts/account.ts";
 import type { Actor } from "../../../server/src/accounts/action.ts";
 import type { Limits } from "../../../server/src/admission/limits.ts";
 import { SimulatedDatabase } from "../stores/database.ts";
-import type { PutBackFaults } from "../stores/put-back.ts";
 import { SimulatedRedis } from "../stores/redis.ts";
+import type { ReintroducedFaults } from "../stores/reintroduced-faults.ts";
 import { Network } from "../world/network.ts";
 import type { WireState } from "../world/wire.ts";
 import { World } from "../world/world.ts";
@@ -24,7 +24,7 @@ const STORES = {
 const START_MS = 5_000;
 const SETTLE_MS = 1_000;
 /** No fault keeps a node from starting for so long. */
-const LONGEST_START_MS = 60 * 60_000;
+const MAX_START_MS = 60 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 /** Nothing must have been running for so long before slots are looked at: what was released may be on its way. */
 const AT_REST_MS = 2_500;
@@ -38,10 +38,10 @@ export interface Rules {
   readonly keysEach: number;
   readonly limits: Limits;
   readonly invariants: ReadonlySet<Invariant>;
-  /** Faults that are put back into the stores. */
-  readonly faults: PutBackFaults;
+  /** Faults that are reintroduced into the stores. */
+  readonly faults: ReintroducedFaults;
   readonly answerWithinMs: number;
-  /** After the last fault all slots that nobody uses are free within this. */
+  /** After the last fault all unused slots are free within this time. */
   readonly slotsFreeWithinMs: number;
   /** After Redis was empty, or a node was cut off from it for longer than its leases, limits hold again within this. */
   readonly limitsHoldWithinMs: number;
@@ -145,7 +145,7 @@ export class Simulation {
       world.schedule(START_MS + atMs, null, () => this.#begin(event));
       lastMs = Math.max(lastMs, atMs);
     }
-    this.#latestMs = START_MS + lastMs + LONGEST_START_MS;
+    this.#latestMs = START_MS + lastMs + MAX_START_MS;
     world.schedule(START_MS + lastMs + SETTLE_MS, null, () => this.#endFaults());
     await world.run({
       untilMs: Number.POSITIVE_INFINITY,
@@ -302,7 +302,7 @@ export class Simulation {
       if (holds > 0) return `${name} holds credit for ${holds} requests`;
       const { entries } = service.recorder.backlog();
       if (entries > 0) return `${entries} entries of ${name} are not in the database`;
-      const { inFlight } = service.requestPlane;
+      const { inFlight } = service.requests;
       if (inFlight > 0) return `${name} still works on ${inFlight} requests`;
     }
     const { idempotency, credit, keys } = this.#database;

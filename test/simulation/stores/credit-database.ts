@@ -11,11 +11,11 @@ import {
 } from "../../../server/src/credits/credit-store.ts";
 import type { Uncollected } from "../../../server/src/credits/ledger.ts";
 import { IdempotencyTable } from "./idempotency-table.ts";
-import { NO_FAULTS, type PutBackFaults } from "./put-back.ts";
+import { NO_FAULTS, type ReintroducedFaults } from "./reintroduced-faults.ts";
 
 /** A spender that was not seen for so long counts as away. */
 const AWAY_MS = 60_000;
-/** With the fault put back: after so long a reserve went to others. */
+/** With the fault reintroduced: after this time a reserve goes to others. */
 const LAPSE_MS = 10 * 60_000;
 
 export interface Reserve {
@@ -58,11 +58,11 @@ export class CreditDatabase {
   /** Told of each statement that a check constraint refuses: the protocol should never send one. */
   onRefused: (what: string) => void = () => {};
   readonly #nowMs: () => number;
-  readonly #faults: PutBackFaults;
+  readonly #faults: ReintroducedFaults;
   #nextSpender = 1n;
 
   /** `nowMs`: the database's clock. */
-  constructor(nowMs: () => number, faults: PutBackFaults = NO_FAULTS) {
+  constructor(nowMs: () => number, faults: ReintroducedFaults = NO_FAULTS) {
     this.#nowMs = nowMs;
     this.#faults = faults;
     this.idempotency = new IdempotencyTable(nowMs);
@@ -73,7 +73,7 @@ export class CreditDatabase {
     this.ledger.push({ accountId, kind: "grant", amount, reason: "test" });
   }
 
-  /** What spenders have set aside of an account, and nobody has been charged for yet. */
+  /** What spenders have reserved of an account's credit, and not charged yet. */
   reservedOf(accountId: AccountId): bigint {
     return this.balanceOf(accountId) - (this.free.get(accountId) ?? 0n);
   }

@@ -8,7 +8,7 @@ import type { Link } from "../world/wire.ts";
 import { CreditDatabase } from "./credit-database.ts";
 import type { IdempotencyTable } from "./idempotency-table.ts";
 import { KeyTables } from "./key-tables.ts";
-import type { PutBackFaults } from "./put-back.ts";
+import type { ReintroducedFaults } from "./reintroduced-faults.ts";
 
 /** Operations of the database on credit, by which faults name them. */
 export const CREDIT_OPERATIONS = ["openSpender", "ask", "heartbeat", "closeBelow", "insertEntries"] as const;
@@ -27,7 +27,7 @@ export class SimulatedDatabase {
   readonly credit: CreditDatabase;
   readonly keys = new KeyTables();
 
-  constructor(nowMs: () => number, faults: PutBackFaults) {
+  constructor(nowMs: () => number, faults: ReintroducedFaults) {
     this.credit = new CreditDatabase(nowMs, faults);
   }
 

@@ -104,7 +104,7 @@ export class IdempotencyTable {
   }
 }
 
-/** Whether whoever comes now may have the key. */
+/** Whether a new request may claim the key. */
 function isFree(row: Row, bodyDigest: string, nowMs: number): boolean {
   if (row.createdAtMs < nowMs - KEPT_MS) return true;
   return row.answered === null && row.bodyDigest === bodyDigest && row.renewedAtMs < nowMs - CLAIM_LEASE_MS;

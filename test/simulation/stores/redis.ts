@@ -18,7 +18,7 @@ import {
 } from "../../../server/src/admission/limits.ts";
 import { SlidingMinute, secondOf } from "../../../server/src/admission/sliding-minute.ts";
 import type { Link } from "../world/wire.ts";
-import type { PutBackFaults } from "./put-back.ts";
+import type { ReintroducedFaults } from "./reintroduced-faults.ts";
 
 /** Operations of Redis, by which faults name them. */
 export const REDIS_OPERATIONS = ["check", "admit", "release", "renew", "publish", "epoch", "vouch"] as const;
@@ -38,7 +38,7 @@ interface AccountKeys {
 /** A simulated Redis, with commands that do what the scripts in `redis-scripts.ts` do. */
 export class SimulatedRedis {
   readonly #nowMs: () => number;
-  readonly #faults: PutBackFaults;
+  readonly #faults: ReintroducedFaults;
   #accounts = new Map<AccountId, AccountKeys>();
   /** Told of each request that is let through. */
   onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
@@ -46,7 +46,7 @@ export class SimulatedRedis {
   onCancelled: (accountId: AccountId, place: Place) => void = () => {};
 
   /** `nowMs`: Redis's clock. */
-  constructor(nowMs: () => number, faults: PutBackFaults) {
+  constructor(nowMs: () => number, faults: ReintroducedFaults) {
     this.#faults = faults;
     this.#nowMs = () => Math.floor(nowMs());
   }

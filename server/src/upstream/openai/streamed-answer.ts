@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
 import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../../gateway/dialect.ts";
 import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
 import { TextTally } from "../../gateway/text-tally.ts";
@@ -6,10 +7,11 @@ import { addProduced } from "../../gateway/token-estimate.ts";
 import { TransportError } from "../transport.ts";
 import { ChunkEditor } from "./chunk-editor.ts";
 import { refusalOf, unintelligible } from "./refusal.ts";
-import { EventReader, EventTooLarge } from "./sse.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
+/** An event larger than this is not a model's answer. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /** An answer as its upstream streams it, with what has to be changed of it changed. */
@@ -29,7 +31,7 @@ export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>):
  * first event of all goes ahead.
  */
 async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const events = new EventReader();
+  const events = new EventReader(MAX_EVENT_BYTES);
   let isFirst = true;
   for await (const bytes of body) {
     let rest = bytes;

@@ -1,0 +1,291 @@
+import { type Command, Option } from "commander";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type {
+  AccountChange,
+  IpRules,
+  LimitOverrides,
+  ListedAccount,
+  OperatedAccount,
+  OstiaryOperator,
+} from "../../../sdk/src/operator.ts";
+import { ACCOUNT_STATES, PLANS } from "../accounts/account.ts";
+import { columns, nanoUsdOf, usdOf } from "./output.ts";
+import type { CommandParts } from "./run.ts";
+
+const ACCOUNT = "account id, or the e-mail address of one of its users";
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** `accounts …` and `reset-password`. */
+export function addAccountCommands(program: Command, { client, print }: CommandParts): void {
+  const accounts = program.command("accounts").description("find, create and change accounts");
+  const reason = () => new Option("--reason <text>", "recorded in the audit trail");
+  const plan = () => new Option("--plan <plan>").choices(PLANS);
+
+  const find = async (which: string) => {
+    const operator = client();
+    return { operator, id: await idOf(operator, which) };
+  };
+
+  /** Prints a changed account and what its operator should know. */
+  const printChange = ({ account, notices }: AccountChange) =>
+    print({ account, notices }, [...columns(describe(account)), ...notices.map((notice) => `! ${notice}`)]);
+
+  accounts
+    .command("list")
+    .description("list accounts, newest first")
+    .option("--search <text>", "the beginning of a name or of a user's e-mail address, or an id", "")
+    .addOption(new Option("--state <state>").choices(ACCOUNT_STATES))
+    .addOption(plan())
+    .option("--limit <number>", "accounts per page, 1 to 200", "50")
+    .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
+    .action(async ({ limit, ...filter }: ListOptions) => {
+      const page = await client().accounts.list({ ...filter, limit: wholeNumber("--limit", limit) });
+      const rows = page.accounts.map((account) => [
+        account.id,
+        account.state,
+        account.plan,
+        `${account.activeKeys} keys`,
+        account.name,
+        account.users.map(({ email }) => email).join(", "),
+      ]);
+      const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
+      print(page, [...columns(rows), ...more]);
+    });
+
+  accounts
+    .command("get")
+    .description("show an account")
+    .argument("<account>", ACCOUNT)
+    .action(async (which: string) => {
+      const { operator, id } = await find(which);
+      const account = await operator.accounts.get(id);
+      print(account, describeDetails(account));
+    });
+
+  accounts
+    .command("create")
+    .description("create an account and its first user; prints the user's password, which is not shown again")
+    .requiredOption("--email <address>")
+    .requiredOption("--name <text>")
+    .addOption(plan().default("free"))
+    .action(async (options: { email: string; name: string; plan: OperatedAccount["plan"] }) => {
+      const created = await client().accounts.create({
+        email: options.email,
+        accountName: options.name,
+        plan: options.plan,
+      });
+      print(created, [
+        ...describeDetails(created.account),
+        `password   ${created.password}   (not shown again)`,
+      ]);
+    });
+
+  accounts
+    .command("suspend")
+    .description("refuse all keys and management tokens of an account")
+    .argument("<account>", ACCOUNT)
+    .addOption(reason().makeOptionMandatory())
+    .action(async (which: string, options: { reason: string }) => {
+      const { operator, id } = await find(which);
+      printChange(await operator.accounts.suspend(id, { reason: options.reason }));
+    });
+
+  accounts
+    .command("reinstate")
+    .description("end the suspension of an account")
+    .argument("<account>", ACCOUNT)
+    .addOption(reason())
+    .action(async (which: string, options: Reason) => {
+      const { operator, id } = await find(which);
+      printChange(await operator.accounts.reinstate(id, options));
+    });
+
+  accounts
+    .command("set-plan")
+    .description("change the plan of an account")
+    .argument("<account>", ACCOUNT)
+    .argument("<plan>", PLANS.join(", "))
+    .addOption(reason())
+    .action(async (which: string, next: string, options: Reason) => {
+      const { operator, id } = await find(which);
+      printChange(await operator.accounts.setPlan(id, { plan: planOf(next), ...options }));
+    });
+
+  accounts
+    .command("set-ip-rules")
+    .description("replace the addresses and CIDR blocks from which keys may be used")
+    .argument("<account>", ACCOUNT)
+    .argument("[networks...]", "such as 192.0.2.7 or 2001:db8::/32")
+    .option("--none", "remove the rules, so that keys may be used from any address")
+    .addOption(
+      new Option(
+        "--report-only",
+        "let all requests pass and mark in the audit log those that the rules would refuse",
+      ).conflicts("enforce"),
+    )
+    .option(
+      "--enforce",
+      "refuse requests from other addresses; without either option the mode stays as it is",
+    )
+    .addOption(reason())
+    .action(async (which: string, networks: string[], options: Reason & IpRuleOptions) => {
+      requireNetworksOrNone(networks, options);
+      const { operator, id } = await find(which);
+      const rules = { ...modeOf(options), networks };
+      printChange(await operator.accounts.setIpRules(id, { rules, reason: options.reason }));
+    });
+
+  accounts
+    .command("try-ip-rules")
+    .description("test whether the rules let an address pass")
+    .argument("<account>", ACCOUNT)
+    .argument("<address>")
+    .option("--rules <networks...>", "test these rules instead of the account's")
+    .action(async (which: string, address: string, options: { rules?: string[] }) => {
+      const { operator, id } = await find(which);
+      const rules = options.rules === undefined ? undefined : { networks: options.rules };
+      const answer = await operator.accounts.tryIpRules(id, { address, rules });
+      print(answer, [answer.verdict]);
+    });
+
+  accounts
+    .command("set-limits")
+    .description("set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay")
+    .argument("<account>", ACCOUNT)
+    .option("--requests-per-minute <number>")
+    .option("--tokens-per-minute <number>")
+    .option("--concurrent-requests <number>")
+    .addOption(reason())
+    .action(async (which: string, options: Reason & Partial<Record<keyof LimitOverrides, string>>) => {
+      const { operator, id } = await find(which);
+      const { limits: present } = await operator.accounts.get(id);
+      const limit = (name: keyof LimitOverrides): number | null => {
+        const text = options[name];
+        if (text === undefined) return present[name];
+        return text === "plan" ? null : wholeNumber(name, text);
+      };
+      const limits = {
+        requestsPerMinute: limit("requestsPerMinute"),
+        tokensPerMinute: limit("tokensPerMinute"),
+        concurrentRequests: limit("concurrentRequests"),
+      };
+      printChange(await operator.accounts.setLimits(id, { limits, reason: options.reason }));
+    });
+
+  accounts
+    .command("grant-credits")
+    .description("grant credit; a negative amount, after --, takes credit back")
+    .argument("<account>", ACCOUNT)
+    .argument("<usd>", "US dollars, such as 25 or 0.005")
+    .addOption(reason().makeOptionMandatory())
+    .action(async (which: string, usd: string, options: { reason: string }) => {
+      const { operator, id } = await find(which);
+      const amountNanoUsd = nanoUsdOf(usd);
+      const granted = await operator.accounts.grantCredits(id, { amountNanoUsd, ...options });
+      print(granted, [`balance   ${usdOf(granted.balanceNanoUsd)}`]);
+    });
+
+  program
+    .command("reset-password")
+    .description("set a new random password, end the user's sessions and revoke their management tokens")
+    .argument("<email>")
+    .option("--keep-tokens", "do not revoke the user's management tokens")
+    .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
+      const reset = await client().users.resetPassword({ email, keepTokens });
+      print(reset, [
+        `password         ${reset.password}   (not shown again)`,
+        `tokens revoked   ${reset.revokedTokens}`,
+      ]);
+    });
+}
+
+interface ListOptions {
+  readonly search: string;
+  readonly state?: OperatedAccount["state"];
+  readonly plan?: OperatedAccount["plan"];
+  readonly limit: string;
+  readonly cursor?: string;
+}
+
+interface Reason {
+  readonly reason?: string;
+}
+
+async function idOf(operator: OstiaryOperator, which: string): Promise<string> {
+  if (UUID.test(which)) return which;
+  const email = which.toLowerCase();
+  const { accounts } = await operator.accounts.list({ search: email, limit: 200 });
+  const found = accounts.find(({ users }) => users.some((user) => user.email === email));
+  if (found === undefined) {
+    throw new OstiaryError(
+      `No account has a user with the address ${which}. Find the account with "accounts list".`,
+    );
+  }
+  return found.id;
+}
+
+function planOf(text: string): OperatedAccount["plan"] {
+  const plan = PLANS.find((name) => name === text);
+  if (plan === undefined) throw new OstiaryError(`"${text}" is not a plan. Use one of ${PLANS.join(", ")}.`);
+  return plan;
+}
+
+interface IpRuleOptions {
+  readonly none?: boolean;
+  readonly reportOnly?: boolean;
+  readonly enforce?: boolean;
+}
+
+/** An omitted argument must not remove the rules. */
+function requireNetworksOrNone(networks: readonly string[], { none }: IpRuleOptions): void {
+  if (networks.length === 0 && none !== true) {
+    throw new OstiaryError("List the networks from which keys may be used, or remove the rules with --none.");
+  }
+  if (networks.length > 0 && none === true) {
+    throw new OstiaryError("Give either networks or --none, not both.");
+  }
+}
+
+/** Empty: keeps the current mode. */
+function modeOf({ reportOnly, enforce }: IpRuleOptions): Partial<Pick<IpRules, "mode">> {
+  if (reportOnly === true) return { mode: "report" };
+  return enforce === true ? { mode: "enforce" } : {};
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`${name}: "${text}" is not a whole number.`);
+  return Number(text);
+}
+
+function describe(account: OperatedAccount): string[][] {
+  const { suspension, ipRules, limits } = account;
+  const state =
+    suspension === null
+      ? account.state
+      : `suspended since ${suspension.at.toISOString()}: ${suspension.reason}`;
+  const rules =
+    ipRules.networks.length === 0
+      ? "none"
+      : `${ipRules.networks.join(", ")}${ipRules.mode === "report" ? " (report only)" : ""}`;
+  const limit = (value: number | null) => (value === null ? "from the plan" : String(value));
+  return [
+    ["account", account.id],
+    ["name", account.name],
+    ["plan", account.plan],
+    ["state", state],
+    ["IP rules", rules],
+    ["requests per minute", limit(limits.requestsPerMinute)],
+    ["tokens per minute", limit(limits.tokensPerMinute)],
+    ["concurrent requests", limit(limits.concurrentRequests)],
+    ["created", account.createdAt.toISOString()],
+  ];
+}
+
+function describeDetails(account: ListedAccount): string[] {
+  return columns([
+    ...describe(account),
+    ["users", account.users.map(({ email }) => email).join(", ")],
+    ["keys", `${account.activeKeys} active`],
+    ["balance", usdOf(account.balanceNanoUsd)],
+  ]);
+}

@@ -1,0 +1,81 @@
+import process from "node:process";
+import type { Command } from "commander";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type { Action, ReconciliationReport } from "../../../sdk/src/operator.ts";
+import { usdOf } from "./output.ts";
+import type { CommandParts } from "./run.ts";
+
+/** `audit` lists the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
+export function addAuditCommands(program: Command, { client, print }: CommandParts): void {
+  program
+    .command("reconcile")
+    .description("compare balances with ledgers and usage with audit entries, and show reserved credit")
+    .option("--hours <number>", "how many past hours of usage to compare", "24")
+    .action(async (options: { hours: string }) => {
+      if (!/^\d{1,4}$/.test(options.hours))
+        throw new OstiaryError("--hours must be a whole number from 1 to 8784.");
+      const report = await client().checkBooks({ hours: Number(options.hours) });
+      const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
+      const verdict = wrong.length === 0 ? ["No mismatches."] : wrong;
+      const { reserved, held, since, uncollected } = report;
+      print(report, [
+        ...verdict,
+        `usage compared since  ${since.toISOString()}`,
+        `reserved by nodes     ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by absent nodes`,
+        `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests on the answering node`,
+        ...uncollected.map(
+          ({ reason, nanoUsd, accounts }) =>
+            `uncollected           ${usdOf(nanoUsd)} of ${accounts} accounts in this period: ${reason}`,
+        ),
+      ]);
+      if (wrong.length > 0) process.exitCode = 1;
+    });
+
+  program
+    .command("audit")
+    .description("list changes to accounts, keys, users and the service, newest first")
+    .option("--account <id>", "only changes of this account")
+    .option("--limit <number>", "changes per page, 1 to 200", "50")
+    .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
+    .action(async (options: { account?: string; limit: string; cursor?: string }) => {
+      if (!/^\d{1,3}$/.test(options.limit))
+        throw new OstiaryError("--limit must be a whole number from 1 to 200.");
+      const { account: accountId, cursor } = options;
+      const page = await client().audit({ limit: Number(options.limit), accountId, cursor });
+      const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
+      print(page, [...page.actions.flatMap(describe), ...more]);
+    });
+}
+
+function describeBalance({
+  accountId,
+  balanceNanoUsd,
+  ledgerNanoUsd,
+  reservedNanoUsd,
+}: ReconciliationReport["mismatches"][number]): string {
+  return `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`;
+}
+
+function describeUsage({
+  accountId,
+  interval,
+  start,
+  key,
+  model,
+}: ReconciliationReport["usageMismatches"][number]): string {
+  const ofKey = key === null ? "" : `  key ${key}`;
+  const ofModel = model === null ? "" : `  model ${model || "none"}`;
+  return `${accountId ?? "the service"}  usage of the ${interval} ${start.toISOString()}${ofKey}${ofModel}`;
+}
+
+function describe(action: Action): string[] {
+  const who = action.by === null ? "the service" : (action.userEmail ?? action.by.userId);
+  const how = action.by?.managementToken == null ? "" : " with a management token";
+  const from = action.by?.sourceIp == null ? "" : ` from ${action.by.sourceIp}`;
+  const about = action.accountName === null ? "" : `  ${action.accountName} (${action.accountId})`;
+  const lines = [`${action.at.toISOString()}  ${action.action}${about}`, `  by ${who}${how}${from}`];
+  if (action.reason !== null) lines.push(`  reason  ${action.reason}`);
+  if (action.before !== null) lines.push(`  before  ${JSON.stringify(action.before)}`);
+  if (action.after !== null) lines.push(`  after   ${JSON.stringify(action.after)}`);
+  return lines;
+}

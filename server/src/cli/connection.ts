@@ -1,0 +1,55 @@
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import { Rpc } from "../../../sdk/src/core/rpc.ts";
+import { transportOf } from "../../../sdk/src/core/settings.ts";
+import { OstiaryOperator } from "../../../sdk/src/operator.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const SERVICE = "OSTIARY";
+
+/** The service as an operator's management token opens it. A command is never repeated by itself. */
+export function operatorOf(environment: Environment): OstiaryOperator {
+  const managementToken = required(environment, "OSTIARY_MANAGEMENT_TOKEN", 'Make one with "token <name>".');
+  return new OstiaryOperator({
+    managementToken,
+    baseURL: environment.OSTIARY_BASE_URL,
+    maxRetries: 0,
+    service: SERVICE,
+  });
+}
+
+/** Signs in as the configured operator, for as long as `use` takes. */
+export async function asPerson<Result>(
+  environment: Environment,
+  use: (rpc: Rpc) => Promise<Result>,
+): Promise<Result> {
+  const email = required(environment, "OSTIARY_OPERATOR_EMAIL", "It names the operator.");
+  const password = required(environment, "OSTIARY_OPERATOR_PASSWORD", "It is the operator's password.");
+  const options = { baseURL: environment.OSTIARY_BASE_URL, maxRetries: 0, fetch: sessionFetch() };
+  const rpc = new Rpc(transportOf(options, SERVICE, () => "").transport);
+  await rpc.mutate("auth.signIn", { email, password });
+  try {
+    return await use(rpc);
+  } finally {
+    await rpc.mutate("auth.signOut", undefined);
+  }
+}
+
+/** A `fetch` that is authorized by the cookie of whoever signs in over it. */
+function sessionFetch(): typeof fetch {
+  let cookie = "";
+  return async (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.delete("authorization");
+    if (cookie !== "") headers.set("cookie", cookie);
+    const response = await fetch(input, { ...init, headers });
+    for (const line of response.headers.getSetCookie()) cookie = line.split(";", 1)[0] ?? "";
+    return response;
+  };
+}
+
+function required(environment: Environment, name: string, hint: string): string {
+  const value = environment[name]?.trim();
+  if (value === undefined || value === "") throw new OstiaryError(`${name} is not set. ${hint}`);
+  return value;
+}

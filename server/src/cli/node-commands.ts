@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import { columns, usdOf } from "./output.ts";
+import type { CommandParts } from "./run.ts";
+
+/** `nodes …`: the nodes that have credit set aside, and releasing it when one does not return. */
+export function addNodeCommands(program: Command, { client, print }: CommandParts): void {
+  const nodes = program.command("nodes").description("nodes that have credit of accounts set aside");
+
+  nodes
+    .command("list")
+    .description("list nodes with reserved credit, oldest first")
+    .action(async () => {
+      const listed = await client().nodes.list();
+      const rows = listed.nodes.map(({ id, label, seenAt, isAway, accounts, reservedNanoUsd }) => [
+        String(id),
+        isAway ? `away since ${seenAt.toISOString()}` : "running",
+        `${usdOf(reservedNanoUsd)} of ${accounts} accounts`,
+        label,
+      ]);
+      print(listed, columns(rows));
+    });
+
+  nodes
+    .command("release")
+    .description(
+      "release the credit of a node that will not return; its pending charges may not be collected",
+    )
+    .argument("<id>", 'the id, as "nodes list" shows it')
+    .requiredOption("--reason <text>", "recorded in the audit trail")
+    .action(async (id: string, { reason }: { reason: string }) => {
+      if (!/^\d{1,18}$/.test(id))
+        throw new OstiaryError(`"${id}" is not the id of a node. Find it with "nodes list".`);
+      const released = await client().nodes.release(BigInt(id), { reason });
+      print(released, [`released   ${usdOf(released.amountNanoUsd)} of ${released.accounts} accounts`]);
+    });
+}

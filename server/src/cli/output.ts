@@ -1,0 +1,22 @@
+import { usdOf as amountOf } from "../../../sdk/src/cli/output.ts";
+import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+
+export { columns, toJson } from "../../../sdk/src/cli/output.ts";
+
+const NANO_PER_USD = 1_000_000_000n;
+const USD = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/;
+
+/** US dollars as people write them, to nano-USD. @throws {OstiaryError} */
+export function nanoUsdOf(text: string): bigint {
+  const [, sign, whole, fraction = ""] = USD.exec(text) ?? [];
+  if (whole === undefined) {
+    throw new OstiaryError(`"${text}" is not an amount in US dollars, such as 25 or 0.005 or -10.`);
+  }
+  const amount = BigInt(whole) * NANO_PER_USD + BigInt(fraction.padEnd(9, "0"));
+  return sign === "-" ? -amount : amount;
+}
+
+/** Nano-USD as people read them: exactly, with two decimals or more. */
+export function usdOf(nanoUsd: bigint): string {
+  return `${amountOf(nanoUsd)} USD`;
+}

@@ -1,0 +1,75 @@
+import { Command, CommanderError } from "commander";
+import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
+import type { Rpc } from "../../../sdk/src/core/rpc.ts";
+import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
+import { addAccountCommands } from "./account-commands.ts";
+import { addAuditCommands } from "./audit-command.ts";
+import { asPerson, type Environment, operatorOf } from "./connection.ts";
+import { addJournalCommands } from "./journal-commands.ts";
+import { addNodeCommands } from "./node-commands.ts";
+import { toJson } from "./output.ts";
+import { addTokenCommand } from "./token-command.ts";
+
+export interface OperatorRun {
+  /** What stands after the command's own name. */
+  readonly arguments: readonly string[];
+  readonly environment: Environment;
+  write(text: string): void;
+  writeError(text: string): void;
+}
+
+const HELP = `
+Environment:
+  OSTIARY_BASE_URL           address of the service (default http://127.0.0.1:8080)
+  OSTIARY_MANAGEMENT_TOKEN   management token of an operator; create one with "token"
+  OSTIARY_OPERATOR_EMAIL, OSTIARY_OPERATOR_PASSWORD
+                             credentials that "token" signs in with
+
+Exit codes: 0 success; 1 the service refused the command or could not be reached, or a check failed; 2 invalid command.`;
+
+/** Runs the operator's command line. @returns the exit code. */
+export async function runOperatorCommand(run: OperatorRun): Promise<number> {
+  const program = new Command("operator")
+    .description("Manages the service. Every change is recorded in the audit trail: see `audit`.")
+    .option("--json", "print JSON, for scripts")
+    .addHelpText("after", HELP)
+    .configureOutput({ writeOut: run.write, writeErr: run.writeError })
+    .exitOverride();
+  const parts: CommandParts = {
+    client: () => operatorOf(run.environment),
+    asPerson: (use) => asPerson(run.environment, use),
+    print: (answer, lines) => {
+      const isJson = program.opts<{ json?: boolean }>().json === true;
+      run.write(isJson ? `${toJson(answer)}\n` : lines.map((line) => `${line}\n`).join(""));
+    },
+  };
+  addAccountCommands(program, parts);
+  addAuditCommands(program, parts);
+  addJournalCommands(program, parts);
+  addNodeCommands(program, parts);
+  addTokenCommand(program, parts);
+  try {
+    await program.parseAsync([...run.arguments], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!(error instanceof OstiaryError)) throw error;
+    run.writeError(`${explain(error)}\n`);
+    return error instanceof APIError || error instanceof APIConnectionError ? 1 : 2;
+  }
+}
+
+/** What a command needs beside its own arguments. */
+export interface CommandParts {
+  /** Made when a command is run: help needs none. */
+  readonly client: () => OstiaryOperator;
+  /** Signs in as the configured operator, for what no token may do. */
+  readonly asPerson: <Result>(use: (rpc: Rpc) => Promise<Result>) => Promise<Result>;
+  /** Prints `answer` for scripts, as JSON, or `lines` for people. */
+  readonly print: (answer: unknown, lines: readonly string[]) => void;
+}
+
+function explain(error: OstiaryError): string {
+  if (error instanceof APIError && error.code !== null) return `${error.message} (${error.code})`;
+  return error instanceof APIConnectionError ? `${error.message} Check OSTIARY_BASE_URL.` : error.message;
+}

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { chargeFor } from "../credits/price-request.ts";
+import { Failure } from "../errors/failure.ts";
+import type { JsonBody } from "../gateway/json-body.ts";
+import { BodySchema } from "./body-schema.ts";
+import { modelName, requirePlainFields } from "./chat-body.ts";
+import type { ModelOperationParts } from "./chat-completions.ts";
+import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
+
+/** As OpenAI bounds it: "Create embeddings" of its API reference. */
+const MAX_INPUTS = 2_048;
+const INPUT_ERROR = `must be a text, an array of up to ${MAX_INPUTS} texts, or the same as arrays of tokens`;
+const text = z.string().min(1, "must not be empty");
+const tokens = z.array(z.number().int().min(0)).min(1, "must not be empty");
+const fields = {
+  model: modelName,
+  encoding_format: z.enum(["float", "base64"]).nullish(),
+  dimensions: z.number().int().min(1).max(1_000_000).nullish(),
+};
+
+/** For the contract: of millions of tokens the schema would make a note each, where they are wrong. */
+export const embeddingsBody = new BodySchema({
+  ...fields,
+  input: z.union([
+    text,
+    tokens,
+    z.array(text).min(1).max(MAX_INPUTS),
+    z.array(tokens).min(1).max(MAX_INPUTS),
+  ]),
+});
+/** What is checked by a schema; the input is by {@link isInput}. */
+const otherFields = new BodySchema(fields);
+
+interface EmbeddingsInput extends ModelUse {
+  readonly maxTokens: 0;
+}
+
+/** `POST /v1/embeddings`. */
+export function embeddings(parts: ModelOperationParts): ModelOperation<EmbeddingsInput> {
+  return {
+    kind: "model",
+    method: "POST",
+    path: "/v1/embeddings",
+    auth: "key",
+    maxBodyBytes: parts.maxBodyBytes,
+    outputTokenFields: [],
+    read: readEmbeddings,
+    modelUse: (input) => input,
+    run: (call) => runEmbeddings(parts, call),
+  };
+}
+
+function readEmbeddings(body: JsonBody): EmbeddingsInput {
+  requirePlainFields(body);
+  const { model, input } = otherFields.read(body.value);
+  if (!isInput(input)) throw new Failure("invalid_request", `input: ${INPUT_ERROR}`, { param: "input" });
+  // All of it is prompt: an embedding has no tokens that would cost.
+  return { model, maxTokens: 0, choices: 1, prompts: promptsIn(input), images: 0, files: 0 };
+}
+
+async function runEmbeddings(
+  { gateway, estimator }: ModelOperationParts,
+  { body, paid: { model, priced }, signal }: ModelCall<EmbeddingsInput>,
+): Promise<Reply> {
+  const { answer, upstream } = await gateway.embed({ model, body, signal });
+  const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
+  return {
+    kind: "whole",
+    headers: JSON_HEADERS,
+    body: answer.body,
+    facts: {
+      model: model.id,
+      upstream,
+      usage,
+      usageSource: answer.usage === null ? "estimated" : "upstream",
+      ...chargeFor(priced, usage),
+      timeToFirstTokenMs: null,
+    },
+  };
+}
+
+/** As {@link embeddingsBody} describes it. */
+function isInput(input: unknown): boolean {
+  if (!Array.isArray(input)) return isText(input);
+  if (typeof input[0] === "number") return isArrayOfTokens(input);
+  const isOneOfThem = Array.isArray(input[0]) ? isArrayOfTokens : isText;
+  return input.length > 0 && input.length <= MAX_INPUTS && input.every(isOneOfThem);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function isArrayOfTokens(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((token) => Number.isSafeInteger(token) && token >= 0);
+}
+
+/** A text or an array of tokens is one prompt; an array of texts, or of arrays of tokens, as many as it has elements. */
+function promptsIn(input: unknown): number {
+  return Array.isArray(input) && typeof input[0] !== "number" ? input.length : 1;
+}

@@ -1,0 +1,72 @@
+import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
+import type { ModelPrices } from "../catalog/prices.ts";
+import { Failure } from "../errors/failure.ts";
+import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
+
+/** `GET /v1/models`: the catalog, in OpenAI's form with further fields. */
+export function listModels(catalog: Catalog): QueryOperation<null> {
+  return {
+    kind: "query",
+    method: "GET",
+    path: "/v1/models",
+    auth: "key",
+    read: () => null,
+    run: async () => jsonReply({ object: "list", data: catalog.models.map(publicView) }),
+  };
+}
+
+/** `GET /v1/models/{id}`. Ids may contain slashes. */
+export function getModel(catalog: Catalog): QueryOperation<string> {
+  return {
+    kind: "query",
+    method: "GET",
+    path: "/v1/models/{id}",
+    auth: "key",
+    read: ({ parameters }) => parameters.id ?? "",
+    run: async ({ input: id }) => {
+      const model = catalog.find(id);
+      if (model === null) throw unknownModel();
+      return jsonReply(publicView(model), { ...NO_FACTS, model: model.id });
+    },
+  };
+}
+
+/** `model_not_found`, for any operation that names a model. */
+export function unknownModel(param: "model" | null = null): Failure {
+  return new Failure(
+    "model_not_found",
+    "The catalog has no such model. `GET /v1/models` lists the available models.",
+    param === null ? {} : { param },
+  );
+}
+
+function publicView(model: CatalogModel) {
+  return {
+    id: model.id,
+    object: "model",
+    created: model.created,
+    owned_by: model.ownedBy,
+    sandbox: model.sandbox,
+    aliases: model.aliases,
+    context_tokens: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    modalities: model.modalities,
+    pricing: model.prices === null ? null : pricesInUsd(model.prices),
+  };
+}
+
+/** Decimal strings, as a float could not hold every price. */
+function pricesInUsd(prices: ModelPrices) {
+  return {
+    input_usd_per_mtok: usd(prices.inputNanoUsdPerMTok),
+    cached_input_usd_per_mtok: usd(prices.cachedInputNanoUsdPerMTok),
+    output_usd_per_mtok: usd(prices.outputNanoUsdPerMTok),
+    image_usd: usd(prices.imageNanoUsd),
+  };
+}
+
+function usd(nanoUsd: bigint): string {
+  const fraction = (nanoUsd % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
+  const whole = (nanoUsd / 1_000_000_000n).toString();
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}

@@ -1,0 +1,184 @@
+import type { AccountId } from "../accounts/account.ts";
+import type { UsageSource } from "../audit/entry.ts";
+import type { PaidCall } from "../credits/paid-call.ts";
+import type { Failure } from "../errors/failure.ts";
+import type { Usage } from "../gateway/dialect.ts";
+import type { JsonBody } from "../gateway/json-body.ts";
+import type { RequestSignal } from "../gateway/request-signal.ts";
+import type { KeptAnswer } from "../idempotency/idempotency.ts";
+
+/** What a request authenticates with. */
+export type AuthMode =
+  | "key"
+  | "key-or-management-token"
+  /** The session of a person at the dashboard, for their account. */
+  | "session"
+  /** The same, with the id of one of the account's keys: the request is made as that key. */
+  | "session-as-key";
+
+interface Route {
+  readonly method: "GET" | "POST";
+  /** As audit entries name it, after the method. A parameter in braces stands last and takes the rest of the path. */
+  readonly path: string;
+}
+
+/** An operation for anyone. A key that is sent along decides in whose log the request stands, and nothing else. */
+export interface PublicOperation extends Route {
+  readonly kind: "public";
+  /** `false`: the request asked for something that is not served. */
+  readonly isServed: boolean;
+  /** @throws {Failure} */
+  run(): Promise<Reply>;
+}
+
+/** An operation that reads for an account, and costs nothing. */
+export interface QueryOperation<Input> extends Route {
+  readonly kind: "query";
+  readonly auth: AuthMode;
+  /** @throws {Failure} `invalid_request` when the parameters are not valid. */
+  read(source: QuerySource): Input;
+  /** @throws {Failure} */
+  run(call: Call<Input>): Promise<Reply>;
+}
+
+/** An operation that calls a model with a JSON body: it is limited, charged, and repeated by its idempotency key. */
+export interface ModelOperation<Input> extends Route {
+  readonly kind: "model";
+  readonly auth: "key" | "session-as-key";
+  readonly maxBodyBytes: number;
+  /** Members of the body that bound how many tokens the answer may have. The largest of them counts. */
+  readonly outputTokenFields: readonly string[];
+  /** @throws {Failure} `invalid_request` naming the field. */
+  read(body: JsonBody): Input;
+  /** What the request asks of a model. */
+  modelUse(input: Input): ModelUse;
+  /**
+   * Forwards the request.
+   *
+   * @throws {Failure} when the request can't be expressed for the model.
+   * @throws {RoutesFailed} when no upstream answered.
+   */
+  run(call: ModelCall<Input>): Promise<Reply>;
+}
+
+/** One operation of the API. An input is passed to the operation that has read it, and to no other. */
+// biome-ignore lint/suspicious/noExplicitAny: each operation has its own type of input.
+export type Operation = PublicOperation | QueryOperation<any> | ModelOperation<any>;
+
+export interface QuerySource {
+  readonly query: URLSearchParams;
+  /** The path's parameters, decoded. */
+  readonly parameters: PathParameters;
+  /** Every value of a header; `name` in lower case. */
+  readonly header: (name: string) => readonly string[];
+}
+
+export type PathParameters = Readonly<Record<string, string>>;
+
+/** A request that may be answered. */
+export interface Call<Input> {
+  readonly input: Input;
+  readonly accountId: AccountId;
+}
+
+export interface ModelCall<Input> extends Call<Input> {
+  readonly body: JsonBody;
+  readonly paid: PaidCall;
+  /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
+  readonly signal: RequestSignal;
+  /** When the request came in, by the clock that never jumps. */
+  readonly startedMs: number;
+}
+
+/** What is asked of a model, as far as it affects limits and credit. */
+export interface ModelUse {
+  /** A model's id or alias, as the client wrote it. */
+  readonly model: string;
+  /** Maximum tokens of each answer; `null`: as many as the model gives. */
+  readonly maxTokens: number | null;
+  readonly choices: number;
+  /** Texts that the model reads apart from each other: 1, except for embeddings. */
+  readonly prompts: number;
+  readonly images: number;
+  readonly files: number;
+}
+
+/** What an audit entry says about an answer. */
+export interface EntryFacts {
+  readonly model: string | null;
+  readonly upstream: string | null;
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource;
+  readonly costNanoUsd: bigint;
+  /** What the upstream reported beyond what the model can do: not part of the cost. */
+  readonly implausibleNanoUsd?: bigint;
+  readonly timeToFirstTokenMs: number | null;
+  /** Of a request with an idempotency key: the answer to be kept; `null` where it is too long. */
+  readonly kept?: KeptAnswer | null;
+}
+
+export const NO_FACTS: EntryFacts = {
+  model: null,
+  upstream: null,
+  usage: null,
+  usageSource: "none",
+  costNanoUsd: 0n,
+  timeToFirstTokenMs: null,
+};
+
+export type ResponseHeaders = Readonly<Record<string, string>>;
+
+/** An operation's answer. Its entry is recorded before its last byte is sent. */
+export type Reply = WholeReply | StreamReply;
+
+export interface WholeReply {
+  readonly kind: "whole";
+  readonly headers: ResponseHeaders;
+  readonly body: string;
+  readonly facts: EntryFacts;
+}
+
+export interface StreamReply {
+  readonly kind: "stream";
+  readonly headers: ResponseHeaders;
+  readonly chunks: AsyncIterable<string | Uint8Array>;
+  /** Tells the client that the stream is complete; may be empty. */
+  readonly lastChunk: string;
+  /** How the client is told of a failure: by an event, or, in a format without events, by closing the connection early. */
+  readonly atFailure: "event" | "abort";
+  /** Asked for when the stream has ended, however it did. */
+  readonly facts: () => Promise<EntryFacts>;
+  /** What a failure of `chunks` means for the client. */
+  readonly failureOf: (thrown: unknown) => Failure;
+}
+
+export const JSON_HEADERS: ResponseHeaders = { "content-type": "application/json" };
+export const EVENT_STREAM_HEADERS: ResponseHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  // nginx would hold the stream back until its buffer is full.
+  "x-accel-buffering": "no",
+};
+/** Ends a stream of chat completion chunks. */
+export const LAST_EVENT = "data: [DONE]\n\n";
+
+/** A whole answer in JSON. */
+export function jsonReply(value: unknown, facts: EntryFacts = NO_FACTS): WholeReply {
+  return { kind: "whole", headers: JSON_HEADERS, body: JSON.stringify(value), facts };
+}
+
+/** An operation that the dashboard's pages call too, at a path of their own, authenticated by a session. */
+export function forSession<Input>(
+  operation: QueryOperation<Input>,
+  path: `/dashboard/${string}`,
+): QueryOperation<Input> {
+  return { ...operation, path, auth: "session" };
+}
+
+/** The same for an operation that is made as one of the account's keys. */
+export function forSessionAsKey<Input>(
+  operation: ModelOperation<Input>,
+  path: `/dashboard/${string}`,
+): ModelOperation<Input> {
+  return { ...operation, path, auth: "session-as-key" };
+}

@@ -1,0 +1,121 @@
+import { validate } from "uuid";
+import type { Caller } from "../access/access.ts";
+import { readManagementToken } from "../access/bearer.ts";
+import type { AccountId } from "../accounts/account.ts";
+import { Failure } from "../errors/failure.ts";
+import type { KeyUuid } from "../keys/key.ts";
+import type { Operation } from "../operations/operation.ts";
+import type { Exchange } from "./exchange.ts";
+import { noteRefusedKey } from "./refused-key.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+
+/** What a request has authenticated with. It is not yet authorized: see {@link authorize}. */
+export type Identity =
+  | { readonly kind: "anyone" }
+  | { readonly kind: "key" | "session-as-key"; readonly caller: Caller }
+  | { readonly kind: "management-token"; readonly token: string }
+  | { readonly kind: "session" };
+
+/**
+ * Finds who sends the request, without deciding whether they may. The caller of a key is noted in the context: from here on the
+ * request is recorded in that key's log.
+ *
+ * @throws {Failure} `invalid_api_key`, `not_signed_in`, `not_found` for a key that the account does not have, or
+ *   `server_is_overloaded` when the stores can't tell.
+ */
+export async function authenticate(
+  request: RequestContext,
+  operation: Operation,
+  services: Services,
+): Promise<Identity> {
+  const { exchange } = request;
+  if (operation.kind === "public") {
+    request.caller = await callerIfShown(request, services);
+    if (!operation.isServed && request.caller === null) request.isWithoutKnownKey = true;
+    return { kind: "anyone" };
+  }
+  switch (operation.auth) {
+    case "session":
+      return { kind: "session" };
+    case "session-as-key": {
+      request.caller = await callerOfNamedKey(exchange, services);
+      return { kind: "session-as-key", caller: request.caller };
+    }
+    case "key-or-management-token": {
+      const token = readManagementToken(exchange.header("authorization"));
+      if (token !== null) return { kind: "management-token", token };
+    }
+  }
+  request.caller = await services.access.authenticate(exchange.header("authorization"));
+  return { kind: "key", caller: request.caller };
+}
+
+/**
+ * Decides by the account's present state whether the request may proceed, and admits it within the account's limits. Called once,
+ * when the body is in: a change that was answered meanwhile is not missed.
+ *
+ * @param tokens what the request is estimated to take of the limits; `null`: they do not apply to it.
+ * @returns the account that it acts for.
+ * @throws {RefusedCaller | Failure} when it may not.
+ */
+export async function authorize(
+  request: RequestContext,
+  identity: Identity,
+  tokens: number | null,
+  { access, accountOfToken, sessions }: Services,
+): Promise<AccountId> {
+  const { exchange, sourceIp } = request;
+  switch (identity.kind) {
+    case "management-token":
+      return await accountOfToken(identity.token, {
+        sourceIp,
+        userAgent: exchange.header("user-agent")[0] ?? null,
+      });
+    case "session":
+      return await sessions.accountOf(exchange);
+    case "session-as-key":
+      // The session may have ended while the body came.
+      await sessions.accountOf(exchange);
+      break;
+    case "anyone":
+      throw new Failure("internal_error", "A public operation has no account.");
+  }
+  request.permission = await access.authorize(identity.caller, sourceIp, tokens);
+  // From here on the concurrency slot bounds what the account's bodies take.
+  request.body?.release();
+  return request.permission.snapshot.account.id;
+}
+
+const SHOWS_KEY = /^Bearer sk-/;
+
+/** A public operation needs no key, but one that is sent decides in whose log the request stands. */
+async function callerIfShown(request: RequestContext, services: Services): Promise<Caller | null> {
+  const authorization = request.exchange.header("authorization");
+  if (authorization[0] === undefined || !SHOWS_KEY.test(authorization[0])) return null;
+  try {
+    return await services.access.authenticate(authorization);
+  } catch (thrown) {
+    if (!(thrown instanceof Failure) || thrown.status >= 500) throw thrown;
+    noteRefusedKey(request, thrown, services.security);
+    return null;
+  }
+}
+
+/** The key is named, not sent: that the person may use it follows from their session. */
+async function callerOfNamedKey(exchange: Exchange, { access, sessions }: Services): Promise<Caller> {
+  sessions.requireSameOrigin(exchange);
+  const accountId = await sessions.accountOf(exchange);
+  const caller = await access.authenticateAs(accountId, readKeyUuid(exchange.header("ostiary-key")));
+  if (caller !== null) return caller;
+  throw new Failure("not_found", "The account has no such key. List its keys to find the id.", {
+    param: "ostiary-key",
+  });
+}
+
+function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
+  if (value !== undefined && others.length === 0 && validate(value)) return value.toLowerCase() as KeyUuid;
+  throw new Failure("invalid_request", "ostiary-key: must come once, with the id of a key", {
+    param: "ostiary-key",
+  });
+}

@@ -1,0 +1,72 @@
+import { Failure } from "../errors/failure.ts";
+import type { Operation, PathParameters } from "../operations/operation.ts";
+import { notFoundHint } from "./not-found-hints.ts";
+import { notServed } from "./not-served.ts";
+import type { RequestContext } from "./request-context.ts";
+
+/**
+ * The operation of a request's method and path, with or without a slash at its end; one that answers GET answers HEAD. Where there
+ * is none, a public operation that answers with `not_found`, or `method_not_allowed` with `allow`.
+ */
+export function findOperation(
+  request: RequestContext,
+  operations: readonly Operation[],
+): { readonly operation: Operation; readonly parameters: PathParameters } {
+  const { method, path: pathAsSent } = request.exchange;
+  const path = withoutLastSlash(pathAsSent);
+  const allowed: string[] = [];
+  for (const operation of operations) {
+    const parameters = matchPath(operation.path, path);
+    if (parameters === null) continue;
+    const methods = methodsOf(operation);
+    if (methods.includes(method)) {
+      request.operation = `${method} ${operation.path}`;
+      return { operation, parameters };
+    }
+    allowed.push(...methods);
+  }
+  const failure = allowed.length === 0 ? notFoundHint(path) : methodNotAllowed(allowed);
+  const operation = notServed(request.exchange, failure);
+  request.operation = operation.path;
+  return { operation, parameters: NO_PARAMETERS };
+}
+
+/** What audit entries name requests of these operations by. */
+export function operationNames(operations: readonly Operation[]): readonly string[] {
+  return operations.flatMap((operation) =>
+    methodsOf(operation).map((method) => `${method} ${operation.path}`),
+  );
+}
+
+const GET_AND_HEAD = ["GET", "HEAD"];
+
+function methodsOf({ method }: Operation): readonly string[] {
+  return method === "GET" ? GET_AND_HEAD : [method];
+}
+
+const NO_PARAMETERS: PathParameters = {};
+
+/** A parameter in braces stands last and takes the rest of the path, slashes included; percent-encoding is undone. */
+function matchPath(pattern: string, path: string): PathParameters | null {
+  if (pattern === path) return NO_PARAMETERS;
+  if (!pattern.endsWith("}")) return null;
+  const start = pattern.indexOf("{");
+  const prefix = pattern.slice(0, start);
+  if (!path.startsWith(prefix) || path.length === prefix.length) return null;
+  try {
+    return { [pattern.slice(start + 1, -1)]: decodeURIComponent(path.slice(prefix.length)) };
+  } catch {
+    // Broken percent-encoding is the name of nothing.
+    return null;
+  }
+}
+
+function withoutLastSlash(path: string): string {
+  return path.endsWith("/") && path.length > 1 ? path.slice(0, -1) : path;
+}
+
+function methodNotAllowed(methods: readonly string[]): Failure {
+  return new Failure("method_not_allowed", `Use ${methods.join(" or ")} here.`, {
+    headers: { allow: methods.join(", ") },
+  });
+}

@@ -1,0 +1,60 @@
+import { authenticate, authorize } from "./authenticate.ts";
+import { findOperation } from "./find-operation.ts";
+import { holdCredit, priceRequest } from "./hold-credit.ts";
+import { beginOnce, keepAnswer } from "./idempotent-reply.ts";
+import { receiveBody } from "./receive-body.ts";
+import { LOST, recordBeginning } from "./record.ts";
+import type { RequestContext } from "./request-context.ts";
+import { respond, respondFailure } from "./respond.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * The lifecycle of a request under `/v1` and `/dashboard`. Each step throws a `Failure` to end the request; the comment names the
+ * statuses. Whatever happens the request is answered and, if its key is known, recorded. Never rejects.
+ */
+export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
+  const { exchange } = request;
+  try {
+    const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
+    services.overload.requireCapacity(); // 503
+    services.recorder.requireRoom(); // 503
+    const identity = await authenticate(request, operation, services); // 401
+    if (operation.kind === "public") return await respond(request, await operation.run(), services);
+    if (operation.kind === "query") {
+      const accountId = await authorize(request, identity, null, services); // 401, 403
+      const input = operation.read({
+        parameters,
+        query: exchange.query,
+        header: (name) => exchange.header(name),
+      }); // 400
+      return await respond(request, await operation.run({ input, accountId }), services);
+    }
+
+    const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
+    const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
+    const body = received.parse(); // 400, 413, 415
+    const input = operation.read(body); // 400
+    const priced = priceRequest(request, operation.modelUse(input), received.bytes, services); // 404
+    const answered = await beginOnce(request, accountId, received.bytes, services); // 409, 422
+    if (answered !== null) return await respond(request, answered, services);
+    const paid = await holdCredit(request, accountId, priced, services); // 402, 503
+    request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
+    const { startedMs, abort: signal } = request;
+    const reply = await operation.run({ input, accountId, body, paid, signal, startedMs }); // 400, 502, 504
+    await respond(request, keepAnswer(request, reply), services); // records and settles before the last byte is sent
+  } catch (thrown) {
+    await respondFailure(request, thrown, services);
+  } finally {
+    await endRequest(request);
+  }
+}
+
+/** Releases what the request still has, however it has ended. */
+async function endRequest(request: RequestContext): Promise<void> {
+  request.abort.abort();
+  request.body?.release();
+  // What was not recorded is not charged.
+  request.hold?.settle(0n);
+  await request.claim?.release();
+  await request.permission?.admitted?.end(null);
+}

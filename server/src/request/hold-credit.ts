@@ -1,0 +1,49 @@
+import type { AccountId } from "../accounts/account.ts";
+import type { PaidCall } from "../credits/paid-call.ts";
+import { affordableTokens, type PricedRequest, rangeOf } from "../credits/price-request.ts";
+import { unknownModel } from "../operations/models.ts";
+import type { ModelUse } from "../operations/operation.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+
+/** Finds the model and what bounds the request's cost. @throws {Failure} `model_not_found` */
+export function priceRequest(
+  request: RequestContext,
+  { model: name, maxTokens, choices, prompts, images, files }: ModelUse,
+  { length: bytes }: Uint8Array,
+  { catalog }: Services,
+): PricedRequest {
+  const model = catalog.find(name);
+  if (model === null) {
+    // The entry has the name that was asked for; usage counts all of them under one (`usage_model` in the database). A client may
+    // send anything: characters that text in the database can't hold, or a key in the wrong field.
+    request.model = withoutSecrets(name.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}"));
+    throw unknownModel("model");
+  }
+  request.model = model.id;
+  return { model, bytes, maxTokens, choices, prompts, images, files };
+}
+
+/**
+ * Holds credit for the request's maximum cost, or for as much of it as the account has. It is settled when the request is recorded.
+ *
+ * @throws {Failure} `credit_balance_exhausted`; `server_is_overloaded` when the database does not answer.
+ */
+export async function holdCredit(
+  request: RequestContext,
+  accountId: AccountId,
+  priced: PricedRequest,
+  { credits }: Services,
+): Promise<PaidCall> {
+  const range = rangeOf(priced);
+  const hold = credits.holdAtOnce(accountId, range) ?? (await credits.hold(accountId, range));
+  request.hold = hold;
+  const isPaidInFull = hold.amountNanoUsd >= range.mostNanoUsd;
+  return {
+    model: priced.model,
+    priced,
+    hold,
+    affordableTokens: isPaidInFull ? null : affordableTokens(priced, hold.amountNanoUsd),
+  };
+}

@@ -1,0 +1,107 @@
+import type { AccountId } from "../accounts/account.ts";
+import { Failure } from "../errors/failure.ts";
+import { idempotentRequest, type KeptAnswer, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
+import {
+  type EntryFacts,
+  EVENT_STREAM_HEADERS,
+  JSON_HEADERS,
+  LAST_EVENT,
+  NO_FACTS,
+  type Reply,
+  type StreamReply,
+} from "../operations/operation.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+
+/** Visible ASCII, as in the Idempotency-Key header's draft (draft-ietf-httpapi-idempotency-key-header). */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e][\x20-\x7e]{0,253}[\x21-\x7e]$|^[\x21-\x7e]$/;
+
+/** @throws {Failure} `invalid_request` when the header is not a valid key. */
+export function readIdempotencyKey(values: readonly string[]): string | null {
+  const [value] = values;
+  if (value === undefined) return null;
+  if (values.length === 1 && IDEMPOTENCY_KEY.test(value)) return value;
+  throw new Failure(
+    "invalid_request",
+    "Idempotency-Key: must come once, with 1 to 255 visible ASCII characters",
+    { param: "Idempotency-Key" },
+  );
+}
+
+/**
+ * Claims a request with an idempotency key for this node: when it is sent again with its key it gets the same answer, and is not
+ * charged. It runs to completion even if its client disconnects, so that the client can come back for the answer.
+ *
+ * @returns the answer, if it was answered before; `null`: the request is to be answered now.
+ * @throws {Failure} as {@link Idempotency.begin}; `invalid_request` for a malformed key.
+ */
+export async function beginOnce(
+  request: RequestContext,
+  accountId: AccountId,
+  body: Uint8Array,
+  { idempotency }: Services,
+): Promise<Reply | null> {
+  const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
+  if (key === null) return null;
+  const begun = await idempotency.begin(idempotentRequest(accountId, request.operation ?? "", key, body));
+  if (!("release" in begun)) return repeated(begun);
+  request.claim = begun;
+  return null;
+}
+
+/** The reply of a claimed request, whose facts have the answer to be kept. */
+export function keepAnswer({ claim }: RequestContext, reply: Reply): Reply {
+  if (claim === null) return reply;
+  if (reply.kind === "stream") return collected(reply);
+  const { facts, body: text } = reply;
+  return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
+}
+
+/** The same stream, whose facts have its text once it has ended. */
+function collected(reply: StreamReply): Reply {
+  const parts: string[] = [];
+  let length = 0;
+  let isWhole = false;
+  return {
+    ...reply,
+    chunks: (async function* () {
+      for await (const chunk of reply.chunks) {
+        length += chunk.length;
+        if (length <= MAX_ANSWER_CHARACTERS) parts.push(textOf(chunk));
+        else parts.length = 0;
+        yield chunk;
+      }
+      isWhole = true;
+    })(),
+    facts: async () => {
+      const facts = await reply.facts();
+      if (!isWhole) return facts;
+      const isKept = length <= MAX_ANSWER_CHARACTERS;
+      const kept = isKept ? { isStream: true, model: facts.model ?? "", text: parts.join("") } : null;
+      return { ...facts, kept };
+    },
+  };
+}
+
+function textOf(chunk: string | Uint8Array): string {
+  return typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
+}
+
+function repeated({ isStream, model, text }: KeptAnswer): Reply {
+  const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  const facts: EntryFacts = { ...NO_FACTS, model, usage };
+  const replayed = { "idempotency-replayed": "true" };
+  if (!isStream) return { kind: "whole", headers: { ...JSON_HEADERS, ...replayed }, body: text, facts };
+  return {
+    kind: "stream",
+    headers: { ...EVENT_STREAM_HEADERS, ...replayed },
+    chunks: (async function* () {
+      yield text;
+    })(),
+    lastChunk: LAST_EVENT,
+    atFailure: "event",
+    facts: async () => facts,
+    failureOf: (thrown) =>
+      thrown instanceof Failure ? thrown : new Failure("internal_error", "", { cause: thrown }),
+  };
+}

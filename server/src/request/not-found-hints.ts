@@ -1,0 +1,45 @@
+import { Failure } from "../errors/failure.ts";
+
+/** Operations that clients of OpenAI's API may call, and what to use instead. */
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\/v1\/responses(\/|$)/,
+    "The Responses API is not served here. Call POST /v1/chat/completions: with openai, `client.chat.completions.create`; with @ai-sdk/openai, `openai.chat(model)`; with LangChain, `useResponsesApi: false`.",
+  ],
+  [/^\/v1\/completions$/, "Call POST /v1/chat/completions, with the prompt as a user's message."],
+  [/^\/v1\/messages(\/|$)/, "Call POST /v1/chat/completions: every model of the catalog answers there."],
+  [
+    /^\/v1\/(?:engines|assistants|threads|vector_stores|conversations)(\/|$)/,
+    "This operation is not served. Keep the conversation in your application and call POST /v1/chat/completions.",
+  ],
+  [
+    /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers)(\/|$)/,
+    "This operation is not served. Use POST /v1/chat/completions, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
+  ],
+  [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
+];
+
+/** Operations of clients whose base URL lacks the `/v1` at its end. */
+const WITHOUT_VERSION = /^\/(chat\/completions|completions|embeddings|responses|messages|models)(?:\/|$)/;
+
+/** Whether a client whose base URL lacks the `/v1` asks for it. One of these paths is also a page of the dashboard. */
+export function lacksVersion(path: string): boolean {
+  return WITHOUT_VERSION.test(path);
+}
+
+/** `not_found` for a path that is not served, with what to use instead. */
+export function notFoundHint(path: string): Failure {
+  const operation = WITHOUT_VERSION.exec(path)?.[1];
+  if (operation !== undefined) {
+    const right = hintFor(`/v1/${operation}`) ?? `Use /v1/${operation}.`;
+    return new Failure("not_found", `${right} Set the client's base URL so that it ends in /v1.`);
+  }
+  return new Failure(
+    "not_found",
+    hintFor(path) ?? "No such path. See the API reference at /v1/openapi.json.",
+  );
+}
+
+function hintFor(path: string): string | null {
+  return HINTS.find(([pattern]) => pattern.test(path))?.[1] ?? null;
+}

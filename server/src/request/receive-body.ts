@@ -1,0 +1,209 @@
+import type { Caller } from "../access/access.ts";
+import { RefusedCaller } from "../access/access.ts";
+import { IncomingBody } from "../admission/incoming-body.ts";
+import { Failure } from "../errors/failure.ts";
+import { JsonBody } from "../gateway/json-body.ts";
+import { type ScanLimits, type ScannedObject, scanObject } from "../gateway/json-text.ts";
+import type { ModelOperation } from "../operations/operation.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Deeper than any real request, and shallow enough for every recursive reader of the value, ours and upstreams'. More elements
+ * than any has, a batch of embeddings as tokens included. More objects, arrays and names than any has, and few enough to be
+ * parsed and checked in some tenths of a second: a name that was not seen before costs a hundred times as much as a number.
+ */
+const LIMITS: ScanLimits = {
+  depth: 128,
+  values: 4_000_000,
+  containers: 200_000,
+  names: 100_000,
+  members: 1_000,
+};
+const MAX_NUMBER_LENGTH = 32;
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** A body that is received, and not yet parsed. */
+export interface ReceivedBody {
+  /** As it was sent. */
+  readonly bytes: Uint8Array;
+  /** Estimated tokens of prompt and answer; `null`: nothing was received. */
+  readonly tokens: number | null;
+  /**
+   * The body as a JSON object.
+   *
+   * @throws {Failure} what is wrong with the body: `unsupported_media_type`, `request_too_large`, `request_timeout`,
+   *   `invalid_json`, `invalid_request`.
+   */
+  parse(): JsonBody;
+}
+
+/**
+ * Receives the body and finds where its members stand. It is parsed later, when the request is admitted: a caller over a limit can't
+ * make the service parse. What is wrong with the body is thrown later too, by {@link ReceivedBody.parse}: a request whose key may
+ * not pass is refused for that first.
+ *
+ * @throws {RefusedCaller} when the key may not pass: its bodies must not take the place of the account's other requests.
+ * @throws {Failure} when the stores can't tell.
+ */
+export async function receiveBody(
+  request: RequestContext,
+  { maxBodyBytes, outputTokenFields }: Pick<ModelOperation<unknown>, "maxBodyBytes" | "outputTokenFields">,
+  services: Services,
+): Promise<ReceivedBody> {
+  const { caller } = request;
+  if (caller === null) throw new Error("only a caller with a key sends a body");
+  let bytes: Uint8Array | null = null;
+  try {
+    requireJsonType(request.exchange);
+    if (services.access.seemsRefused(caller, request.sourceIp)) {
+      await services.access.authorize(caller, request.sourceIp);
+    }
+    bytes = await startBody(request, caller, maxBodyBytes, services).receive((body) =>
+      request.exchange.receive(body),
+    );
+    const text = decode(bytes);
+    const scanned = scan(text);
+    const tokens = tokensOfBytes(bytes.length) + maxOutputTokens(text, scanned, outputTokenFields);
+    return { bytes, tokens, parse: () => parse(text, scanned) };
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    const tokens = bytes === null ? null : tokensOfBytes(bytes.length);
+    return { bytes: bytes ?? NO_BYTES, tokens, parse: () => fail(thrown) };
+  }
+}
+
+/**
+ * Refuses a body that comes too slowly, or whose sender may not pass any more as their key was revoked meanwhile. To be called every
+ * few seconds.
+ */
+export async function checkBody(request: RequestContext, { access, monotonicMs }: Services): Promise<void> {
+  const { body, caller } = request;
+  if (body === null || body.isOver || caller === null) return;
+  body.checkPace(monotonicMs() - request.startedMs);
+  if (body.isOver) return;
+  try {
+    await access.authorize(caller, request.sourceIp);
+  } catch (thrown) {
+    // What can't be decided now is decided when the body is whole.
+    if (thrown instanceof RefusedCaller) body.refuse(thrown);
+  }
+}
+
+/** Reserves what the body declares. @throws {Failure} `request_too_large`, or when the account sends too much at once. */
+function startBody(
+  request: RequestContext,
+  { snapshot: { account } }: Caller,
+  maxBytes: number,
+  { access, bodies }: Services,
+): IncomingBody {
+  const declared = request.exchange.header("content-length")[0];
+  request.body = new IncomingBody({
+    sender: bodies.account(account.id),
+    maxBodies: access.limitsOf(account).concurrentRequests,
+    declaredBytes: declared === undefined ? null : Number(declared),
+    maxBytes,
+  });
+  return request.body;
+}
+
+function parse(text: string, scanned: ScannedObject): JsonBody {
+  const body = JsonBody.of(text, scanned);
+  if (body === null) throw notJson("not valid JSON");
+  return body;
+}
+
+function fail(failure: Failure): never {
+  throw failure;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/** About 4 bytes of text are a token. What the request takes in the end replaces this estimate. */
+function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / 4);
+}
+
+function requireJsonType(exchange: Exchange): void {
+  const [type] = exchange.header("content-type");
+  const [encoding] = exchange.header("content-encoding");
+  if (type === undefined || !JSON_TYPE.test(type)) {
+    throw new Failure(
+      "unsupported_media_type",
+      "Send the body as JSON, with `Content-Type: application/json`.",
+    );
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    throw new Failure("unsupported_media_type", "Send the body uncompressed, without `Content-Encoding`.");
+  }
+}
+
+/** A member that is not a number is refused when the body is checked. */
+function maxOutputTokens(text: string, { members }: ScannedObject, fields: readonly string[]): number {
+  let max = 0;
+  for (const { name, valueStart, valueEnd } of members) {
+    if (!fields.includes(name)) continue;
+    const tokens = Number(text.slice(valueStart, Math.min(valueEnd, valueStart + MAX_NUMBER_LENGTH)));
+    if (Number.isSafeInteger(tokens)) max = Math.max(max, tokens);
+  }
+  return max;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function decode(bytes: Uint8Array): string {
+  if (bytes.length === 0) throw new Failure("invalid_json", "The body is empty. Send a JSON object.");
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw notJson("not valid UTF-8");
+  }
+}
+
+/** Where the members of the body stand: what it costs to parse is known before it is parsed. */
+function scan(text: string): ScannedObject {
+  const scanned = scanObject(text, LIMITS);
+  switch (scanned.kind) {
+    case "object":
+      return scanned;
+    case "too-deep":
+      throw new Failure("invalid_request", `The body is nested deeper than ${LIMITS.depth} levels.`);
+    case "too-many":
+      throw new Failure(
+        "invalid_request",
+        `The body holds more than ${LIMITS[scanned.of]} ${WORDS[scanned.of]}. Send less at once.`,
+      );
+    case "other":
+      throw isOtherJson(text)
+        ? new Failure("invalid_request", "The body must be a JSON object.")
+        : notJson("not valid JSON");
+  }
+}
+
+const WORDS = {
+  values: "values",
+  containers: "objects and arrays",
+  names: "names of members",
+  members: "fields",
+} as const;
+
+/** An array is not parsed to find out: it may hold anything. */
+function isOtherJson(text: string): boolean {
+  const first = /\S/.exec(text)?.[0];
+  if (first === "[") return true;
+  if (first === "{") return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function notJson(reason: string): Failure {
+  return new Failure(
+    "invalid_json",
+    `The body is ${reason}. Check it with a JSON validator and send it again.`,
+  );
+}

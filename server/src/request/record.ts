@@ -1,0 +1,116 @@
+import { type AuditEntry, timeOfEntry } from "../audit/entry.ts";
+import type { BegunRequest } from "../audit/recorder.ts";
+import { type EntryFacts, NO_FACTS } from "../operations/operation.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+
+/** How a request has ended. */
+export type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
+
+/** How a request ends whose process dies: what it came to is unknown, so nothing is charged. */
+export const LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
+
+/** A refused request is not counted against the token limit, unless its body is larger: then it was expensive to parse. */
+const FREE_REFUSED_BYTES = 64 * 1024;
+
+/** Writes down that a request has begun: if the process dies this is its entry. `null` of requests without a known key. */
+export function recordBeginning(
+  request: RequestContext,
+  lost: Ending,
+  services: Services,
+): BegunRequest | null {
+  const entry = entryOf(request, lost, { ...NO_FACTS, model: request.model }, services);
+  return entry === null ? null : services.recorder.begin(entry);
+}
+
+/**
+ * Ends a request: frees its concurrency slot, records its entry, settles its hold, and resolves when the entry is as durable as
+ * configured. To be called before the answer's last byte is sent. Called again it records nothing.
+ *
+ * @throws {Failure} `server_is_overloaded` when the entry can't be stored.
+ */
+export async function record(
+  request: RequestContext,
+  ending: Ending,
+  facts: EntryFacts,
+  services: Services,
+): Promise<void> {
+  // A client that has seen this answer end may send its next request at once.
+  const released = request.permission?.admitted?.end(tokensOf(request, ending, facts));
+  const entry = request.isRecorded ? null : entryOf(request, ending, facts, services);
+  if (entry !== null) {
+    request.isRecorded = true;
+    const { stored } = await services.recorder.record(entry, request.begun);
+    // The entry is in the journal, and will be charged whatever happens from here on.
+    request.hold?.settle(facts.costNanoUsd);
+    if (entry.keyed !== undefined) request.claim = null;
+    services.traced(entry, request.exchange.header("traceparent")[0] ?? null);
+    if (stored !== null) await stored;
+  }
+  // A client that is told of a failure may send the request again at once.
+  const { claim } = request;
+  request.claim = null;
+  await claim?.release();
+  await released;
+}
+
+/** What the request has taken of the token limit; `null`: what was estimated. */
+function tokensOf({ body }: RequestContext, { endReason }: Ending, { usage }: EntryFacts): number | null {
+  if (usage !== null) return usage.promptTokens + usage.completionTokens;
+  return endReason === "refused" && (body?.wholeBytes ?? 0) <= FREE_REFUSED_BYTES ? 0 : null;
+}
+
+/** `null` when there is no log for it: the caller is not known. */
+function entryOf(
+  request: RequestContext,
+  { status, errorCode, endReason }: Ending,
+  facts: EntryFacts,
+  { monotonicMs }: Services,
+): AuditEntry | null {
+  if (request.caller === null || request.operation === null) return null;
+  const { key, account } = request.caller.snapshot;
+  const { usage } = facts;
+  // Each field by its name: properties that are spread are defined one by one, at run time.
+  const entry: AuditEntry = {
+    id: request.id,
+    accountId: account.id,
+    key: key.id,
+    keyId: key.keyId,
+    at: timeOfEntry(request.id),
+    endpoint: request.operation,
+    model: facts.model,
+    upstream: facts.upstream,
+    usageSource: facts.usageSource,
+    promptTokens: usage?.promptTokens ?? null,
+    completionTokens: usage?.completionTokens ?? null,
+    cachedTokens: usage?.cachedTokens ?? null,
+    costNanoUsd: facts.costNanoUsd,
+    latencyMs: Math.round(monotonicMs() - request.startedMs),
+    timeToFirstTokenMs: facts.timeToFirstTokenMs,
+    sourceIp: request.sourceIp,
+    wouldRefuse: request.permission?.wouldRefuse ?? null,
+    status,
+    errorCode,
+    endReason,
+  };
+  return withCharge(request, entry, facts);
+}
+
+/** Adds what the journal needs of requests that cost something or have an idempotency key. */
+function withCharge(
+  { hold, claim }: RequestContext,
+  entry: AuditEntry,
+  { costNanoUsd, implausibleNanoUsd = 0n, kept }: EntryFacts,
+): AuditEntry {
+  const spender = hold?.spender ?? null;
+  const isAnswered =
+    entry.status === 200 && (entry.endReason === "stop" || entry.endReason === "client_gone");
+  const keyed = isAnswered && kept !== undefined ? claim?.answered(kept) : undefined;
+  if (costNanoUsd === 0n && implausibleNanoUsd === 0n && keyed === undefined) return entry;
+  return {
+    ...entry,
+    ...(spender === null || costNanoUsd === 0n ? {} : { spender }),
+    ...(implausibleNanoUsd === 0n ? {} : { implausibleNanoUsd }),
+    ...(keyed === undefined ? {} : { keyed }),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Caller, Permission } from "../access/access.ts";
+import type { Networks } from "../access/networks.ts";
+import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
+import type { IncomingBody } from "../admission/incoming-body.ts";
+import type { EntryId } from "../audit/entry.ts";
+import type { BegunRequest } from "../audit/recorder.ts";
+import type { Hold } from "../credits/allowance.ts";
+import { RequestAbort } from "../gateway/request-signal.ts";
+import type { Claim } from "../idempotency/idempotency.ts";
+import { clientAddress } from "./client-address.ts";
+import type { Exchange } from "./exchange.ts";
+import type { StreamWriter } from "./stream-writer.ts";
+
+/** The state of one request, from its arrival to its end. `handleRequest` and the steps it calls write it. */
+export class RequestContext implements InFlightItem {
+  inFlightAt = NOWHERE;
+  readonly id: EntryId;
+  /** When the request came in, by the clock that never jumps. */
+  readonly startedMs: number;
+  readonly exchange: Exchange;
+  /** The client's address; `null` where it can't be determined. */
+  readonly sourceIp: string | null;
+  /** Aborted when the answer is no longer needed: the client has disconnected, the request has ended, or the service stops. */
+  readonly abort = new RequestAbort();
+  /** The operation, as audit entries name it. */
+  operation: string | null = null;
+  /** The key in whose log the request stands; `null` where there is none. */
+  caller: Caller | null = null;
+  permission: Permission | null = null;
+  /** The body while it is received, and until the request is admitted. */
+  body: IncomingBody | null = null;
+  /** The model that was asked for, for the entry of a request that fails. */
+  model: string | null = null;
+  hold: Hold | null = null;
+  begun: BegunRequest | null = null;
+  /** The idempotency key's claim. A request that has one runs to completion even if its client disconnects. */
+  claim: Claim | null = null;
+  stream: StreamWriter | null = null;
+  isHeadSent = false;
+  isRecorded = false;
+  /** Whether the service stopped while it was being answered. */
+  isCutOff = false;
+  /** Whether it was refused and stands in no account's log, as it showed no key that is or was somebody's. */
+  isWithoutKnownKey = false;
+
+  constructor(exchange: Exchange, id: EntryId, startedMs: number, trustedProxies: Networks) {
+    this.id = id;
+    this.startedMs = startedMs;
+    this.exchange = exchange;
+    this.sourceIp = clientAddress(exchange.peer, exchange.header("x-forwarded-for"), trustedProxies);
+    exchange.onClientGone(() => {
+      if (this.claim === null) this.abort.abort();
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import { InFlight } from "../admission/in-flight.ts";
+import type { Exchange } from "./exchange.ts";
+import { operationNames } from "./find-operation.ts";
+import { handleRequest } from "./handle-request.ts";
+import { checkBody } from "./receive-body.ts";
+import { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+
+/** Answers everything under `/v1` and `/dashboard`, and knows which requests are being answered. */
+export class RequestHandler {
+  readonly #services: Services;
+  readonly #requests = new InFlight<RequestContext>();
+  #withoutKnownKey = 0;
+  readonly #onIdle: (() => void)[] = [];
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** Requests so far that were refused and showed no key that is or was somebody's. */
+  get withoutKnownKey(): number {
+    return this.#withoutKnownKey;
+  }
+
+  /** What audit entries name requests by that are served. */
+  get operationNames(): readonly string[] {
+    return operationNames(this.#services.operations);
+  }
+
+  /** Requests that are being answered. */
+  get inFlight(): number {
+    return this.#requests.size;
+  }
+
+  /** Answers one request. Never rejects. */
+  async handle(exchange: Exchange): Promise<void> {
+    const { newId, monotonicMs, trustedProxies } = this.#services;
+    const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
+    this.#requests.add(request);
+    await handleRequest(request, this.#services);
+    if (request.isWithoutKnownKey) this.#withoutKnownKey++;
+    this.#requests.delete(request);
+    if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** Sends heartbeats on silent streams, and refuses bodies that come too slowly. To be called every few seconds. */
+  sendHeartbeats(): void {
+    for (const request of this.#requests) {
+      void checkBody(request, this.#services);
+      request.stream?.sendHeartbeat();
+    }
+  }
+
+  /** Resolves when nothing is being answered, for disconnected clients either. */
+  async idle(): Promise<void> {
+    if (this.#requests.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle.push(resolve);
+    });
+  }
+
+  /** Ends what is still being answered: clients are told, as far as possible, and the requests are recorded. */
+  abortAll(): void {
+    for (const request of this.#requests) {
+      request.isCutOff = true;
+      request.abort.abort();
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { RefusedCaller } from "../access/access.ts";
+import { rateHeaders } from "../admission/rate-headers.ts";
+import { type EndReason, requestIdOf } from "../audit/entry.ts";
+import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { RoutesFailed } from "../gateway/gateway.ts";
+import { upstreamFailure } from "../gateway/upstream-failure.ts";
+import {
+  JSON_HEADERS,
+  NO_FACTS,
+  type Reply,
+  type ResponseHeaders,
+  type StreamReply,
+} from "../operations/operation.ts";
+import { type Ending, record } from "./record.ts";
+import { noteRefusedKey } from "./refused-key.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Services } from "./services.ts";
+import { primeStream, StreamWriter } from "./stream-writer.ts";
+
+/** The status in the entry of a request whose client disconnected before it was answered: nginx's code for it. */
+const CLIENT_CLOSED_REQUEST = 499;
+const ANSWERED: Ending = { status: 200, errorCode: null, endReason: "stop" };
+const CLIENT_GONE: Ending = { status: 200, errorCode: null, endReason: "client_gone" };
+
+/** Sends the answer. Its entry is recorded before the last byte is sent. @throws {Failure} when it can't be. */
+export async function respond(request: RequestContext, reply: Reply, services: Services): Promise<void> {
+  if (reply.kind === "stream") return await respondStream(request, reply, services);
+  const ending = request.exchange.isClientGone ? CLIENT_GONE : ANSWERED;
+  await record(request, ending, reply.facts, services);
+  await send(request, 200, reply.headers, reply.body);
+}
+
+async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
+  const { exchange } = request;
+  const chunks = await openStream(request, reply);
+  request.isHeadSent = true;
+  const stream = new StreamWriter(exchange.stream(200, withRequestHeaders(request, reply.headers)), {
+    takesHeartbeats: reply.atFailure === "event",
+    monotonicMs: services.monotonicMs,
+  });
+  request.stream = stream;
+  let failure: Failure | null = null;
+  let ending = ANSWERED;
+  try {
+    await stream.send(chunks, () => exchange.isClientGone && request.claim === null);
+  } catch (thrown) {
+    failure = request.isCutOff ? stopping() : reply.failureOf(thrown);
+    const endReason = request.isCutOff ? "shutdown" : upstreamEndReason(failure);
+    ending = { status: 200, errorCode: failure.code, endReason };
+  }
+  if (exchange.isClientGone) ending = CLIENT_GONE;
+  try {
+    await record(request, ending, await reply.facts(), services);
+  } catch (thrown) {
+    // The client must not take an answer for complete that could not be recorded.
+    failure ??= toFailure(thrown);
+  }
+  if (failure !== null) {
+    logFault(request, failure, services);
+    // The client would take a stream that merely ended for a success.
+    if (reply.atFailure === "abort") return stream.abort();
+  }
+  await stream.end(failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`);
+}
+
+/** The chunks to send, once the journal has the request's beginning: what it can't hold must not begin. */
+async function openStream(
+  { exchange, begun }: RequestContext,
+  { chunks }: StreamReply,
+): Promise<StreamReply["chunks"]> {
+  const wanted = exchange.method === "HEAD" ? NO_CHUNKS : chunks;
+  return begun === null || begun.writtenIn !== null ? wanted : await primeStream(begun.segment, wanted);
+}
+
+/** The answer to HEAD. The operation's own chunks are made as they are read, and so never. */
+const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
+
+/** Answers with an error, and records it if the caller is known. Never rejects. */
+export async function respondFailure(
+  request: RequestContext,
+  thrown: unknown,
+  services: Services,
+): Promise<void> {
+  const { failure, endReason, upstream } = describe(request, thrown);
+  logFault(request, failure, services);
+  noteRefusedKey(request, thrown, services.security);
+  request.abort.abort();
+  if (request.isHeadSent) return;
+  const ending: Ending = request.exchange.isClientGone
+    ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
+    : { status: failure.status, errorCode: failure.code, endReason };
+  try {
+    await record(request, ending, { ...NO_FACTS, model: request.model, upstream }, services);
+    await sendFailure(request, failure);
+  } catch (error) {
+    // What could not be recorded is answered with the reason for that.
+    const unrecorded = toFailure(error);
+    logFault(request, unrecorded, services);
+    await sendFailure(request, unrecorded);
+  }
+}
+
+interface DescribedFailure {
+  readonly failure: Failure;
+  readonly endReason: EndReason;
+  readonly upstream: string | null;
+}
+
+/** What the client is told of whatever was thrown, and what the entry says. */
+function describe(request: RequestContext, thrown: unknown): DescribedFailure {
+  // Only a request that was being forwarded is told that the service stops: any other has its own reason.
+  if (request.isCutOff && request.hold !== null)
+    return { failure: stopping(), endReason: "shutdown", upstream: upstreamOf(thrown) };
+  if (thrown instanceof RoutesFailed) {
+    const failure = upstreamFailure(thrown);
+    return { failure, endReason: upstreamEndReason(failure), upstream: thrown.upstream };
+  }
+  const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
+  return { failure, endReason: "refused", upstream: null };
+}
+
+function upstreamOf(thrown: unknown): string | null {
+  return thrown instanceof RoutesFailed ? thrown.upstream : null;
+}
+
+function upstreamEndReason(failure: Failure): EndReason {
+  if (failure.status < 500) return "refused";
+  return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
+}
+
+async function sendFailure(request: RequestContext, failure: Failure): Promise<void> {
+  const headers = { ...JSON_HEADERS, ...headersOf(failure) };
+  await send(request, failure.status, headers, JSON.stringify(envelopeOf(failure)));
+}
+
+async function send(
+  request: RequestContext,
+  status: number,
+  headers: ResponseHeaders,
+  body: string,
+): Promise<void> {
+  request.isHeadSent = true;
+  await request.exchange.respond(status, withRequestHeaders(request, headers), body);
+}
+
+/** Adds the request's id and what is left of the account's limits. */
+function withRequestHeaders({ id, permission }: RequestContext, headers: ResponseHeaders): ResponseHeaders {
+  const rates = permission?.admitted?.rates;
+  return { ...headers, "x-request-id": requestIdOf(id), ...(rates === undefined ? {} : rateHeaders(rates)) };
+}
+
+function logFault({ id, exchange }: RequestContext, failure: Failure, { log }: Services): void {
+  if (failure.status < 500 || exchange.isClientGone) return;
+  const level = failure.code === "internal_error" ? "error" : "warn";
+  log[level]({ requestId: requestIdOf(id), code: failure.code, err: failure.cause }, "a request failed");
+}
+
+function stopping(): Failure {
+  return new Failure("server_is_overloaded", "The service is stopping. Send the request again.", {
+    retryAfterMs: 1_000,
+  });
+}

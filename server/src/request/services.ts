@@ -1,0 +1,46 @@
+import type { Logger } from "pino";
+import type { Access } from "../access/access.ts";
+import type { Networks } from "../access/networks.ts";
+import type { AccountId } from "../accounts/account.ts";
+import type { Visit } from "../accounts/user.ts";
+import type { BodyBudget } from "../admission/body-budget.ts";
+import type { AuditEntry, EntryId } from "../audit/entry.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Credits } from "../credits/credits.ts";
+import type { Idempotency } from "../idempotency/idempotency.ts";
+import type { Operation } from "../operations/operation.ts";
+import type { SecurityEvents } from "../security/security-event.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Overload } from "./overload.ts";
+
+/** What the request lifecycle uses. */
+export interface Services {
+  readonly operations: readonly Operation[];
+  readonly access: Access;
+  /** The account that a management token may act for. @throws {Failure} when there is none. */
+  readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
+  readonly sessions: Sessions;
+  readonly bodies: BodyBudget;
+  readonly overload: Overload;
+  readonly catalog: Catalog;
+  readonly credits: Credits;
+  readonly idempotency: Idempotency;
+  readonly recorder: Recorder;
+  readonly security: SecurityEvents;
+  /** Traces a request with a known key that has ended; `traceparent` is the client's header. */
+  readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
+  readonly trustedProxies: Networks;
+  readonly log: Logger;
+  readonly newId: () => EntryId;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+}
+
+/** The sessions of people at the dashboard, which their browser's cookie names. */
+export interface Sessions {
+  /** @throws {Failure} `not_signed_in`; `permission_denied` for an operator, who has no account. */
+  accountOf(exchange: Pick<Exchange, "header">): Promise<AccountId>;
+  /** @throws {Failure} `permission_denied` when another site's page has made the browser send the request. */
+  requireSameOrigin(exchange: Pick<Exchange, "header">): void;
+}

@@ -1,0 +1,120 @@
+import {
+  type AccountId,
+  type AccountState,
+  NO_IP_RULES,
+  NO_OVERRIDES,
+} from "../../server/src/accounts/account.ts";
+import type {
+  NotedRedis,
+  OtherNode,
+  RedisNote,
+  RedisNotes,
+} from "../../server/src/admission/redis-agreement.ts";
+import type { KeySnapshot, KeyUuid } from "../../server/src/keys/key.ts";
+import type { Network } from "./simulated-network.ts";
+
+export const ACCOUNT = "018f3a5e-0000-7000-8000-000000000001" as AccountId;
+const LIVE_S = 10;
+
+interface NodeRow {
+  seenS: number;
+  hasJoined: boolean;
+  generation: number | null;
+  heeds: number;
+  sequence: number;
+}
+
+/** What the nodes' database holds. Each statement is done in one moment. */
+export class SimulatedDatabase implements RedisNotes {
+  version = 1n;
+  state: AccountState = "active";
+  /** Versions that were committed and perhaps not published. */
+  pending: bigint | null = null;
+  nowS = 0;
+  /** Whether the answer to the next note is lost. */
+  losesAnswers: () => boolean = () => false;
+  readonly rows = new Map<string, NodeRow>();
+  readonly #network: Network;
+  readonly #servers: { readonly runId: string; readonly replicationId: string }[] = [];
+
+  constructor(network: Network) {
+    this.#network = network;
+  }
+
+  snapshot(): KeySnapshot {
+    return {
+      key: { id: "key" as KeyUuid, keyId: "abcd", state: "active" },
+      account: {
+        id: ACCOUNT,
+        state: this.state,
+        plan: "free",
+        ipRules: NO_IP_RULES,
+        limits: NO_OVERRIDES,
+        version: this.version,
+      },
+    };
+  }
+
+  change(state: AccountState): Promise<bigint> {
+    return this.#network.ask(() => {
+      this.state = state;
+      this.version++;
+      this.pending = this.version;
+      return this.version;
+    });
+  }
+
+  isPending(version: bigint): Promise<boolean> {
+    return this.#network.ask(() => this.pending !== null && this.pending >= version);
+  }
+
+  clear(version: bigint): Promise<void> {
+    return this.#network.ask(() => {
+      if (this.pending !== null && this.pending <= version) this.pending = null;
+    });
+  }
+
+  read<Answer>(what: () => Answer): Promise<Answer> {
+    return this.#network.ask(what);
+  }
+
+  noteRedis(runId: string, replicationId: string): Promise<NotedRedis> {
+    return this.#network.ask(() => {
+      const isIt = (server: { runId: string; replicationId: string }) =>
+        server.runId === runId && server.replicationId === replicationId;
+      if (!this.#servers.some(isIt)) this.#servers.push({ runId, replicationId });
+      return { runId, generation: this.#servers.findIndex(isIt) + 1 };
+    });
+  }
+
+  renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
+    const effect = () => {
+      const row = this.rows.get(note.id);
+      if (row === undefined) return null;
+      const { generation, heeds, sequence, hasJoined } = note;
+      if (sequence > row.sequence)
+        this.rows.set(note.id, { seenS: this.nowS, hasJoined, generation, heeds, sequence });
+      return this.#othersOf(note.id);
+    };
+    if (!this.losesAnswers()) return this.#network.ask(effect);
+    // The node gives the statement up, which is done all the same, some time.
+    return new Promise((_, reject) => {
+      this.#network.later(effect);
+      this.#network.later(() => reject(new Error("the database did not answer in time")));
+    });
+  }
+
+  others(id: string): Promise<readonly OtherNode[]> {
+    return this.#network.ask(() => this.#othersOf(id));
+  }
+
+  #othersOf(id: string): readonly OtherNode[] {
+    return [...this.rows]
+      .filter(([other, row]) => other !== id && row.seenS > this.nowS - LIVE_S)
+      .map(([label, { hasJoined, generation, heeds }]) => {
+        const runId = generation === null ? undefined : this.#servers[generation - 1]?.runId;
+        const redis = generation === null || runId === undefined ? null : { generation, runId };
+        return { label, hasJoined, redis, heeds };
+      });
+  }
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/accounts/account.ts";
+import { type AuditEntry, type EntryId, encodeEntry } from "../../server/src/audit/entry.ts";
+import { NO_FILTER } from "../../server/src/audit/filter.ts";
+import type { SpenderId } from "../../server/src/credits/credit-store.ts";
+import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
+import type { KeyUuid } from "../../server/src/keys/key.ts";
+import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
+import { CSV_FIELDS } from "../../server/src/store/audit-reader.ts";
+import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+
+const full: AuditEntry = {
+  id: "01936ef4-5c7b-7abc-8def-0123456789ab" as EntryId,
+  accountId: "01936ef4-0000-7000-8000-00000000000a" as AccountId,
+  key: "01936ef4-0000-7000-8000-00000000000b" as KeyUuid,
+  keyId: "a=b9",
+  at: new Date("2024-11-27T18:25:19.483Z"),
+  endpoint: "POST /v1/chat/completions",
+  model: 'acme/"quoted", and more',
+  upstream: "main",
+  status: 503,
+  errorCode: "upstream_error",
+  endReason: "refused",
+  usageSource: "estimated",
+  promptTokens: 1,
+  completionTokens: 2,
+  cachedTokens: 3,
+  costNanoUsd: 0n,
+  latencyMs: 4,
+  timeToFirstTokenMs: 5,
+  sourceIp: "2001:db8::1",
+  wouldRefuse: "ip_blocked",
+};
+const bare: AuditEntry = {
+  ...full,
+  id: "01936ef4-5c7b-7abc-8def-0123456789ac" as EntryId,
+  model: null,
+  upstream: null,
+  errorCode: null,
+  promptTokens: null,
+  completionTokens: null,
+  cachedTokens: null,
+  timeToFirstTokenMs: null,
+  sourceIp: null,
+  wouldRefuse: null,
+};
+const charged: AuditEntry = {
+  ...full,
+  costNanoUsd: 12_345_678_901_234_567_890n,
+  keyed: {
+    claim: "01936ef4-0000-7000-8000-00000000000c" as ClaimId,
+    keyDigest: "a2V5",
+    bodyDigest: "Ym9keQ==",
+    answer: { isStream: true, model: "acme/kept", text: "data: {}\n\n" },
+  },
+  spender: 9_007_199_254_740_993n as SpenderId,
+  implausibleNanoUsd: 77n,
+};
+
+let database: AuditDatabase;
+
+beforeAll(async () => {
+  database = await openAuditDatabase(full);
+  await database.audit.insertEntries([full]);
+  await database.audit.insertEntries([bare]);
+});
+
+afterAll(async () => {
+  await database?.[Symbol.asyncDispose]();
+});
+
+describe("what journals, exports and their readers rely on", () => {
+  it("a journal's line is written as ever", () => {
+    expect(encodeEntry(charged)).toMatchInlineSnapshot(
+      `"["01936ef4-5c7b-7abc-8def-0123456789ab","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions","acme/\\"quoted\\", and more","main",503,"upstream_error","refused","estimated",1,2,3,"12345678901234567890",4,5,"2001:db8::1","ip_blocked",["01936ef4-0000-7000-8000-00000000000c","a2V5","Ym9keQ==",true,"acme/kept","data: {}\\n\\n"],"9007199254740993","77"]"`,
+    );
+    expect(encodeEntry(bare)).toMatchInlineSnapshot(
+      `"["01936ef4-5c7b-7abc-8def-0123456789ac","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions",null,null,503,null,"refused","estimated",null,null,null,"0",4,null,null,null,null,null,null]"`,
+    );
+  });
+
+  it("an export as CSV is written as ever", async () => {
+    expect(
+      `${CSV_FIELDS.join(",")}\n${await database.exportOf(full.accountId, "csv")}`,
+    ).toMatchInlineSnapshot(`
+      "id,request_id,timestamp,key_id,key_name,endpoint,model,upstream,status,error_code,end_reason,usage_source,prompt_tokens,completion_tokens,cached_tokens,token_count,cost_nano_usd,latency_ms,time_to_first_token_ms,source_ip,would_refuse,cursor
+      01936ef4-5c7b-7abc-8def-0123456789ab,req_01936ef45c7b7abc8def0123456789ab,2024-11-27T18:25:19.483Z,a=b9,"'=prod, ""eu""",POST /v1/chat/completions,"acme/""quoted"", and more",main,503,upstream_error,refused,estimated,1,2,3,3,0,4,5,2001:db8::1,ip_blocked,2~01936ef4-5c7b-7abc-8def-0123456789ab
+      01936ef4-5c7b-7abc-8def-0123456789ac,req_01936ef45c7b7abc8def0123456789ac,2024-11-27T18:25:19.483Z,a=b9,"'=prod, ""eu""",POST /v1/chat/completions,,,503,,refused,estimated,,,,,0,4,,,,2~01936ef4-5c7b-7abc-8def-0123456789ac
+      "
+    `);
+  });
+
+  it("an export as NDJSON, and the digests in it, are written as ever", async () => {
+    expect(await database.exportOf(full.accountId, "ndjson")).toMatchInlineSnapshot(`
+      "{"id":"01936ef4-5c7b-7abc-8def-0123456789ab","request_id":"req_01936ef45c7b7abc8def0123456789ab","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \\"eu\\"","endpoint":"POST /v1/chat/completions","model":"acme/\\"quoted\\", and more","upstream":"main","status":503,"error_code":"upstream_error","end_reason":"refused","usage_source":"estimated","prompt_tokens":1,"completion_tokens":2,"cached_tokens":3,"token_count":3,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":5,"source_ip":"2001:db8::1","would_refuse":"ip_blocked","chain":{"batch" : 1, "entries" : 1, "digest" : "072895d2b7d55f079da765c47eeb26cae6137e5107e4663ae75684afdf9e4df3"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ab"}
+      {"id":"01936ef4-5c7b-7abc-8def-0123456789ac","request_id":"req_01936ef45c7b7abc8def0123456789ac","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \\"eu\\"","endpoint":"POST /v1/chat/completions","model":null,"upstream":null,"status":503,"error_code":null,"end_reason":"refused","usage_source":"estimated","prompt_tokens":null,"completion_tokens":null,"cached_tokens":null,"token_count":null,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":null,"source_ip":null,"would_refuse":null,"chain":{"batch" : 2, "entries" : 1, "digest" : "6feeb20aca27123dfe48e5407b70203e44a25926ac19455258339ccf23a91042"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ac"}
+      "
+    `);
+  });
+
+  it("an entry is described as ever", () => {
+    const { components } = openApiDocument({ name: "", version: "", url: "" }) as {
+      components: { schemas: { AuditEntry: object } };
+    };
+    expect(JSON.stringify(components.schemas.AuditEntry)).toMatchInlineSnapshot(
+      `"{"type":"object","properties":{"id":{"type":"string"},"request_id":{"type":"string"},"timestamp":{"type":"string","format":"date-time"},"key_id":{"type":"string"},"key_name":{"type":"string"},"endpoint":{"type":"string"},"model":{"type":["string","null"]},"upstream":{"type":["string","null"]},"status":{"type":"integer"},"error_code":{"type":["string","null"]},"end_reason":{"enum":["stop","client_gone","upstream_error","timeout","shutdown","refused","node_lost"]},"usage_source":{"enum":["upstream","estimated","none"]},"prompt_tokens":{"type":["integer","null"]},"completion_tokens":{"type":["integer","null"]},"cached_tokens":{"type":["integer","null"]},"token_count":{"type":["integer","null"]},"cost_nano_usd":{"type":"integer"},"latency_ms":{"type":"integer"},"time_to_first_token_ms":{"type":["integer","null"]},"source_ip":{"type":["string","null"]},"would_refuse":{"type":["string","null"]}}}"`,
+    );
+  });
+
+  it("an entry is read as it was recorded", async () => {
+    const asOf = await database.reader.asOf(full.accountId);
+    const { entries } = await database.reader.listEntries(full.accountId, NO_FILTER, null, asOf, 10);
+    const keyName = '=prod, "eu"';
+    expect(entries).toStrictEqual([
+      { ...bare, keyName },
+      { ...full, keyName },
+    ]);
+  });
+});

@@ -1,0 +1,60 @@
+import { writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import { startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { routesTo } from "./routed-service.ts";
+
+/** Of an upstream that no request is sent to. */
+const UNUSED_URL = "http://127.0.0.1:9/v1";
+
+describe("the catalog file", () => {
+  it("is reloaded when it changes, and stays in force when the change is invalid", async () => {
+    await using file = await writeCatalog({
+      upstreams: { one: { dialect: "openai", baseUrl: UNUSED_URL } },
+      models: [{ id: "acme/old", routes: routesTo("one") }],
+    });
+    await using own = await startService({
+      env: { OSTIARY_CATALOG: file.file, OSTIARY_LOG: "info" },
+    });
+    const owner = await signUpWithKey(own.baseUrl);
+    const models = async () => {
+      const response = await fetch(`${own.baseUrl}/v1/models`, {
+        headers: { authorization: `Bearer ${owner.key}` },
+      });
+      return (await response.json()).data as { id: string; created: number }[];
+    };
+    const [old] = await models();
+    const next = {
+      upstreams: { one: { dialect: "openai", baseUrl: UNUSED_URL } },
+      models: [
+        { id: "acme/old", routes: routesTo("one") },
+        {
+          id: "acme/new",
+          aliases: ["new"],
+          prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 2, imageUsd: "0.01" },
+          routes: routesTo("one"),
+        },
+      ],
+    };
+    await writeFile(file.file, JSON.stringify(next));
+    await expect.poll(async () => (await models()).map(({ id }) => id)).toEqual(["acme/old", "acme/new"]);
+    expect((await models())[0]?.created).toBe(old?.created);
+    expect((await models())[1]).toMatchObject({ pricing: { image_usd: "0.01" } });
+
+    await writeFile(
+      file.file,
+      JSON.stringify({ ...next, models: [{ id: "acme/old", routes: routesTo("nowhere") }] }),
+    );
+    await expect.poll(() => own.stderr()).toContain("models[0].routes[0].upstream");
+    expect((await models()).map(({ id }) => id)).toEqual(["acme/old", "acme/new"]);
+    await writeFile(file.file, "{ nonsense");
+    await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(2);
+    await writeFile(file.file, "upstreams: *nobody\nmodels: []");
+    await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(3);
+    process.kill(own.pid, "SIGHUP");
+    await writeFile(file.file, JSON.stringify({ ...next, models: next.models.slice(1) }));
+    process.kill(own.pid, "SIGHUP");
+    await expect.poll(async () => (await models()).map(({ id }) => id)).toEqual(["acme/new"]);
+  });
+});

@@ -1,0 +1,125 @@
+import { expect } from "vitest";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import { answerWhole, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+
+/** The cost of a request to `acme/output` that takes all of its 100 tokens of output. */
+export const OUTPUT_NANO_USD = 100n * 10_000n;
+
+type Answer = (request: ReceivedRequest) => void;
+
+export type CreditService = Awaited<ReturnType<typeof startCreditService>>;
+
+/** A service whose accounts start without credit, and whose upstream answers what a test says. */
+export async function startCreditService() {
+  let answer: Answer = answerWhole;
+  const upstream = await startModelServer((request) => answer(request));
+  const catalog = await writeCatalog(catalogAt(upstream.baseUrl));
+  const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_PLANS: plansWithoutCredit() };
+  const service = await startOperatedService({ env });
+  const operator = await signInOperator(service.baseUrl);
+
+  function grant(id: string, amountNanoUsd: bigint): Promise<{ balanceNanoUsd: bigint }> {
+    return operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, reason: "test" });
+  }
+
+  async function ownerWith(nanoUsd: bigint) {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    if (nanoUsd > 0n) await grant(id, nanoUsd);
+    return { ...owner, accountId: id };
+  }
+
+  function chat(
+    key: string,
+    fields: object = {},
+    { baseUrl = service.baseUrl, signal }: { baseUrl?: string; signal?: AbortSignal } = {},
+  ): Promise<Response> {
+    return fetch(`${baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "acme/output",
+        messages: [{ role: "user", content: "hi" }],
+        max_tokens: 100,
+        ...fields,
+      }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  /** The metric of uncollected amounts with this reason, in US dollars. */
+  async function uncollected(reason: string): Promise<number> {
+    const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    const found = new RegExp(`^ostiary_uncollected_usd_total{reason="${reason}"} (\\S+)$`, "m").exec(text);
+    return Number(found?.[1] ?? Number.NaN);
+  }
+
+  /** Asserts that every balance is the sum of its ledger. */
+  async function reconcile(): Promise<void> {
+    const report = await operator.trpc.operator.checkBooks.query();
+    expect(report).toMatchObject({ mismatches: [], usageMismatches: [] });
+  }
+
+  return {
+    baseUrl: service.baseUrl,
+    databaseUrl: service.databaseUrl ?? "",
+    env,
+    operator,
+    upstream,
+    /** Says what the upstream answers from now on. */
+    setAnswer: (next: Answer) => {
+      answer = next;
+    },
+    grant,
+    ownerWith,
+    chat,
+    uncollected,
+    reconcile,
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await upstream[Symbol.asyncDispose]();
+      await catalog[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function plansWithoutCredit(): string {
+  const plan = {
+    requestsPerMinute: null,
+    tokensPerMinute: null,
+    concurrentRequests: null,
+    startingCreditsUsd: 0,
+  };
+  return JSON.stringify({ free: plan, pro: plan, enterprise: plan });
+}
+
+function catalogAt(baseUrl: string) {
+  const routes = [{ upstream: "main", model: "inner" }];
+  return {
+    upstreams: { main: { dialect: "openai", baseUrl } },
+    models: [
+      { id: "acme/output", prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 10 }, routes },
+      { id: "acme/chat", contextTokens: 8_192, prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 }, routes },
+      { id: "acme/free", routes },
+    ],
+  };
+}
+
+/** A whole answer that reports so many tokens. */
+export function answerWith(completionTokens: number, promptTokens = 10): (request: ReceivedRequest) => void {
+  return ({ response }) => {
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify({
+        choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }],
+        usage: { prompt_tokens: promptTokens, completion_tokens: completionTokens },
+      }),
+    );
+  };
+}
+
+export async function balanceOf({ trpc }: Owner): Promise<bigint> {
+  return (await trpc.credits.balance.query()).balanceNanoUsd;
+}

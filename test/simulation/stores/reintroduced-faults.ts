@@ -1,0 +1,17 @@
+/**
+ * Faults that the code under test had or is protected from, reintroduced into the simulated stores. With each of them the
+ * simulation must find a schedule that violates a promise. Otherwise it proves nothing.
+ */
+export const REINTRODUCED_FAULTS = {
+  "reserves lapse": "what a node has set aside goes to others after ten minutes, though it may be spent",
+  "asks have no numbers": "an ask sets what is granted whatever was asked for since",
+  "answers commit apart": "the answer to an idempotency key is not kept in the transaction that charges it",
+  "entries are charged again": "a batch that is sent again is charged again",
+  "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
+  "late admissions take slots": "an admission that arrives after its release takes a slot",
+} as const;
+
+export type ReintroducedFault = keyof typeof REINTRODUCED_FAULTS;
+export type ReintroducedFaults = ReadonlySet<ReintroducedFault>;
+
+export const NO_FAULTS: ReintroducedFaults = new Set();
