@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../server/src/config/config.ts";
-import { greeting } from "../../server/src/start/greeting.ts";
+import { banner } from "../../server/src/start/banner.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 
 describe("a service that is reachable from other machines without TLS", () => {
@@ -20,8 +20,8 @@ describe("a service that is reachable from other machines without TLS", () => {
   it("prints the warning beside its address", () => {
     const { warnings } = readConfig({ HOST: "0.0.0.0" });
     const facts = { serviceName: "O", url: "u", listensOn: "l", database: "d", models: [], demo: null };
-    expect(greeting({ ...facts, warnings })).toMatch(/^WARNING: .* without TLS/m);
-    expect(greeting({ ...facts, warnings: [] })).not.toContain("WARNING");
+    expect(banner({ ...facts, warnings })).toMatch(/^WARNING: .* without TLS/m);
+    expect(banner({ ...facts, warnings: [] })).not.toContain("WARNING");
   });
 });
 

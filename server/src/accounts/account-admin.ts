@@ -75,7 +75,7 @@ export interface AccountAdminStore {
     change: AccountChange,
     record: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
   ): Promise<ChangedAccount | null>;
-  /** Books it whole or not at all. @returns `null` when there is no such account. */
+  /** Records it whole or not at all. @returns `null` when there is no such account. */
   grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null>;
 }
 

@@ -11,8 +11,8 @@ import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { Reads } from "../audit/reads.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Books } from "../credits/books.ts";
 import type { SpenderId } from "../credits/credit-store.ts";
+import type { Reconciler } from "../credits/reconciler.ts";
 import type { CreditSpenders } from "../credits/spenders.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -65,7 +65,7 @@ function checkableHours(plans: Plans): number {
 export interface OperatorServices {
   readonly accountAdmin: AccountAdmin;
   readonly signIn: SignIn;
-  readonly books: Books;
+  readonly reconciler: Reconciler;
   readonly spenders: CreditSpenders;
   readonly gateway: Pick<Gateway, "health">;
   readonly catalog: Catalog;
@@ -82,7 +82,7 @@ export interface OperatorServices {
 export function operatorRouter({
   accountAdmin,
   signIn,
-  books,
+  reconciler,
   spenders,
   plans,
   gateway,
@@ -303,7 +303,7 @@ export function operatorRouter({
       )
       .query(({ input }) =>
         reads.whole("operators", (parts) =>
-          parts.run(() => books.check(Math.min(input.hours, checkableHours(plans)))),
+          parts.run(() => reconciler.check(Math.min(input.hours, checkableHours(plans)))),
         ),
       ),
 

@@ -4,8 +4,8 @@ import type { Journal } from "../audit/journal.ts";
 import type { Reads } from "../audit/reads.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Books } from "../credits/books.ts";
 import type { Credits } from "../credits/credits.ts";
+import type { Reconciler } from "../credits/reconciler.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";
@@ -20,7 +20,7 @@ export interface MeasuredParts {
   readonly recorder: Recorder;
   readonly journal: Journal;
   readonly credits: Credits;
-  readonly books: Books;
+  readonly reconciler: Reconciler;
   readonly requests: RequestHandler;
   readonly bodies: BodyBudget;
   readonly overload: Overload;
@@ -45,7 +45,7 @@ export function measure(
     recorder,
     journal,
     credits,
-    books,
+    reconciler,
     requests,
     bodies,
     overload,
@@ -152,25 +152,25 @@ export function measure(
   metrics.gauge(
     "credit_reserved_usd",
     "Credit reserved by all nodes, in US dollars, at the last reconciliation.",
-    () => (books.last === null ? null : Number(books.last.reserved.nanoUsd) / NANO_USD_IN_USD),
+    () => (reconciler.last === null ? null : Number(reconciler.last.reserved.nanoUsd) / NANO_USD_IN_USD),
   );
   metrics.gauge(
     "credit_stuck_usd",
     "Credit reserved by nodes that have not been seen for a minute, in US dollars, at the last reconciliation.",
-    () => (books.last === null ? null : Number(books.last.reserved.stuckNanoUsd) / NANO_USD_IN_USD),
+    () => (reconciler.last === null ? null : Number(reconciler.last.reserved.stuckNanoUsd) / NANO_USD_IN_USD),
   );
   metrics.gauge(
     "reconciliation_balance_mismatches",
     "Accounts whose balance is negative or not the sum of their ledger, at the last reconciliation.",
-    () => books.last?.mismatches.length ?? null,
+    () => reconciler.last?.mismatches.length ?? null,
   );
   metrics.gauge(
     "reconciliation_usage_mismatches",
     "Usage totals that are not the sum of their entries, at the last reconciliation.",
-    () => books.last?.usageMismatches.length ?? null,
+    () => reconciler.last?.usageMismatches.length ?? null,
   );
   metrics.gauge("reconciliation_checked_timestamp_seconds", "Time of the last reconciliation.", () =>
-    books.last === null ? null : books.last.checkedAt.getTime() / 1_000,
+    reconciler.last === null ? null : reconciler.last.checkedAt.getTime() / 1_000,
   );
 }
 

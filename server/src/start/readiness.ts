@@ -10,7 +10,7 @@ export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
  * Returns a function that asks all parts at once and resolves with the first, in their order, that does not answer in time, or
  * with `null`. Concurrent calls share one answer, so that a flood of requests costs the stores one question.
  */
-export function whatDoesNotAnswer(parts: NeededParts): () => Promise<string | null> {
+export function firstUnavailable(parts: NeededParts): () => Promise<string | null> {
   let asking: Promise<string | null> | null = null;
   const ask = async () => {
     const answers = Object.entries(parts).map(async ([part, question]) => {

@@ -1,7 +1,12 @@
 import type { AccountId } from "../accounts/account.ts";
 import { firstEntryIdAt } from "../audit/entry.ts";
-import type { BooksReader, ReservedCredit, UncollectedSum, UsageMismatch } from "../credits/books.ts";
 import type { BalanceMismatch } from "../credits/ledger.ts";
+import type {
+  ReconciliationReader,
+  ReservedCredit,
+  UncollectedSum,
+  UsageMismatch,
+} from "../credits/reconciler.ts";
 import type { KeyUuid } from "../keys/key.ts";
 import type { Database } from "./database.ts";
 
@@ -14,7 +19,7 @@ interface UsageRow {
 }
 
 /** The sums in Postgres, compared with what they are sums of. Each comparison is one statement: it sees one moment. */
-export class PostgresBooks implements BooksReader {
+export class PostgresReconciliation implements ReconciliationReader {
   readonly #database: Database;
 
   constructor(database: Database) {

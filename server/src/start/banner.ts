@@ -1,6 +1,6 @@
 import type { DemoAccount } from "./demo.ts";
 
-export interface GreetingFacts {
+export interface BannerFacts {
   readonly serviceName: string;
   /** Scheme, host and port. */
   readonly url: string;
@@ -17,7 +17,7 @@ export interface GreetingFacts {
 const MODELS_NAMED = 6;
 
 /** What is printed when the service has started. */
-export function greeting(facts: GreetingFacts): string {
+export function banner(facts: BannerFacts): string {
   const more = facts.models.length - MODELS_NAMED;
   const models = facts.models.slice(0, MODELS_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
   const lines = [

@@ -17,7 +17,7 @@ export interface UsageMismatch {
 }
 
 /** What is compared in the store. */
-export interface BooksReader {
+export interface ReconciliationReader {
   findMismatches(limit: number): Promise<readonly BalanceMismatch[]>;
   /** From an hour on; within the time that entries are kept. */
   findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]>;
@@ -41,7 +41,7 @@ export interface UncollectedSum {
   readonly nanoUsd: bigint;
 }
 
-export interface BooksReport {
+export interface ReconciliationReport {
   /** Accounts whose balance is not the sum of their ledger, or is negative: there should be none. */
   readonly mismatches: readonly BalanceMismatch[];
   /** There should be none. */
@@ -57,34 +57,34 @@ export interface BooksReport {
   readonly checkedAt: Date;
 }
 
-const MOST_MISMATCHES = 100;
+const MAX_MISMATCHES = 100;
 const HOUR_MS = 60 * 60_000;
 
 /** Whether all sums are right, which nothing should ever have made wrong. */
-export class Books {
-  readonly #reader: BooksReader;
+export class Reconciler {
+  readonly #reader: ReconciliationReader;
   readonly #credits: Pick<Credits, "outstanding">;
   readonly #now: () => Date;
-  #last: BooksReport | null = null;
+  #last: ReconciliationReport | null = null;
 
-  constructor(reader: BooksReader, credits: Pick<Credits, "outstanding">, now: () => Date) {
+  constructor(reader: ReconciliationReader, credits: Pick<Credits, "outstanding">, now: () => Date) {
     this.#reader = reader;
     this.#credits = credits;
     this.#now = now;
   }
 
   /** What the last check has found; `null` before the first. */
-  get last(): BooksReport | null {
+  get last(): ReconciliationReport | null {
     return this.#last;
   }
 
   /** @param hours of usage that are compared with the entries, up to now. */
-  async check(hours: number): Promise<BooksReport> {
+  async check(hours: number): Promise<ReconciliationReport> {
     const checkedAt = this.#now();
     const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);
     this.#last = {
-      mismatches: await this.#reader.findMismatches(MOST_MISMATCHES),
-      usageMismatches: await this.#reader.findUsageMismatches(since, MOST_MISMATCHES),
+      mismatches: await this.#reader.findMismatches(MAX_MISMATCHES),
+      usageMismatches: await this.#reader.findUsageMismatches(since, MAX_MISMATCHES),
       since,
       reserved: await this.#reader.readReserved(),
       uncollected: await this.#reader.readUncollected(since),

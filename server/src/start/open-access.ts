@@ -1,0 +1,71 @@
+import { Access } from "../access/access.ts";
+import { IpRuleBook } from "../access/ip-rules.ts";
+import { AccountAdmin } from "../accounts/account-admin.ts";
+import { AttemptLimits } from "../accounts/attempts.ts";
+import { ManagementTokens } from "../accounts/management-token.ts";
+import { Passwords } from "../accounts/passwords.ts";
+import { limitsOf } from "../accounts/plans.ts";
+import { SignIn } from "../accounts/sign-in.ts";
+import { Admissions } from "../admission/admissions.ts";
+import { PLACE_LEASE_MS } from "../admission/limits.ts";
+import { Publisher } from "../admission/publisher.ts";
+import { KeyMint } from "../keys/key-string.ts";
+import { Keys } from "../keys/keys.ts";
+import { PostgresAccounts } from "../store/accounts-store.ts";
+import { PostgresActions } from "../store/actions-store.ts";
+import { keyMarkSecret } from "../store/installation-store.ts";
+import { PostgresKeys } from "../store/keys-store.ts";
+import { PostgresManagementTokens } from "../store/tokens-store.ts";
+import { PostgresUsers } from "../store/users-store.ts";
+import { PostgresUnpublishedVersions } from "../store/versions-store.ts";
+import type { OpenNode } from "./open-node.ts";
+import type { OpenRecords } from "./open-records.ts";
+import { openAttemptCounters } from "./open-stores.ts";
+import { MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+
+export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;
+
+/** Opens what decides who may do what: accounts, keys, management tokens, sign-in and admission. */
+export async function openAccess(startup: Startup, node: OpenNode, records: OpenRecords) {
+  const { settings, log, jobs, teardown, now } = startup;
+  const { config, plans } = settings;
+  const { database, longReads, admission } = node;
+  const { recorder, reads, securityLog } = records;
+  const mint = new KeyMint(await keyMarkSecret(database));
+  const attemptCounters = await openAttemptCounters(config, log);
+  teardown.add("attempt counters", () => attemptCounters.close());
+
+  const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
+  const admissions = new Admissions(admission);
+  const ipRules = new IpRuleBook();
+  const keysStore = new PostgresKeys(database, longReads);
+  const access = new Access({
+    lookup: keysStore,
+    admission,
+    admissions,
+    limitsOf: (account) => limitsOf(plans, account),
+    recogniser: mint,
+    ipRules,
+  });
+  const flushed = () => recorder.flushed();
+  const keys = new Keys({ store: keysStore, publisher, mint, flushed, reads, now });
+  const accounts = new PostgresAccounts(database);
+  const signIn = new SignIn({
+    store: new PostgresUsers(database),
+    passwords: new Passwords(),
+    attempts: new AttemptLimits(attemptCounters.counter),
+    plans,
+    security: securityLog,
+    now,
+  });
+  const managementTokens = new ManagementTokens(new PostgresManagementTokens(database), securityLog, now);
+  const actions = new PostgresActions(database);
+  const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
+  jobs.add(
+    { name: "renew concurrency slots", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
+    { name: "repeat lost releases of slots", everyMs: SECOND_MS, run: () => admissions.retryReleases() },
+    { name: "publish account versions", everyMs: SECOND_MS, run: () => publisher.sweep() },
+    { name: "drop idle key snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
+  );
+  return { access, ipRules, keys, accounts, accountAdmin, signIn, managementTokens, security: securityLog };
+}

@@ -1,0 +1,100 @@
+import { parseNetworks } from "../access/networks.ts";
+import { createApp } from "../app.ts";
+import { Dashboard } from "../dashboard/dashboard.ts";
+import { answerMetrics } from "../metrics/metrics-endpoint.ts";
+import { clientAddress } from "../request/client-address.ts";
+import { CallLimits } from "../rpc/call-limits.ts";
+import { createRpcHandler } from "../rpc/handler.ts";
+import { createAppRouter } from "../rpc/router.ts";
+import type { Served } from "../serve/listener.ts";
+import { PostgresLedger } from "../store/ledger-store.ts";
+import { measure } from "./open-metrics.ts";
+import type { OpenRequests, RequestDependencies } from "./open-requests.ts";
+import { firstUnavailable } from "./readiness.ts";
+import type { Startup } from "./startup.ts";
+
+export interface ManagementDependencies extends Omit<RequestDependencies, "publicUrl"> {
+  readonly requests: OpenRequests;
+  readonly publicUrl: string;
+  /** Whether the start is complete: the first operator and the demo account exist. */
+  readonly isStarted: () => boolean;
+}
+
+/** Opens what answers everything else: procedures, the dashboard, metrics, `/healthz` and `/readyz`. */
+export async function openManagement(
+  startup: Startup,
+  dependencies: ManagementDependencies,
+): Promise<Served["web"]> {
+  const { settings, folders, log, shutdown, now, monotonicMs } = startup;
+  const { config, plans } = settings;
+  const { node, records, access, catalog, gateway, requests, publicUrl, isStarted } = dependencies;
+  const { database, admission, clocks, redisMemory, ping } = node;
+  const { metrics, recorder, journal, credits, creditStore, reconciler, reads } = records;
+  const { bodies, overload, trustedProxies, newId } = requests;
+  const callLimits = new CallLimits(monotonicMs);
+  measure(metrics, {
+    recorder,
+    journal,
+    credits,
+    reconciler,
+    requests: requests.requests,
+    bodies,
+    overload,
+    gateway,
+    clocks,
+    admission,
+    redisMemory,
+    callLimits,
+    reads,
+  });
+  const router = createAppRouter({
+    ...access,
+    ...records,
+    signUpIsOpen: config.signUp === "open",
+    plans,
+    admission,
+    ledger: new PostgresLedger(database),
+    spenders: creditStore,
+    gateway,
+    charged: () => recorder.flushed(),
+    catalog,
+    service: { serviceName: config.serviceName, publicUrl },
+    warnings: config.warnings,
+  });
+  const addressOf = (request: Request, peer: string) =>
+    clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
+  const metricsAccess = {
+    readers: parseNetworks(config.metricsFrom).networks,
+    clientAddress: addressOf,
+    isTrustedProxy: (peer: string) => trustedProxies.contains(peer),
+  };
+  const unavailable = firstUnavailable({
+    database: ping,
+    "admission store": () => admission.ping(),
+    journal: () => journal.check(),
+  });
+  return createApp({
+    rpc: createRpcHandler({
+      router,
+      ...access,
+      bodies,
+      recorder,
+      callLimits,
+      newId,
+      now,
+      clientAddress: addressOf,
+      log,
+      publicOrigin: config.publicUrl,
+    }),
+    metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
+    dashboard: await Dashboard.load(folders.dashboard, {
+      isHttps: config.publicUrl?.startsWith("https:") ?? false,
+    }),
+    newId,
+    log,
+    notReady: async () => {
+      if (shutdown.hasBegun) return "stopping";
+      return isStarted() ? await unavailable() : "starting";
+    },
+  });
+}

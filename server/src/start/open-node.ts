@@ -1,0 +1,62 @@
+import { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import { makeAuditPartitions } from "../store/audit-partitions.ts";
+import { lockDataDir } from "../store/data-dir-lock.ts";
+import { readDatabaseClock } from "../store/database-clock.ts";
+import { migrate } from "../store/migrate.ts";
+import { PostgresNodes } from "../store/nodes-store.ts";
+import { Clocks } from "./clocks.ts";
+import { openDataDir } from "./data-dir.ts";
+import { joinNodes, nodeId } from "./node-membership.ts";
+import { openAdmissionStore, openConfiguredDatabase } from "./open-stores.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+
+export type OpenNode = Awaited<ReturnType<typeof openNode>>;
+
+/**
+ * Opens what the node keeps its state in: its data folder, the database and the admission store. The node joins those that share
+ * them.
+ *
+ * @throws {StartupFailure} when one of them can't be used, or other nodes exclude this one.
+ */
+export async function openNode(startup: Startup) {
+  const { settings, folders, log, jobs, teardown, shutdown, now } = startup;
+  const { config } = settings;
+  await openDataDir(config.dataDir);
+  const lock = await lockDataDir(config.dataDir);
+  teardown.add("data folder", () => lock.release());
+
+  const { close, ...stores } = await openConfiguredDatabase(config, log);
+  const { database, longReads } = stores;
+  teardown.add("database", close);
+  await migrate(database, folders.migrations);
+  const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
+  await makeAuditPartitions(database, await clocks.compare());
+
+  const id = await nodeId(config.dataDir);
+  const { store, redis, redisMemory } = await openAdmissionStore(config, log);
+  const admission = new FencedAdmissionStore(store);
+  teardown.add("admission store", () => admission.close());
+  const membership = await joinNodes(config, {
+    id,
+    registry: new PostgresNodes(database),
+    redis,
+    fence: admission,
+    log,
+    onReplaced: () => {
+      log.error("another node has taken the database over: stopping");
+      shutdown.begin("replaced");
+    },
+  });
+  teardown.add("membership", () => membership.leave());
+  jobs.add(
+    { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
+    { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
+    { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
+    {
+      name: "create audit partitions",
+      everyMs: DAY_MS,
+      run: async () => makeAuditPartitions(longReads, await clocks.compare()),
+    },
+  );
+  return { id, ...stores, clocks, admission, redisMemory };
+}

@@ -1,0 +1,111 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { Credits } from "../credits/credits.ts";
+import type { Uncollected } from "../credits/ledger.ts";
+import { Reconciler } from "../credits/reconciler.ts";
+import { releaseOfUnseen } from "../credits/spenders.ts";
+import { CLAIM_LEASE_MS, Idempotency } from "../idempotency/idempotency.ts";
+import { SecurityLog } from "../security/security-log.ts";
+import { dropOldEntries } from "../store/audit-retention.ts";
+import { PostgresCredit } from "../store/credit-store.ts";
+import { BACKGROUND_TIMEOUT_MS } from "../store/database.ts";
+import { dropOldAnswers, PostgresIdempotency } from "../store/idempotency-store.ts";
+import { dropOldUsage } from "../store/key-usage.ts";
+import { PostgresReconciliation } from "../store/reconciliation-store.ts";
+import { dropOldSecurityEvents, PostgresSecurity } from "../store/security-store.ts";
+import { nodeLabel } from "./node-membership.ts";
+import { openAudit } from "./open-audit.ts";
+import { openMetrics } from "./open-metrics.ts";
+import type { OpenNode } from "./open-node.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+
+/** Past hours of usage that the background job reconciles; an operator may ask for more. */
+const RECONCILED_HOURS = 2;
+
+export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
+
+/**
+ * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. What the journal of an
+ * earlier life of this node holds has been recorded when this resolves.
+ */
+export async function openRecords(startup: Startup, node: OpenNode, catalog: Catalog) {
+  const { settings, log, jobs, teardown, now, monotonicMs } = startup;
+  const { config, plans } = settings;
+  const { id, database, longReads, recording, clocks } = node;
+  const metrics = openMetrics(catalog);
+  const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
+  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
+  const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
+  // Until the journal is open it may hold anything.
+  let owesEntries = () => true;
+  const credits = new Credits({
+    store: creditStore,
+    monotonicMs,
+    maxCutOffMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
+    owesEntries: () => owesEntries(),
+  });
+  // This life's spender comes first: it is newer than any that the journal of earlier lives names.
+  const spender = await credits.open();
+  const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
+  const idempotency = new Idempotency(idempotencyStore);
+  const audit = await openAudit(config, {
+    recording,
+    longReads,
+    nodeId: id,
+    log,
+    onRecorded: (entry) => metrics.ended(entry),
+    onUncollected: (uncollected) => {
+      metrics.uncollected(uncollected);
+      log.warn(uncollectedForLog(uncollected), "a charge could not be collected");
+    },
+    onCommitted: (entries) => {
+      credits.committed(entries);
+      idempotency.committed(entries);
+    },
+    // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
+    onSetAside: (entries) => credits.committed(entries),
+  });
+  const { recorder, journal } = audit;
+  owesEntries = () => journal.rejectedLines() > 0;
+  // What earlier lives of this node had reserved or claimed is charged or answered by now, or came to nothing.
+  await credits.closeFormer();
+  await idempotencyStore.clear(spender);
+  const securityLog = new SecurityLog(new PostgresSecurity(database), now);
+  teardown.add("credit", () => credits.stop());
+  teardown.add("recorder", () => recorder.stop());
+  teardown.add("security events", () => securityLog.flush());
+
+  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
+  const reconciler = new Reconciler(new PostgresReconciliation(background), credits, now);
+  const releaseUnseen = releaseOfUnseen({
+    store: creditStore,
+    unseenMs: releaseAfterMs,
+    monotonicMs,
+    onReleased: (released) =>
+      log.warn({ spender: String(released) }, "released the credit of a node that did not return"),
+  });
+  if (releaseAfterMs > 0) {
+    jobs.add({ name: "release credit of absent nodes", everyMs: 30 * SECOND_MS, run: releaseUnseen });
+  }
+  /** Deletes by age only while this node's clock agrees with the database's. */
+  const drop = (name: string, run: (at: Date) => Promise<unknown>) => ({
+    name,
+    everyMs: HOUR_MS,
+    run: () => clocks.whileAgreed(run),
+  });
+  jobs.add(
+    { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
+    { name: "maintain credit", everyMs: SECOND_MS, run: () => credits.maintain() },
+    { name: "renew idempotency claims", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
+    { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
+    { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.check(RECONCILED_HOURS) },
+    drop("delete old idempotent answers", () => dropOldAnswers(background)),
+    drop("delete old security events", (at) => dropOldSecurityEvents(longReads, at)),
+    drop("delete old usage", (at) => dropOldUsage(longReads, at)),
+    drop("delete old audit entries", (at) => dropOldEntries(longReads, plans, at)),
+  );
+  return { metrics, credits, creditStore, idempotency, ...audit, securityLog, reconciler };
+}
+
+function uncollectedForLog({ accountId, reason, amountNanoUsd }: Uncollected) {
+  return { accountId, reason, amountNanoUsd: amountNanoUsd.toString() };
+}

@@ -1,0 +1,98 @@
+import { parseNetworks } from "../access/networks.ts";
+import { BodyBudget, shareOut } from "../admission/body-budget.ts";
+import { EntryIds } from "../audit/entry-ids.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { TokenEstimator } from "../gateway/token-estimate.ts";
+import { loadTokenizer } from "../gateway/tokenizer.ts";
+import { listAuditEntries } from "../operations/audit.ts";
+import { exportAuditEntries } from "../operations/audit-export.ts";
+import { chatCompletions } from "../operations/chat-completions.ts";
+import { embeddings } from "../operations/embeddings.ts";
+import { getModel, listModels } from "../operations/models.ts";
+import { getOpenApi } from "../operations/openapi.ts";
+import { openApiDocument } from "../operations/openapi-document.ts";
+import { forSession, forSessionAsKey, type Operation } from "../operations/operation.ts";
+import { Overload } from "../request/overload.ts";
+import { RequestHandler } from "../request/request-handler.ts";
+import { accountOfToken } from "../rpc/caller.ts";
+import { DashboardSessions } from "../rpc/dashboard-sessions.ts";
+import { CSV_FIELDS } from "../store/audit-reader.ts";
+import type { OpenAccess } from "./open-access.ts";
+import type { OpenNode } from "./open-node.ts";
+import type { OpenRecords } from "./open-records.ts";
+import { openTracing } from "./runtime.ts";
+import { SECOND_MS, type Startup } from "./startup.ts";
+
+/** An event loop that is later than this, on average, has more to do than it can. */
+const MAX_LAG_MS = 1_000;
+
+export type OpenRequests = Awaited<ReturnType<typeof openRequests>>;
+
+export interface RequestDependencies {
+  readonly node: OpenNode;
+  readonly records: OpenRecords;
+  readonly access: OpenAccess;
+  readonly catalog: Catalog;
+  readonly gateway: Gateway;
+  /** Scheme, host and port that clients use; known once the service listens. */
+  readonly publicUrl: () => string | null;
+}
+
+/** Opens what answers requests under `/v1`. */
+export async function openRequests(startup: Startup, dependencies: RequestDependencies) {
+  const { settings, version, log, jobs, teardown, monotonicMs } = startup;
+  const { config } = settings;
+  const { node, records, access, catalog } = dependencies;
+  const tracing = await openTracing(config, { version, id: node.id });
+  teardown.add("tracing", () => tracing.close());
+  const ids = new EntryIds(Date.now);
+  const newId = () => ids.next();
+  const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
+  const overload = new Overload(MAX_LAG_MS, monotonicMs);
+  overload.start();
+  teardown.add("overload", async () => overload.stop());
+  const trustedProxies = parseNetworks(config.trustedProxies).networks;
+  const requests = new RequestHandler({
+    operations: operationsOf(startup, dependencies),
+    access: access.access,
+    accountOfToken: (token, clientInfo) => accountOfToken(access, token, clientInfo),
+    sessions: new DashboardSessions(access.signIn, config.publicUrl),
+    bodies,
+    overload,
+    catalog,
+    credits: records.credits,
+    idempotency: records.idempotency,
+    recorder: records.recorder,
+    security: records.securityLog,
+    traced: (entry, traceparent) => tracing.ended(entry, traceparent),
+    trustedProxies,
+    log,
+    newId,
+    monotonicMs,
+  });
+  jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.sendHeartbeats() });
+  return { requests, bodies, overload, trustedProxies, newId };
+}
+
+/** Every operation of the API, and those that the dashboard calls with a session. */
+function operationsOf(
+  { settings: { config }, version, monotonicMs }: Startup,
+  { records: { auditLog }, catalog, gateway, publicUrl }: RequestDependencies,
+): readonly Operation[] {
+  const { maxBodyBytes, serviceName } = config;
+  const parts = { gateway, estimator: new TokenEstimator(loadTokenizer), maxBodyBytes, monotonicMs };
+  const chat = chatCompletions(parts);
+  const auditExport = exportAuditEntries(auditLog, CSV_FIELDS);
+  return [
+    chat,
+    embeddings(parts),
+    listModels(catalog),
+    getModel(catalog),
+    listAuditEntries(auditLog),
+    auditExport,
+    getOpenApi(() => openApiDocument({ name: serviceName, version, url: publicUrl() ?? "/" })),
+    forSessionAsKey(chat, "/dashboard/chat/completions"),
+    forSession(auditExport, "/dashboard/audit/export"),
+  ];
+}

@@ -1,0 +1,33 @@
+import type { Logger } from "pino";
+import type { BackgroundJobs } from "./background-jobs.ts";
+import type { Settings } from "./read-settings.ts";
+import type { Shutdown } from "./shutdown.ts";
+import type { Teardown } from "./teardown.ts";
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * What every part of the service is opened with. A function that opens a part adds its background jobs to `jobs`, and what closes
+ * it to `teardown`.
+ */
+export interface Startup {
+  readonly settings: Settings;
+  /** Of the service's package. */
+  readonly version: string;
+  readonly folders: {
+    /** The SQL files of the database's migrations. */
+    readonly migrations: URL;
+    /** The built dashboard. */
+    readonly dashboard: URL;
+  };
+  readonly log: Logger;
+  readonly jobs: BackgroundJobs;
+  readonly teardown: Teardown;
+  readonly shutdown: Shutdown;
+  readonly now: () => Date;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+}
