@@ -8,32 +8,32 @@ import { Embeddings } from "./resources/embeddings.ts";
 import { AccountResource, Credits, Keys, Usage } from "./resources/management.ts";
 import { Models } from "./resources/models.ts";
 
-/** How a client is made. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Default: the environment variable `OSTIARY_API_KEY`. Trimmed. */
+  /** Default: the environment variable `OSTIARY_API_KEY`, trimmed. */
   readonly apiKey?: string | undefined;
   /**
-   * Needed to create, rotate and revoke keys. Default: `OSTIARY_MANAGEMENT_TOKEN`. A client with a token and no API key manages,
-   * and reads the audit log.
+   * Required to create, rotate and revoke keys. Default: `OSTIARY_MANAGEMENT_TOKEN`. A client with a token and no API key can
+   * manage keys and read the audit log.
    */
   readonly managementToken?: string | undefined;
   /** With or without `/v1`. Default: `OSTIARY_BASE_URL`, else `http://127.0.0.1:8080`. */
   readonly baseURL?: string | undefined;
-  /** Milliseconds until an answer begins, of each attempt. Default 600,000; `Infinity` for no limit. */
+  /** Milliseconds until an answer begins, for each attempt. Default 600,000; `Infinity` for no limit. */
   readonly timeout?: number | undefined;
-  /** How often a request is repeated, at most. Default 2. */
+  /** The maximum number of retries. Default 2. */
   readonly maxRetries?: number | undefined;
-  /** Sent with every request. `Authorization` is always the client's own. */
+  /** Headers for every request. `Authorization` cannot be overridden. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Default: the runtime's own; on Node its HTTP client, which is cheaper, unless another `fetch` or a proxy was put in place. */
+  /** Default: the runtime's `fetch`; on Node its HTTP client, unless `fetch` was replaced or a proxy was set. */
   readonly fetch?: typeof fetch | undefined;
   /** Default: `console`. */
   readonly logger?: Logger | undefined;
   /** Default: `OSTIARY_LOG_LEVEL`, else `warn`. No key, prompt or answer is ever logged. */
   readonly logLevel?: LogLevel | undefined;
-  /** The operator's own name for the service: `ACME` makes the variables `ACME_API_KEY` and `ACME_BASE_URL`. */
+  /** The operator's name for the service: with `ACME`, the variables are `ACME_API_KEY` and `ACME_BASE_URL`. */
   readonly service?: string | undefined;
-  /** Keys belong on servers. Set this only where nobody else can read the page's key. */
+  /** Allows the client in a web page. Set this only if no other person can read the page's key. */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
 }
 
@@ -61,7 +61,7 @@ export class Ostiary {
   readonly usage: Usage;
   readonly account: AccountResource;
   readonly credits: Credits;
-  /** Up to and with `/v1`. */
+  /** Includes `/v1`. */
   readonly baseURL: string;
 
   /** @throws {OstiaryError} there is no key, an option is not valid, or this is a web page. */
@@ -72,7 +72,7 @@ export class Ostiary {
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
     if (apiKey === undefined && token === undefined) {
       throw new OstiaryError(
-        `There is no API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
+        `No API key is set. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     }
     const { transport, baseURL } = transportOf(options, prefix, (plane) => {
@@ -80,7 +80,7 @@ export class Ostiary {
         plane === "management" ? (token ?? apiKey) : plane === "audit" ? (apiKey ?? token) : apiKey;
       if (secret !== undefined) return secret;
       throw new OstiaryError(
-        `Models are asked with an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
+        `Requests to models need an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     });
     this.baseURL = baseURL;

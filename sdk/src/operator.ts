@@ -59,7 +59,7 @@ export class OstiaryOperator {
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
     if (token === undefined) {
       throw new OstiaryError(
-        `There is no management token. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
+        `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
       );
     }
     this.#rpc = new Rpc(transportOf(options, prefix, () => token).transport);

@@ -216,7 +216,7 @@ describe("a body that is refused", () => {
     connection.send("1\r\n \r\n".repeat(20_000));
     const { status, body } = await connection.answer();
     expect(status).toBe(400);
-    expect(JSON.parse(body).error.message).toContain("pieces");
+    expect(JSON.parse(body).error.message).toContain("chunks");
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../fixtures/service.ts";
@@ -24,6 +24,36 @@ describe("links", () => {
       .filter((path) => path !== "README.md" && !index.includes(`](${path})`));
     expect(missing).toEqual([]);
   });
+});
+
+describe("paths", () => {
+  const described = DOCUMENTS.filter((path) => path.startsWith("docs/"));
+  const inCode = (path: string) =>
+    [...readDocument(path).matchAll(/`([^`\s]+)`/g)].map(([, code = ""]) => code);
+
+  it.each(described)("of source files in %s exist", (path) => {
+    const sources = inCode(path).filter((code) =>
+      /^(server|sdk|dashboard-ui|test|scripts|packages)\/[\w./-]+$/.test(code),
+    );
+    expect(sources.filter((source) => !existsSync(join(ROOT, source)))).toEqual([]);
+  });
+
+  it.each(["docs/explanation/failures.md", "docs/explanation/threat-model.md"])(
+    "of tests in %s exist",
+    (path) => {
+      const tests = readdirSync(join(ROOT, "test"), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => entry.name);
+      const named = inCode(path).filter(
+        (code) => tests.includes(code.split("/")[0] ?? "") && code.includes("/"),
+      );
+      expect(named.length).toBeGreaterThan(20);
+      const missing = named.filter(
+        (name) => !["", ".test.ts"].some((end) => existsSync(join(ROOT, "test", `${name}${end}`))),
+      );
+      expect(missing).toEqual([]);
+    },
+  );
 });
 
 /** The anchors that GitHub creates for headings. */

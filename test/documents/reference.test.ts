@@ -83,6 +83,21 @@ describe("docs/reference/metrics.md", () => {
   });
 });
 
+describe("docs/explanation/architecture.md", () => {
+  it("lists the steps of handleRequest in the order of the function", () => {
+    const [, body = ""] =
+      /^export async function handleRequest(.*?)^}$/ms.exec(
+        readFileSync(join(ROOT, "server/src/request/handle-request.ts"), "utf8"),
+      ) ?? [];
+    const steps = rowsOf("docs/explanation/architecture.md")
+      .slice(0, 13)
+      .flatMap(([step]) => codesIn(step));
+    const places = steps.map((step) => body.lastIndexOf(`${step}(`));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+  });
+});
+
 describe("docs/reference/command-line.md", () => {
   const documented = rowsOf("docs/reference/command-line.md")
     .flatMap(([command]) => codesIn(command))

@@ -162,7 +162,7 @@ describe("the operator's command line", () => {
         /OSTIARY_MANAGEMENT_TOKEN is not set/,
       ],
       [["accounts", "list"], { ...env, OSTIARY_MANAGEMENT_TOKEN: "mt-x" }, 1, /invalid_management_token/],
-      [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "http://127.0.0.1:9" }, 1, /can't be reached/],
+      [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "http://127.0.0.1:9" }, 1, /cannot be reached/],
       [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "nowhere" }, 2, /base URL is malformed/],
     ];
     for (const [args, environment, code, words] of cases) {

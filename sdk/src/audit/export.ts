@@ -10,25 +10,25 @@ import {
 import { pause } from "../core/pause.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 
-/** How far an export has come. */
+/** Progress of an export. */
 export interface ExportProgress {
-  /** Lines so far, the header of a CSV export not counted. */
+  /** Lines so far, without the header of a CSV export. */
   readonly lines: number;
   /** Characters so far. */
   readonly characters: number;
-  /** How often it was cut and went on. */
+  /** The number of interruptions after which it resumed. */
   readonly resumptions: number;
-  /** When the last line's request was made. */
+  /** The timestamp of the last line's entry. */
   readonly timestamp: Date | null;
-  /** To be passed as `cursor` to go on after the last line, in another process too. */
+  /** Pass it as `cursor` to resume after the last line, also in another process. */
   readonly cursor: string | null;
 }
 
-/** How an export is made. */
+/** Options of an export. */
 export interface ExportOptions extends RequestOptions {
-  /** Called after every some thousand lines, and at the end. */
+  /** Called every few thousand lines and at the end. */
   readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
-  /** How often in a row it may be cut without a line in between. Default 8; each time it waits longer, to a minute. */
+  /** The maximum number of consecutive interruptions without a line. Default 8. The wait grows up to a minute. */
   readonly maxResumptions?: number | undefined;
 }
 
@@ -42,8 +42,8 @@ const CSV_CURSOR = /,([^,"]+)$/;
 const ENTRY_ID = /~([0-9a-f]{8})-([0-9a-f]{4})-/;
 
 /**
- * All matching entries as lines, oldest first: iterate over it, once. Cut off, it goes on by itself after the last whole line,
- * without gap or repeat, however often, as long as it gets on.
+ * All matching entries as lines, oldest first. Iterate over it once. After an interruption it resumes after the last complete line,
+ * without gap or repetition.
  */
 export class AuditExport implements AsyncIterable<string> {
   readonly #transport: Transport;
@@ -61,24 +61,24 @@ export class AuditExport implements AsyncIterable<string> {
     this.#progress = { lines: 0, characters: 0, resumptions: 0, timestamp: null, cursor };
   }
 
-  /** How far it has come. */
+  /** The progress so far. */
   get progress(): ExportProgress {
     return this.#progress;
   }
 
   /**
-   * Lines without their ends; of CSV the first is the header, unless the export goes on after a cursor.
+   * Lines without line breaks. The first line of CSV is the header, unless the export continues after a cursor.
    *
-   * @throws {APIError} the service refused; {@link APIConnectionError} it can't be reached, or breaks off again and again;
+   * @throws {APIError} the service refused; {@link APIConnectionError} the service cannot be reached or keeps interrupting;
    *   {@link APIUserAbortError} `signal` was aborted.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<string, void, undefined> {
     for await (const text of this.text()) yield* text.slice(0, -1).split("\n");
   }
 
-  /** The same, as pieces of text that each end with a line: cheaper for who writes it somewhere. */
+  /** The same as pieces of text that end with a line break, which is faster for writing to a file. */
   async *text(): AsyncGenerator<string, void, undefined> {
-    if (this.#started) throw new OstiaryError("An export can be iterated over once.");
+    if (this.#started) throw new OstiaryError("An export can be iterated only once.");
     this.#started = true;
     const most = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
     for (let failures = 0; ; ) {
@@ -121,7 +121,7 @@ export class AuditExport implements AsyncIterable<string> {
       yield whole;
       this.#options.onProgress?.(this.#progress);
     }
-    if (rest !== "") throw new APIConnectionError("The export broke off within a line.");
+    if (rest !== "") throw new APIConnectionError("The export was interrupted within a line.");
   }
 
   #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean): void {
@@ -153,7 +153,7 @@ async function* piecesOf({ wire, controller, release }: Answer): AsyncGenerator<
     isWhole = true;
   } catch (cause) {
     if (controller.signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause });
-    throw new APIConnectionError("The export broke off.", { cause });
+    throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {
     release();
     // Whoever leaves early wants no more of it.

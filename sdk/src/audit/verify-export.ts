@@ -2,15 +2,15 @@ import type { ExportedAuditEntry } from "../contract/audit.ts";
 import { COVERED_FIELDS } from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
 
-/** What is wrong with an export, and where. */
+/** A problem of an export. */
 export interface ExportProblem {
   /**
-   * - `changed`: a batch's entries are not those that were recorded.
-   * - `entries_missing`: entries of a batch are not there. So they are where an export was filtered.
-   * - `batches_missing`: batches before or between those that are there are not.
-   * - `out_of_order`: a line stands before an older one, or twice.
-   * - `unreadable`: a line is no entry with its place in the chain.
-   * - `digest_differs`: the chain is another than the one it is compared with.
+   * - `changed`: the entries of a batch are not those that were recorded.
+   * - `entries_missing`: entries of a batch are missing, also because the export was filtered.
+   * - `batches_missing`: batches before or between the others are missing.
+   * - `out_of_order`: a line is repeated or precedes an older one.
+   * - `unreadable`: a line is not an entry with its position in the chain.
+   * - `digest_differs`: the chain differs from the expected point.
    */
   readonly problem:
     | "changed"
@@ -19,32 +19,32 @@ export interface ExportProblem {
     | "out_of_order"
     | "unreadable"
     | "digest_differs";
-  /** `null`: of no particular one. */
+  /** `null` if the problem has no particular line. */
   readonly batch: number | null;
-  /** From 1 up; `null`: of no particular one. */
+  /** From 1; `null` if the problem has no particular batch. */
   readonly line: number | null;
 }
 
-/** What {@link verifyAuditExport} has found. */
+/** The outcome of {@link verifyAuditExport}. */
 export interface ExportVerification {
-  /** Whether the export is what was recorded, whole from the first batch to the last. */
+  /** Whether the export is complete and unmodified. */
   readonly ok: boolean;
   readonly entries: number;
   readonly batches: number;
   readonly first: number | null;
-  /** The last one. To be noted down: a later export must run through it. */
+  /** The end of the chain. Keep it: a later export must contain it. */
   readonly head: ChainPoint | null;
-  /** The first hundred. */
+  /** The first 100 problems. */
   readonly problems: readonly ExportProblem[];
 }
 
-/** What is known of an export beside what is in it. */
+/** Facts about an export that are not in it. */
 export interface VerifyExportOptions {
-  /** A point that was noted down earlier. Without one, a chain that was computed anew looks like the one it replaced. */
+  /** A point that was kept earlier. Without one, a recomputed chain cannot be detected. */
   readonly expected?: ChainPoint | undefined;
   /**
-   * How many batches had become too old to be kept, as `audit.verify` tells. Default 0: the export must begin with the
-   * first there was. The oldest one that is left is then verified only by those after it.
+   * The number of batches deleted at the end of their retention, as `audit.verify` returns it. Default 0: the export must begin
+   * with the first batch. Otherwise the oldest remaining batch is verified only by those after it.
    */
   readonly removedBatches?: number | undefined;
 }
@@ -60,11 +60,11 @@ interface OpenBatch {
 }
 
 /**
- * Verifies an export of the audit log (NDJSON) without asking the service: finds entries that were changed, removed, added or
- * put into another order since they were recorded. The export must be whole: not filtered, and from its beginning.
- * A key's name is not covered: it is the key's, not the entry's. Memory holds the batches that are not complete yet, not the export.
+ * Verifies an export of the audit log (NDJSON) without the service. Finds entries that were changed, removed, added or reordered since
+ * they were recorded. The export must be complete: not filtered, and from its beginning. Names of keys are not covered. Memory use is
+ * bounded by the incomplete batches.
  *
- * @param lines the export's lines, without their ends; empty ones are passed over.
+ * @param lines the export's lines, without line breaks. Empty lines are skipped.
  */
 export async function verifyAuditExport(
   lines: AsyncIterable<string> | Iterable<string>,

@@ -1,4 +1,4 @@
-/** How a request ended. `node_lost`: with the process that was answering it, so it is not known what it came to. */
+/** How a request ended. `node_lost`: the process died while it answered, so the outcome is unknown. */
 export const END_REASONS = [
   "stop",
   "client_gone",
@@ -13,7 +13,7 @@ export type EndReason = (typeof END_REASONS)[number];
 
 /** Where an entry's token counts come from. */
 export const USAGE_SOURCES = ["upstream", "estimated", "none"] as const;
-/** Where an entry's token counts come from: told by the model's server, counted here, or there are none. */
+/** Where an entry's token counts come from: reported by the upstream, counted by the service, or none. */
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**

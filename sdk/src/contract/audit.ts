@@ -25,22 +25,22 @@ export type AuditEntry = {
 /** An entry as it stands in an export, with its place in the account's chain of batches. */
 export interface ExportedAuditEntry extends AuditEntry {
   readonly chain: {
-    /** From 1 up, in the order of recording. */
+    /** The number of the batch, from 1, in the order of recording. */
     readonly batch: number;
-    /** How many entries the batch has. */
+    /** The number of entries in the batch. */
     readonly entries: number;
-    /** SHA-256, in hexadecimal: of the digest of the batch before and of the batch's entries. */
+    /** SHA-256 of the previous digest and of the batch's entries, in hexadecimal. */
     readonly digest: string;
   };
-  /** To be passed to go on with the export after this line. */
+  /** Pass it as `cursor` to resume the export after this line. */
   readonly cursor: string;
 }
 
-/** Which entries; left out: whatever they are in this respect. */
+/** Filters. Omit a field to match every value. */
 export interface AuditFilter {
-  /** RFC 3339: from this time on. */
+  /** RFC 3339. Included. */
   readonly from?: string | undefined;
-  /** RFC 3339: before this time. */
+  /** RFC 3339. Not included. */
   readonly to?: string | undefined;
   /** A key's id, or its key ID. */
   readonly key?: string | undefined;
@@ -56,15 +56,15 @@ export interface AuditFilter {
 export interface AuditExportParams extends AuditFilter {
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
-  /** Where an earlier export has ended: goes on after it. */
+  /** The cursor of the last line of an earlier export, to resume after it. */
   readonly cursor?: string | undefined;
 }
 
 /** What `audit.list` takes. */
 export interface AuditListParams extends AuditFilter {
-  /** Entries a page, 1 to 1000. Default 100. */
+  /** Entries per page, 1 to 1000. Default 100. */
   readonly limit?: number | undefined;
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 

@@ -5,26 +5,26 @@ export interface Model {
   /** Unix seconds. */
   readonly created: number;
   readonly owned_by: string;
-  /** True when its answers are made up: for trying things out. */
+  /** Whether the model is a sandbox model. */
   readonly sandbox: boolean;
   readonly aliases: readonly string[];
   readonly context_tokens: number | null;
   readonly max_output_tokens: number | null;
   readonly modalities: { readonly input: readonly string[]; readonly output: readonly string[] };
-  /** `null`: not charged for. */
+  /** `null` for free models. */
   readonly pricing: ModelPricing | null;
-  /** Hidden: not enumerable. Only on a model that was retrieved by itself. */
+  /** Not enumerable. Only on a model that was retrieved by id. */
   readonly _request_id?: string | null;
-  /** What a newer service may add. */
+  /** Fields that a newer service may add. */
   readonly [field: string]: unknown;
 }
 
-/** Decimal USD per million tokens, as strings: exact. */
+/** Decimal USD per million tokens, as exact strings. */
 export interface ModelPricing {
   readonly input_usd_per_mtok: string;
   readonly cached_input_usd_per_mtok: string;
   readonly output_usd_per_mtok: string;
-  /** For each image in a prompt, beside its tokens. */
+  /** For each image in a prompt, in addition to its tokens. */
   readonly image_usd: string;
 }
 

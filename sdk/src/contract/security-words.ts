@@ -1,14 +1,14 @@
 /**
- * What somebody did at the service's doors.
+ * The kinds of security events.
  *
- * - `sign_in_failed`: e-mail address and password did not match, also where a password is changed.
- * - `sign_in_limited`: refused after too many attempts, whether right or wrong.
+ * - `sign_in_failed`: wrong password or unknown e-mail address, at sign-in or when changing the password.
+ * - `sign_in_limited`: an attempt beyond the limit, whether correct or not.
  * - `operator_signed_in`
- * - `unknown_key`: a key was shown that is nobody's, or something else in its place.
+ * - `unknown_key`: an unknown or malformed key was sent.
  * - `revoked_key`: a revoked key was used.
- * - `account_suspended`, `ip_blocked`: a key or management token was refused for it.
- * - `management_token_refused`: one that is nobody's, revoked or expired.
- * - `upstream_credential_refused`: a model's server has refused the service's own credential.
+ * - `account_suspended`, `ip_blocked`: a key or management token was refused for this reason.
+ * - `management_token_refused`: an unknown, revoked or expired token was sent.
+ * - `upstream_credential_refused`: an upstream refused the service's credential.
  */
 export const SECURITY_EVENT_KINDS = [
   "sign_in_failed",
@@ -21,5 +21,5 @@ export const SECURITY_EVENT_KINDS = [
   "management_token_refused",
   "upstream_credential_refused",
 ] as const;
-/** What somebody did at the service's doors: see {@link SECURITY_EVENT_KINDS}. */
+/** The kind of a security event: see {@link SECURITY_EVENT_KINDS}. */
 export type SecurityEventKind = (typeof SECURITY_EVENT_KINDS)[number];

@@ -1,6 +1,6 @@
 import type { Answer } from "./transport.ts";
 
-/** An answer, and what was made of it. */
+/** Data with its HTTP response. */
 export interface WithResponse<Data> {
   readonly data: Data;
   /** Its body has been read, or is being streamed. */
@@ -10,8 +10,8 @@ export interface WithResponse<Data> {
 }
 
 /**
- * What a request will come to. Await it for the data; {@link APIPromise.withResponse} and {@link APIPromise.asResponse} give
- * the HTTP answer, too.
+ * The result of a request. Await it for the data; {@link APIPromise.withResponse} and {@link APIPromise.asResponse} return the HTTP
+ * response.
  */
 export class APIPromise<Data> extends Promise<Data> {
   readonly #answer: Promise<Answer>;
@@ -32,14 +32,14 @@ export class APIPromise<Data> extends Promise<Data> {
     return Promise;
   }
 
-  /** The answer as it came, its body unread; errors are thrown as ever. */
+  /** The HTTP response with its body unread. Errors are thrown as usual. */
   async asResponse(): Promise<Response> {
     const { wire, release } = await this.#answer;
     release();
     return wire.toResponse();
   }
 
-  /** The data, and the answer that it came with. */
+  /** The data with its HTTP response. */
   async withResponse(): Promise<WithResponse<Data>> {
     const [data, { wire }] = await Promise.all([this.#parsed(), this.#answer]);
     return { data, response: wire.toResponse(), requestId: wire.header("x-request-id") };

@@ -9,18 +9,18 @@ import type {
 import { OstiaryError } from "./errors.ts";
 import type { ChatCompletionStream } from "./stream.ts";
 
-/** What happens to an answer as it is made, and with what its listeners are called. */
+/** Events of a stream and the arguments of their listeners. */
 export interface ChatStreamEvents {
-  /** A chunk, as it came. */
+  /** A chunk. */
   chunk: [chunk: ChatCompletionChunk];
-  /** Text of the first choice: what is new, and all so far. */
+  /** Text of the first choice: the new part, and all text so far. */
   content: [delta: string, snapshot: string];
-  /** A call of a tool, whole. */
+  /** A complete tool call. */
   toolCall: [call: ChatCompletionToolCall];
-  /** The first choice's message, whole. */
+  /** The complete message of the first choice. */
   message: [message: ChatCompletionMessage];
   error: [error: unknown];
-  /** It is over, well or not. */
+  /** The stream has ended, with or without an error. */
   end: [];
 }
 
@@ -36,8 +36,8 @@ interface GrowingChoice {
 }
 
 /**
- * A streamed chat completion with events, and what it adds up to. It is read from the moment that it is made; iterate over it
- * for its chunks, or await {@link ChatStream.finalMessage}.
+ * A streamed chat completion with events and a final message. Reading starts at once. Iterate over it for its chunks, or await
+ * {@link ChatStream.finalMessage}.
  */
 export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
   readonly #listeners: Listeners = { chunk: [], content: [], toolCall: [], message: [], error: [], end: [] };
@@ -58,7 +58,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
     this.#done.catch(() => {});
   }
 
-  /** Calls back for each of an event. @returns the stream, to go on with. */
+  /** Adds a listener. @returns the stream. */
   on<Name extends keyof ChatStreamEvents>(
     name: Name,
     listener: (...details: ChatStreamEvents[Name]) => void,
@@ -73,7 +73,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
     this.#stream?.controller.abort();
   }
 
-  /** The whole answer, as it would have come unstreamed. */
+  /** The complete answer, in the form of an answer without streaming. */
   finalCompletion(): Promise<ChatCompletion> {
     return this.#done;
   }
@@ -91,7 +91,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#isIterated) throw new OstiaryError("A stream can be iterated over once.");
+    if (this.#isIterated) throw new OstiaryError("A stream can be iterated only once.");
     this.#isIterated = true;
     let isLeft = true;
     try {
@@ -161,7 +161,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
 
   #completion(): ChatCompletion {
     const head = this.#head;
-    if (head === null) throw new OstiaryError("The stream held no chunk.");
+    if (head === null) throw new OstiaryError("The stream contained no chunks.");
     return {
       id: head.id,
       object: "chat.completion",

@@ -1,15 +1,15 @@
 import { ERROR_CODES, type ErrorCode } from "../contract/error-codes.ts";
 
-/** Everything that this package throws by itself. */
+/** The parent of all errors of this package. */
 export class OstiaryError extends Error {
   override readonly name: string = "OstiaryError";
 }
 
-/** What an error answer consists of. */
+/** The fields of an error answer. */
 export interface APIErrorDetails {
-  /** HTTP status. Of an error inside a stream, the status that its code stands for. */
+  /** HTTP status. For an error inside a stream, the status of its code. */
   readonly status: number;
-  /** A code of the table, or one newer than this package; `null` when something else than the service answered. */
+  /** A code of the table, or a newer one; `null` if something other than the service answered. */
   readonly code: ErrorCode | (string & {}) | null;
   readonly type: string | null;
   /** The request field at fault, dotted. */
@@ -20,8 +20,8 @@ export interface APIErrorDetails {
 }
 
 /**
- * The service answered with an error. Of no class below: another status, a redirect (which is not followed), or a
- * success whose body is not the service's.
+ * The service answered with an error. Instances of this class itself: a status without a class of its own, a redirect (which is not
+ * followed), or a success whose body is not from the service.
  */
 export class APIError extends OstiaryError implements APIErrorDetails {
   override readonly name: string = "APIError";
@@ -43,12 +43,12 @@ export class APIError extends OstiaryError implements APIErrorDetails {
   }
 }
 
-/** 400: the request is wrong; `param` says where. */
+/** 400: the request is not valid; `param` names the field. */
 export class BadRequestError extends APIError {
   override readonly name = "BadRequestError";
 }
 
-/** 401: the key is missing, malformed, unknown or revoked; `code` tells which. */
+/** 401: the key is missing, malformed, unknown or revoked; `code` distinguishes them. */
 export class AuthenticationError extends APIError {
   override readonly name = "AuthenticationError";
 }
@@ -67,22 +67,22 @@ const PERMISSION_DENIED_REASONS: readonly PermissionDeniedReason[] = [
   "permission_denied",
 ];
 
-/** 403: the key is valid but may not be used now. */
+/** 403: the key is valid but may not be used. */
 export class PermissionDeniedError extends APIError {
   override readonly name = "PermissionDeniedError";
 
-  /** Why: the account is suspended, the address is blocked, or the operation is not for keys. */
+  /** The reason: the account is suspended, the address is blocked, or keys may not use the operation. */
   get reason(): PermissionDeniedReason | null {
     return PERMISSION_DENIED_REASONS.find((reason) => reason === this.code) ?? null;
   }
 }
 
-/** 404: no such model or path. */
+/** 404: the model or path does not exist. */
 export class NotFoundError extends APIError {
   override readonly name = "NotFoundError";
 }
 
-/** 409: it is there already, or no more of it may be. */
+/** 409: the change conflicts with the current state, or a maximum is reached. */
 export class ConflictError extends APIError {
   override readonly name = "ConflictError";
 }
@@ -92,21 +92,21 @@ export class ContentTooLargeError extends APIError {
   override readonly name = "ContentTooLargeError";
 }
 
-/** 429: too many requests or tokens; {@link RateLimitError.retryAfterMs} says how long to wait. */
+/** 429: too many requests or tokens; {@link RateLimitError.retryAfterMs} is the time to wait. */
 export class RateLimitError extends APIError {
   override readonly name = "RateLimitError";
 
-  /** Milliseconds; `null` when the service did not say. */
+  /** Milliseconds; `null` if the service did not send it. */
   get retryAfterMs(): number | null {
     return retryAfterMsOf(this.headers);
   }
 
-  /** The account's requests a minute; `null` where there is no such limit. */
+  /** The account's limit on requests per minute; `null` without a limit. */
   get limit(): number | null {
     return numberOf(this.headers.get("x-ratelimit-limit-requests"));
   }
 
-  /** Of them, those that are left. */
+  /** The remaining requests of this limit. */
   get remaining(): number | null {
     return numberOf(this.headers.get("x-ratelimit-remaining-requests"));
   }
@@ -117,12 +117,12 @@ export class InternalServerError extends APIError {
   override readonly name = "InternalServerError";
 }
 
-/** No answer came: refused, reset, no such host. */
+/** No answer: connection refused or reset, or unknown host. */
 export class APIConnectionError extends OstiaryError {
   override readonly name: string = "APIConnectionError";
 }
 
-/** No answer came in time. */
+/** No answer in time. */
 export class APIConnectionTimeoutError extends APIConnectionError {
   override readonly name = "APIConnectionTimeoutError";
 }
@@ -132,7 +132,7 @@ export class APIUserAbortError extends OstiaryError {
   override readonly name = "APIUserAbortError";
 }
 
-/** A stream ended before the answer did. What was received up to there is not the whole answer. */
+/** A stream ended before the answer was complete. */
 export class StreamInterruptedError extends OstiaryError {
   override readonly name = "StreamInterruptedError";
   /** Quote it to the operator of the service. */
@@ -188,7 +188,7 @@ function numberOf(text: string | null): number | null {
 function defaultMessage(status: number): string {
   // A redirect that a web page does not follow has the status 0.
   return status === 0 || (status >= 300 && status < 400)
-    ? "The service answered with a redirect, which is not followed. Is the base URL right?"
+    ? "The service answered with a redirect, which the client does not follow. Check the base URL."
     : `The service answered with status ${status}.`;
 }
 

@@ -1,7 +1,7 @@
-/** A page of a list. Iterating goes through this page's items and those of all pages after it. */
+/** A page of a list. Iterating yields the items of this page and of all later pages. */
 export class Page<Item> implements AsyncIterable<Item> {
   readonly data: readonly Item[];
-  /** Where the next page begins; `null` on the last. */
+  /** The cursor of the next page; `null` on the last page. */
   readonly nextCursor: string | null;
   /** Quote it to the operator of the service. */
   readonly requestId: string | null;
@@ -23,7 +23,7 @@ export class Page<Item> implements AsyncIterable<Item> {
     return this.nextCursor !== null;
   }
 
-  /** The page after this one; `null` behind the last. */
+  /** Fetches the next page; `null` after the last. */
   async nextPage(): Promise<Page<Item> | null> {
     return this.nextCursor === null ? null : this.#fetchPage(this.nextCursor);
   }

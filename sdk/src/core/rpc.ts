@@ -41,7 +41,7 @@ export class Rpc {
 }
 
 function notTheService({ wire: { status, headers } }: Answer): APIError {
-  return new APIError("The answer is not the service's. Is the base URL right?", {
+  return new APIError("The answer is not from the service. Check the base URL.", {
     status,
     code: null,
     type: null,

@@ -57,7 +57,7 @@ export function secretOf(what: string, given: string | undefined, variable: stri
   // `fetch` would refuse it too, and quote it.
   if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) {
     throw new OstiaryError(
-      `The ${what} is malformed: it holds a space, a line end or a character beyond ASCII.`,
+      `The ${what} is malformed: it contains a space, a line break or a non-ASCII character.`,
     );
   }
   return secret;
@@ -67,7 +67,7 @@ export function secretOf(what: string, given: string | undefined, variable: stri
 export function refuseWebPages({ dangerouslyAllowBrowser }: ClientOptions): void {
   if (!isBrowser() || dangerouslyAllowBrowser === true) return;
   throw new OstiaryError(
-    "This is a web page, whose visitors could read the API key. Call the service from your own backend instead.",
+    "The client does not run in a web page, because every visitor could read the API key. Call the service from your own backend.",
   );
 }
 
@@ -77,7 +77,7 @@ function withVersion(address: string): string {
     throw new OstiaryError("The base URL is malformed: it must begin with http:// or https://.");
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new OstiaryError("The base URL may not hold a user, a password, a query or a fragment.");
+    throw new OstiaryError("The base URL must not contain a user, a password, a query or a fragment.");
   }
   const trimmed = url.href.replace(/\/+$/, "");
   return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;

@@ -7,19 +7,19 @@ import type { WireAnswer } from "./wire.ts";
 const DONE = "[DONE]";
 
 /**
- * A chat completion as it is made: iterate over its chunks, once. Leaving the loop ends the request.
+ * A streamed chat completion. Iterate over its chunks once. Leaving the loop ends the request.
  *
  * Iterating throws
  * - {@link APIError}, of the class that its code has over HTTP, when the service reports an error in the stream;
- * - {@link StreamInterruptedError} when the stream ends before the answer does;
+ * - {@link StreamInterruptedError} when the stream ends before the answer is complete;
  * - {@link APIUserAbortError} when the caller's signal or {@link ChatCompletionStream.controller} was aborted.
  *
- * Chunks may come any time apart: the client's `timeout` ends with the answer's beginning.
+ * Chunks may arrive at any interval: the client's `timeout` applies until the answer begins.
  */
 export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> {
   /** Quote it to the operator of the service. */
   readonly requestId: string | null;
-  /** Aborting it ends the request: from outside of the loop, or when there will be no loop. */
+  /** Abort it to end the request from outside the loop. */
   readonly controller: AbortController;
   readonly #answer: Answer;
   #started = false;
@@ -31,7 +31,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#started) throw new OstiaryError("A stream can be iterated over once.");
+    if (this.#started) throw new OstiaryError("A stream can be iterated only once.");
     this.#started = true;
     const { wire, release } = this.#answer;
     const { signal } = this.controller;
@@ -53,7 +53,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
     }
     if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
     // The service closes every whole stream with `[DONE]`; a connection that is cut looks like an end.
-    throw this.#interrupted("The stream ended before the answer did.");
+    throw this.#interrupted("The stream ended before the answer was complete.");
   }
 
   #interrupted(message: string, cause?: unknown): StreamInterruptedError {

@@ -146,7 +146,7 @@ export class Transport {
     }
     const requestId = wire.header("x-request-id");
     if (typeof body !== "object" || body === null) {
-      throw new APIError("The answer is not the service's. Is the base URL right?", {
+      throw new APIError("The answer is not from the service. Check the base URL.", {
         status: wire.status,
         code: null,
         type: null,
@@ -182,9 +182,9 @@ export class Transport {
       release();
       if (signal?.aborted) throw aborted(cause);
       if (timedOut) {
-        return new APIConnectionTimeoutError(`No answer came within ${timeoutMs} ms.`, { cause });
+        return new APIConnectionTimeoutError(`No answer within ${timeoutMs} ms.`, { cause });
       }
-      return new APIConnectionError(`The service at ${this.#settings.baseURL} can't be reached.`, { cause });
+      return new APIConnectionError(`The service at ${this.#settings.baseURL} cannot be reached.`, { cause });
     } finally {
       clearTimeout(timer);
     }
@@ -214,7 +214,7 @@ function checked(headers: Readonly<Record<string, string>>): Readonly<Record<str
   try {
     return Object.fromEntries(new Headers(headers));
   } catch {
-    throw new OstiaryError("A header's name or value holds what can't be sent in one.");
+    throw new OstiaryError("A header's name or value contains characters that are not allowed in headers.");
   }
 }
 
@@ -250,7 +250,7 @@ async function textOf({ wire, controller, release }: Answer): Promise<string> {
     return await wire.text();
   } catch (cause) {
     if (controller.signal.aborted) throw aborted(cause);
-    throw new APIConnectionError("The answer broke off.", { cause });
+    throw new APIConnectionError("The answer was interrupted.", { cause });
   } finally {
     release();
   }

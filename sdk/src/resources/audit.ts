@@ -17,10 +17,10 @@ export class Audit {
   }
 
   /**
-   * Entries, newest first: `for await (const entry of client.audit.list())` goes through all of them, one page in
+   * Lists entries, newest first. `for await (const entry of client.audit.list())` iterates over all of them, with one page in
    * memory at a time. Options apply to each page's request.
    *
-   * @throws {BadRequestError} a filter makes no sense, `limit` is out of range, or `cursor` none of the service's.
+   * @throws {BadRequestError} a filter, `limit` or `cursor` is not valid.
    */
   list(params: AuditListParams = {}, options?: RequestOptions): PagePromise<AuditEntry> {
     return new PagePromise((resolve, reject) => {
@@ -29,7 +29,7 @@ export class Audit {
   }
 
   /**
-   * All matching entries, oldest first, as lines. Cut off, it goes on by itself.
+   * Exports all matching entries, oldest first, as lines. Resumes by itself after an interruption.
    *
    * @example
    * ```ts
@@ -41,7 +41,7 @@ export class Audit {
     return new AuditExport(this.#transport, params, options);
   }
 
-  /** Whether entries were changed after they were recorded: a stretch a call, `next` is where to go on. */
+  /** Verifies that entries are unmodified, a part of the log per call. Pass `next` as `after` to continue. */
   verify(params: AuditVerifyParams = {}, options?: RequestOptions): Promise<AuditVerification> {
     return this.#rpc.query<AuditVerification>("audit.verify", given(params), options);
   }

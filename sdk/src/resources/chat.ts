@@ -27,12 +27,12 @@ export class ChatCompletions {
   }
 
   /**
-   * A chat completion; with `stream: true`, its chunks as they are made. Fields that are not typed here go to the
-   * model's server as they are.
+   * Creates a chat completion; with `stream: true`, returns its chunks as they arrive. Fields that are not typed here are sent
+   * unchanged.
    *
    * @throws {APIError} the class tells which error: {@link BadRequestError}, {@link AuthenticationError},
    *   {@link PaymentRequiredError}, {@link PermissionDeniedError}, {@link NotFoundError}, {@link RateLimitError}…
-   * @throws {APIConnectionError} no answer came, or it broke off.
+   * @throws {APIConnectionError} there was no answer, or it was interrupted.
    * @throws {APIUserAbortError} `options.signal` was aborted.
    */
   create(body: ChatCompletionCreateParamsNonStreaming, options?: RequestOptions): APIPromise<ChatCompletion>;
@@ -57,7 +57,7 @@ export class ChatCompletions {
   }
 
   /**
-   * A streamed chat completion with events, and what it adds up to.
+   * Creates a streamed chat completion with events and a final message.
    *
    * @example
    * ```ts

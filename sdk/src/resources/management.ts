@@ -20,7 +20,7 @@ interface KeyPage {
   readonly nextCursor: string | null;
 }
 
-/** The account's API keys. Creating, rotating and revoking needs a management token: an API key can only read. */
+/** The account's API keys. Creating, rotating and revoking requires a management token. */
 export class Keys {
   readonly #rpc: Rpc;
 
@@ -29,8 +29,7 @@ export class Keys {
   }
 
   /**
-   * All keys with who uses them and from where: active keys first, then revoked ones, each newest first. Asks for pages of 1,000 until
-   * there are no more.
+   * Lists all keys with their use: active keys first, then revoked ones, each newest first. Fetches pages of 1,000.
    */
   async list(options?: RequestOptions): Promise<readonly ListedKey[]> {
     const keys: ListedKey[] = [];
@@ -44,27 +43,27 @@ export class Keys {
   }
 
   /**
-   * Creates a key. The answer holds its string, this once. Repeated by the client, it makes one key.
+   * Creates a key. The answer contains its string, which cannot be read again. Retries create no second key.
    *
    * @throws {PermissionDeniedError} without a management token.
-   * @throws {ConflictError} the name is taken (`conflict`), or the plan allows no more keys (`key_limit_reached`).
+   * @throws {ConflictError} the name is in use (`conflict`), or the plan allows no more keys (`key_limit_reached`).
    */
   create(params: KeyCreateParams, options?: RequestOptions): Promise<CreatedKey> {
     return this.#rpc.mutate<CreatedKey>("keys.create", withIdempotencyKey(params), options);
   }
 
-  /** Creates a successor. Both work until the old one is revoked; {@link Keys.list} tells when nobody uses it any more. */
+  /** Creates a successor. Both keys work until you revoke the old one; {@link Keys.list} shows whether it is idle. */
   rotate(id: string, params: KeyRotateParams = {}, options?: RequestOptions): Promise<CreatedKey> {
     return this.#rpc.mutate<CreatedKey>("keys.rotate", { id, ...withIdempotencyKey(params) }, options);
   }
 
-  /** Revokes a key, for good: when this has resolved, no request with it is answered. */
+  /** Revokes a key permanently. Once this has resolved, every node refuses it. */
   revoke(id: string, options?: RequestOptions): Promise<Key> {
     return this.#rpc.mutate<Key>("keys.revoke", { id }, options);
   }
 }
 
-/** What the account uses. */
+/** Usage of the account. */
 export class Usage {
   readonly #rpc: Rpc;
 
@@ -72,7 +71,7 @@ export class Usage {
     this.#rpc = rpc;
   }
 
-  /** Requests, errors, tokens and cost by hour, day or month: always the sum of the audit entries. */
+  /** Requests, errors, tokens and cost by hour, day or month. Totals are the sum of the audit entries. */
   summary(params: UsageSummaryParams, options?: RequestOptions): Promise<UsageSummary> {
     return this.#rpc.query<UsageSummary>("usage.summary", given(params), options);
   }
@@ -103,7 +102,7 @@ export class Credits {
     return this.#rpc.query<Balance>("credits.balance", undefined, options);
   }
 
-  /** What came in and went out, newest first. */
+  /** Lists grants, adjustments and charges, newest first. */
   ledger(
     params: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
     options?: RequestOptions,
@@ -125,7 +124,7 @@ export class Credits {
   }
 }
 
-/** A call that is repeated by the client must not make a second key. */
+/** Retries must not create a second key. */
 function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
   return { idempotencyKey: crypto.randomUUID(), ...given(params) };
 }

@@ -11,7 +11,7 @@ export class Models {
     this.#transport = transport;
   }
 
-  /** All models. Also a check that address and key are right. */
+  /** Lists all models. Also checks that the address and the key are valid. */
   list(options?: RequestOptions): PagePromise<Model> {
     return new PagePromise((resolve, reject) => {
       this.#transport
@@ -25,7 +25,7 @@ export class Models {
   }
 
   /**
-   * One model, by its id or one of its aliases.
+   * Returns one model, by its id or one of its aliases.
    *
    * @throws {NotFoundError} the catalog has no such model.
    */

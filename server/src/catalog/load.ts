@@ -43,8 +43,8 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   } catch (error) {
     const reason =
       error instanceof Error && "code" in error && error.code === "ENOENT"
-        ? "there is no such file"
-        : "it can't be read";
+        ? "the file does not exist"
+        : "it cannot be read";
     throw new CatalogError([`OSTIARY_CATALOG: ${source.path}: ${reason}`]);
   }
   const file = parseFile(source, text);

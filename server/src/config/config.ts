@@ -120,7 +120,7 @@ const variables = z.object({
   OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
   OSTIARY_SERVICE_NAME: z
     .string()
-    .regex(SERVICE_NAME, "must begin with a letter and hold at most 40 letters, digits, spaces, - or _")
+    .regex(SERVICE_NAME, "must begin with a letter and have at most 40 letters, digits, spaces, - or _")
     .default("Ostiary"),
   OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
@@ -210,7 +210,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 const NO_TLS =
-  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Put a proxy that terminates TLS before it and name the proxy in TRUSTED_PROXIES and the address in OSTIARY_PUBLIC_URL, or set HOST=127.0.0.1.";
+  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
 
 function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
   const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);

@@ -408,7 +408,7 @@ const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} 
 function exhausted(): Failure {
   return new Failure(
     "credit_balance_exhausted",
-    "The account's credit does not cover this request. Ask the operator of the service for credit, or ask for fewer tokens.",
+    "The account's credit does not cover this request. Ask the operator of the service for credit, or request fewer tokens.",
   );
 }
 

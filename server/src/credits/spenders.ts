@@ -69,7 +69,7 @@ export function releaseOfUnseen({
       if (known?.seenAtMs !== seenAt.getTime()) {
         watched.set(id, { seenAtMs: seenAt.getTime(), sinceMs: monotonicMs() });
       } else if (monotonicMs() - known.sinceMs >= WATCHED_MS) {
-        await store.release(id, "its node was not seen for the configured time");
+        await store.release(id, "the node was absent for the configured time");
         watched.delete(id);
         onReleased(id);
       }

@@ -71,7 +71,7 @@ export class FetchExchange implements Exchange {
         await writer.close().catch(() => {});
       },
       abort: () => {
-        void writer.abort(new Error("the answer was broken off")).catch(() => {});
+        void writer.abort(new Error("the answer was aborted")).catch(() => {});
       },
     };
   }

@@ -40,7 +40,8 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   });
   await listening(server, options);
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+  if (address === null || typeof address === "string")
+    throw new Error("the server does not listen on a port");
   return {
     port: address.port,
     retire: () => {

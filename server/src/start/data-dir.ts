@@ -32,7 +32,7 @@ export async function openDataDir(dataDir: string): Promise<void> {
     if (FULL.has(code)) return;
     const reason = REASONS[code] ?? (error instanceof Error ? error.message.split(",", 1)[0] : String(error));
     const user = process.getuid?.();
-    const who = user === undefined ? "the service" : `user ${user}, as whom the service runs,`;
+    const who = user === undefined ? "the service" : `user ${user}, which runs the service,`;
     throw new StartupFailure(
       `The data folder ${dataDir} cannot be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
     );

@@ -167,7 +167,7 @@ function inTheWay(other: NodeRow, isAlone: boolean): string {
   const killed =
     other.coordination === "alone"
       ? `If it was killed, its lease blocks other nodes for another ${durationOf(LEASE_MS - other.seenAgoMs)}: wait, or start on its data folder.`
-      : "If it was killed, its entry keeps out nodes without REDIS_URL: start it again and stop it.";
+      : "If it was killed, its entry blocks nodes without REDIS_URL: start it again and stop it.";
   return `${running} ${killed} If you are certain that it no longer runs, start once with OSTIARY_TAKE_OVER=1.`;
 }
 

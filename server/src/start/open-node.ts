@@ -53,7 +53,7 @@ export async function openNode(startup: Startup) {
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
     {
-      name: "make audit partitions",
+      name: "create audit partitions",
       everyMs: DAY_MS,
       run: async () => makeAuditPartitions(longReads, await clocks.compare()),
     },

@@ -33,7 +33,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   const { id, database, longReads, recording, clocks } = node;
   const metrics = openMetrics(catalog);
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
-  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes are gone");
+  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
   // Until the journal is open it may hold anything.
   let owesEntries = () => true;

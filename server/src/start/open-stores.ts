@@ -77,7 +77,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger): Promi
     if (error instanceof StartupFailure) throw error;
     const reason =
       error instanceof Error ? error.message || ("code" in error ? String(error.code) : error.name) : "";
-    throw new StartupFailure(`Can't use the database of DATABASE_URL (${label}): ${reason}`);
+    throw new StartupFailure(`Cannot use the database of DATABASE_URL (${label}): ${reason}`);
   }
   return { ...openPools(address), label };
 }
@@ -145,7 +145,7 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
     throw new StartupFailure(
-      `Can't use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
+      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
     );
   }
   return { store, redis: store, redisMemory };

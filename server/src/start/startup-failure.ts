@@ -28,5 +28,5 @@ export function listenFailure(error: unknown, host: string, port: number): Start
     );
   }
   const reason = error instanceof Error ? error.message : String(error);
-  return new StartupFailure(`Can't listen on ${host}:${port}: ${reason}`);
+  return new StartupFailure(`Cannot listen on ${host}:${port}: ${reason}`);
 }

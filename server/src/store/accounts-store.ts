@@ -153,7 +153,7 @@ export class PostgresAccounts implements AccountAdminStore {
                 ${grant.amountNanoUsd}, ${grant.reason})`;
       const after = before + grant.amountNanoUsd;
       if (after > MAX_BALANCE_NANO_USD) {
-        throw new Failure("invalid_request", "amountNanoUsd: the balance would be out of all bounds", {
+        throw new Failure("invalid_request", "amountNanoUsd: the balance would exceed the maximum", {
           param: "amountNanoUsd",
         });
       }
