@@ -39,4 +39,4 @@ await build({
   external: EXTERNAL,
   logLevel: "warning",
 });
-cpSync(`${here}/src/store/migrations`, `${here}/dist/store/migrations`, { recursive: true });
+cpSync(`${here}/src/database/migrations`, `${here}/dist/database/migrations`, { recursive: true });

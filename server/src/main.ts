@@ -61,7 +61,7 @@ async function start(startup: Startup): Promise<void> {
 
 /** In the sources and in the build alike. */
 const FOLDERS = {
-  migrations: new URL("./store/migrations/", import.meta.url),
+  migrations: new URL("./database/migrations/", import.meta.url),
   dashboard: new URL("../../dashboard-ui/dist/", import.meta.url),
 };
 

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import {
   type AdmissionStore,
   AdmissionStoreUnavailable,
 } from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
-import type { HeldSlot, Limits, Place, Release } from "../../server/src/admission/limits.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { HeldSlot, Limits, Place, Release } from "../../server/src/contract/limits.ts";
 
 const ACCOUNT = "5c1e7cb4-3f7c-4b4b-9d53-0b6c8a3b1f10" as AccountId;
 const LIMITS: Limits = { requestsPerMinute: 10, tokensPerMinute: 100, concurrentRequests: 5 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import { BodyBudget } from "../../server/src/admission/body-budget.ts";
 import { IncomingBody } from "../../server/src/admission/incoming-body.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 
 const MAX_BYTES = 1_000_000;
 const WINDOW_MS = 10_000;

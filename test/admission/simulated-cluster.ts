@@ -1,4 +1,4 @@
-import type { AccountState } from "../../server/src/accounts/account.ts";
+import type { AccountState } from "../../server/src/contract/account.ts";
 import { SimulatedDatabase } from "./simulated-database.ts";
 import { Network, randomOf, settle } from "./simulated-network.ts";
 import { SimulatedNode } from "./simulated-node.ts";

@@ -1,16 +1,16 @@
-import {
-  type AccountId,
-  type AccountState,
-  NO_IP_RULES,
-  NO_OVERRIDES,
-} from "../../server/src/accounts/account.ts";
 import type {
   NotedRedis,
   OtherNode,
   RedisNote,
   RedisNotes,
 } from "../../server/src/admission/redis-agreement.ts";
-import type { KeySnapshot, KeyUuid } from "../../server/src/keys/key.ts";
+import {
+  type AccountId,
+  type AccountState,
+  NO_IP_RULES,
+  NO_OVERRIDES,
+} from "../../server/src/contract/account.ts";
+import type { KeySnapshot, KeyUuid } from "../../server/src/contract/key.ts";
 import type { Network } from "./simulated-network.ts";
 
 export const ACCOUNT = "018f3a5e-0000-7000-8000-000000000001" as AccountId;

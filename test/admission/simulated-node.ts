@@ -1,10 +1,10 @@
 import { Access } from "../../server/src/access/access.ts";
-import { IpRuleBook } from "../../server/src/access/ip-rules.ts";
-import type { AccountState } from "../../server/src/accounts/account.ts";
+import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
 import { FencedAdmissionStore } from "../../server/src/admission/fenced-store.ts";
-import { UNLIMITED } from "../../server/src/admission/limits.ts";
 import { RedisAgreement } from "../../server/src/admission/redis-agreement.ts";
+import type { AccountState } from "../../server/src/contract/account.ts";
+import { UNLIMITED } from "../../server/src/contract/limits.ts";
 import { KeyMint } from "../../server/src/keys/key-string.ts";
 import { ACCOUNT, type SimulatedDatabase } from "./simulated-database.ts";
 import type { Network } from "./simulated-network.ts";

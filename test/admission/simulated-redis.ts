@@ -1,4 +1,3 @@
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import {
   type AdmissionStore,
   AdmissionStoreUnavailable,
@@ -6,6 +5,7 @@ import {
 } from "../../server/src/admission/admission-store.ts";
 import type { RedisConnection } from "../../server/src/admission/redis-agreement.ts";
 import type { RedisServer } from "../../server/src/admission/redis-info.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import type { Network } from "./simulated-network.ts";
 
 /** A Redis of which one account is known, or none. */

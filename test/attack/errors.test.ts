@@ -2,11 +2,11 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { RefusedCaller } from "../../server/src/access/access.ts";
 import { BodyBudget } from "../../server/src/admission/body-budget.ts";
-import { createApp } from "../../server/src/app.ts";
-import type { EntryId } from "../../server/src/audit/entry.ts";
+import type { EntryId } from "../../server/src/contract/entry.ts";
 import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
-import { CallLimits } from "../../server/src/rpc/call-limits.ts";
-import { createRpcHandler, type RpcParts } from "../../server/src/rpc/handler.ts";
+import { createApp } from "../../server/src/http/app.ts";
+import { CallLimits } from "../../server/src/management/call-limits.ts";
+import { createRpcHandler, type RpcParts } from "../../server/src/management/handler.ts";
 import { withoutSecrets } from "../../server/src/secrets/redact.ts";
 
 /** A log in memory, redacted as the service's is. */

@@ -8,16 +8,16 @@ import {
   writeProcedureData,
 } from "../../sdk/src/contract/procedure-data.ts";
 import { readBearer, requireKeyForm } from "../../server/src/access/bearer.ts";
-import { parseAddress, parseNetworks } from "../../server/src/access/networks.ts";
 import { cursorText, readCursor } from "../../server/src/audit/cursor.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
-import { JsonBody } from "../../server/src/gateway/json-body.ts";
-import { type ScanLimits, scanObject } from "../../server/src/gateway/json-text.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
+import { type ScanLimits, scanObject } from "../../server/src/json/json-text.ts";
 import { isKeyString } from "../../server/src/keys/key-string.ts";
+import { clientAddress } from "../../server/src/networks/client-address.ts";
+import { parseAddress, parseNetworks } from "../../server/src/networks/networks.ts";
 import { readFilter, requireKnown } from "../../server/src/operations/audit-query.ts";
 import { chooseCoding } from "../../server/src/operations/content-coding.ts";
-import { clientAddress } from "../../server/src/request/client-address.ts";
 import { readIdempotencyKey } from "../../server/src/request/idempotent-reply.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
 import { dialectsWith } from "../fixtures/dialects.ts";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { NO_FILTER } from "../../server/src/audit/filter.ts";
-import type { SpenderId } from "../../server/src/credits/credit-store.ts";
-import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
-import type { KeyUuid } from "../../server/src/keys/key.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import type { SpenderId } from "../../server/src/contract/ids.ts";
+import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
+import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
 

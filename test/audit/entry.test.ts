@@ -1,11 +1,11 @@
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
 import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
-import type { SpenderId } from "../../server/src/credits/credit-store.ts";
-import type { ClaimId } from "../../server/src/idempotency/idempotency.ts";
-import type { KeyUuid } from "../../server/src/keys/key.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import type { SpenderId } from "../../server/src/contract/ids.ts";
+import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
+import type { KeyUuid } from "../../server/src/contract/key.ts";
 
 /** No two fields alike, so that none can stand in another's place unnoticed. */
 const full: AuditEntry = {

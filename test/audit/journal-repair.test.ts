@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { requestIdOf } from "../../server/src/audit/entry.ts";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
+import { requestIdOf } from "../../server/src/contract/entry.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { BY, ended, JournalFolder, REJECTED } from "./journal-folder.ts";
 

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
 import { Journal, JournalError } from "../../server/src/audit/journal.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { FaultyDisk } from "../fixtures/faulty-disk.ts";
 

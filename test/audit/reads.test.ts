@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
-import { Reads } from "../../server/src/audit/reads.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import { Reads } from "../../server/src/database/reads.ts";
 import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
 
 const [A, B, C] = ["a", "b", "c"] as AccountId[] as [AccountId, AccountId, AccountId];

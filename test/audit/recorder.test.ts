@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 
 const log = pino({ level: "silent" });

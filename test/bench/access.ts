@@ -1,12 +1,12 @@
 // The cost of authentication: for a known key, for an unknown one, and the memory of many keys.
 import { randomBytes } from "node:crypto";
 import { Access } from "../../server/src/access/access.ts";
-import { IpRuleBook } from "../../server/src/access/ip-rules.ts";
-import type { AccountId } from "../../server/src/accounts/account.ts";
+import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
-import { UNLIMITED } from "../../server/src/admission/limits.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
-import type { KeySnapshot, KeyUuid } from "../../server/src/keys/key.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { KeySnapshot, KeyUuid } from "../../server/src/contract/key.ts";
+import { UNLIMITED } from "../../server/src/contract/limits.ts";
 import { KeyMint } from "../../server/src/keys/key-string.ts";
 import { digestOf } from "../../server/src/secrets/digest.ts";
 import { cpuMicroseconds, report, summary } from "./measure.ts";

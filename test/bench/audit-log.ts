@@ -3,17 +3,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import { AuditLog } from "../../server/src/audit/audit-log.ts";
+import { makeAuditPartitions } from "../../server/src/audit/audit-partitions.ts";
+import { PostgresAuditReader } from "../../server/src/audit/audit-reader.ts";
 import { cursorText } from "../../server/src/audit/cursor.ts";
-import type { EntryId } from "../../server/src/audit/entry.ts";
 import { NO_FILTER } from "../../server/src/audit/filter.ts";
-import { Reads } from "../../server/src/audit/reads.ts";
 import type { Recorder } from "../../server/src/audit/recorder.ts";
-import { makeAuditPartitions } from "../../server/src/store/audit-partitions.ts";
-import { PostgresAuditReader } from "../../server/src/store/audit-reader.ts";
-import { openDatabase } from "../../server/src/store/database.ts";
-import { migrate } from "../../server/src/store/migrate.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { EntryId } from "../../server/src/contract/entry.ts";
+import { openDatabase } from "../../server/src/database/database.ts";
+import { migrate } from "../../server/src/database/migrate.ts";
+import { Reads } from "../../server/src/database/reads.ts";
 import { report, summary } from "./measure.ts";
 
 const ENTRIES = Number(process.env.ENTRIES ?? 1_000_000);
@@ -33,7 +33,7 @@ const database = openDatabase(server.connection, {
 
 /** One entry every two seconds, up to now. */
 async function fill(): Promise<void> {
-  await migrate(database, new URL("../../server/src/store/migrations/", import.meta.url));
+  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
   await makeAuditPartitions(database, new Date());
   await database`insert into accounts (id, name, created_at) values (${ACCOUNT}, 'bench', now())`;
   await database`

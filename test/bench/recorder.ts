@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { v7 as uuidv7 } from "uuid";
-import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
-import type { KeyUuid } from "../../server/src/keys/key.ts";
-import { makeAuditPartitions } from "../../server/src/store/audit-partitions.ts";
-import { PostgresAudit } from "../../server/src/store/audit-store.ts";
-import { openDatabase } from "../../server/src/store/database.ts";
-import { migrate } from "../../server/src/store/migrate.ts";
-import { PostgresUsage } from "../../server/src/store/usage-store.ts";
+import { makeAuditPartitions } from "../../server/src/audit/audit-partitions.ts";
+import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
+import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { openDatabase } from "../../server/src/database/database.ts";
+import { migrate } from "../../server/src/database/migrate.ts";
 import { report, summary } from "./measure.ts";
 
 const BATCH = 2_000;
@@ -58,7 +58,7 @@ function entry(number: number): AuditEntry {
 }
 
 try {
-  await migrate(database, new URL("../../server/src/store/migrations/", import.meta.url));
+  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
   await makeAuditPartitions(database, new Date());
   for (const id of accounts) {
     await database`insert into accounts (id, name, created_at) values (${id}, 'bench', now())`;

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
-import { openDatabase } from "../../server/src/store/database.ts";
-import { migrate } from "../../server/src/store/migrate.ts";
-import { PostgresUsage } from "../../server/src/store/usage-store.ts";
+import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
+import { openDatabase } from "../../server/src/database/database.ts";
+import { migrate } from "../../server/src/database/migrate.ts";
 import { report, summary } from "./measure.ts";
 
 const ACCOUNTS = 10_000;
@@ -23,7 +23,7 @@ const database = openDatabase(server.connection, {
 });
 
 try {
-  await migrate(database, new URL("../../server/src/store/migrations/", import.meta.url));
+  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
   await database`
     insert into accounts (id, name, created_at)
     select gen_random_uuid(), 'Account ' || number, now() from generate_series(1, ${ACCOUNTS}::int) number`;

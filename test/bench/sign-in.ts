@@ -1,11 +1,11 @@
 // Whether the time of a refused sign-in tells if there is such a user: a wrong password against an unknown address.
 
-import type { UserId } from "../../server/src/accounts/account.ts";
+import { memoryCounters } from "../../server/src/accounts/attempt-counters.ts";
 import { AttemptLimits } from "../../server/src/accounts/attempts.ts";
 import { Passwords } from "../../server/src/accounts/passwords.ts";
-import { BUILT_IN_PLANS } from "../../server/src/accounts/plans.ts";
 import { SignIn, type UserStore } from "../../server/src/accounts/sign-in.ts";
-import { memoryCounters } from "../../server/src/store/attempt-counters.ts";
+import type { UserId } from "../../server/src/contract/account.ts";
+import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { median, report, summary } from "./measure.ts";
 
 const ROUNDS = 9;

@@ -3,9 +3,9 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
-import { discoverLocalModels } from "../../server/src/catalog/local-servers.ts";
 import { costOf } from "../../server/src/catalog/prices.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
+import { discoverLocalModels } from "../../server/src/upstream/local-servers.ts";
 import { type Transport, TransportError } from "../../server/src/upstream/transport.ts";
 import { dialectsWith } from "../fixtures/dialects.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import {
   type AdmissionStore,
   AdmissionStoreUnavailable,
 } from "../../server/src/admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 

@@ -1,12 +1,12 @@
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-import type { AttemptRule } from "../../server/src/accounts/attempts.ts";
 import {
   type AttemptCounters,
   memoryCounter,
   memoryCounters,
-} from "../../server/src/store/attempt-counters.ts";
-import { redisCounters } from "../../server/src/store/redis-attempt-counters.ts";
+} from "../../server/src/accounts/attempt-counters.ts";
+import type { AttemptRule } from "../../server/src/accounts/attempts.ts";
+import { redisCounters } from "../../server/src/accounts/redis-attempt-counters.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 const DAY_MS = 24 * 60 * 60 * 1_000;

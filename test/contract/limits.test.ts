@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
 import type { AdmissionStore } from "../../server/src/admission/admission-store.ts";
+import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
+import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import {
   type Admission,
   type Limits,
   type Place,
   type Release,
   UNLIMITED,
-} from "../../server/src/admission/limits.ts";
-import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
-import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
+} from "../../server/src/contract/limits.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 

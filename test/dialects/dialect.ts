@@ -3,7 +3,7 @@ import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog.ts";
 import { Credential } from "../../server/src/catalog/credential.ts";
-import { JsonBody } from "../../server/src/gateway/json-body.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
 import type { ChatAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";

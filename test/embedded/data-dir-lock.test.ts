@@ -5,7 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type DataDirLock, DataDirLockedError, lockDataDir } from "../../server/src/store/data-dir-lock.ts";
+import {
+  type DataDirLock,
+  DataDirLockedError,
+  lockDataDir,
+} from "../../server/src/database/data-dir-lock.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -13,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const lockModule = new URL("../../server/src/store/data-dir-lock.ts", import.meta.url).href;
+const lockModule = new URL("../../server/src/database/data-dir-lock.ts", import.meta.url).href;
 
 /** A process that locks the folder and says `locked`, or why not, and stays until it is killed. */
 function startLocker(dataDir: string) {

@@ -4,7 +4,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import postgres from "postgres";
-import { lockDataDir } from "../../server/src/store/data-dir-lock.ts";
+import { lockDataDir } from "../../server/src/database/data-dir-lock.ts";
 
 function say(message: object): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);

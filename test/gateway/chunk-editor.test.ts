@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isJsonObject } from "../../server/src/gateway/json.ts";
-import { JsonBody } from "../../server/src/gateway/json-body.ts";
+import { isJsonObject } from "../../server/src/json/json.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
 import { ChunkEditor } from "../../server/src/upstream/openai/chunk-editor.ts";
 
 /** What a chunk is to become, found without what was seen of others. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { JsonBody } from "../../server/src/gateway/json-body.ts";
-import { scanObject } from "../../server/src/gateway/json-text.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
+import { scanObject } from "../../server/src/json/json-text.ts";
 
 function bodyOf(text: string): JsonBody {
   const body = JsonBody.parse(text);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
-import { BUILT_IN_PLANS } from "../../server/src/accounts/plans.ts";
-import { dropOldEntries } from "../../server/src/store/audit-retention.ts";
+import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
+import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";

@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry } from "../../server/src/audit/entry.ts";
-import type { SpenderId } from "../../server/src/credits/credit-store.ts";
-import { PostgresAudit } from "../../server/src/store/audit-store.ts";
-import type { Transaction } from "../../server/src/store/database.ts";
+import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { AuditEntry } from "../../server/src/contract/entry.ts";
+import type { SpenderId } from "../../server/src/contract/ids.ts";
+import type { Transaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
@@ -155,7 +155,7 @@ describe("credit that an absent node has reserved", () => {
 
 describe("reservations of a former version", () => {
   it("become reserves that do not exceed the balance, and debts are written off", async () => {
-    const folder = new URL("../../server/src/store/migrations/", import.meta.url);
+    const folder = new URL("../../server/src/database/migrations/", import.meta.url);
     const files = (await readdir(folder)).sort();
     const run = async (connection: Transaction, first: number, last: number) => {
       for (const file of files.slice(first, last)) {

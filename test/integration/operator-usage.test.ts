@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServiceUsageRow } from "../../sdk/src/contract/operator.ts";
-import type { AccountId } from "../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/audit/entry.ts";
-import type { KeyUuid } from "../../server/src/keys/key.ts";
-import { PostgresAudit } from "../../server/src/store/audit-store.ts";
+import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";

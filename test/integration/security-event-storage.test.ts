@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { dropOldSecurityEvents } from "../../server/src/store/security-store.ts";
+import { dropOldSecurityEvents } from "../../server/src/security/security-store.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-words.ts";
-import { type Database, openDatabase } from "../../server/src/store/database.ts";
-import { migrate } from "../../server/src/store/migrate.ts";
-import { PostgresReconciliation } from "../../server/src/store/reconciliation-store.ts";
+import { PostgresReconciliation } from "../../server/src/credits/reconciliation-store.ts";
+import { type Database, openDatabase } from "../../server/src/database/database.ts";
+import { migrate } from "../../server/src/database/migrate.ts";
 import { databaseAddressOf, openDatabaseOf } from "../fixtures/database.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const HOUR_MS = 60 * 60_000;
-const MIGRATIONS = join(ROOT, "server/src/store/migrations");
+const MIGRATIONS = join(ROOT, "server/src/database/migrations");
 const LAST_BEFORE = "0011";
 
 let service: Service;

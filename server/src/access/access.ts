@@ -1,24 +1,17 @@
 import { LRUCache } from "lru-cache";
-import type { AccountId } from "../accounts/account.ts";
+import type { IpRuleBook } from "../accounts/ip-rules.ts";
+import { ipBlocked, suspended } from "../accounts/refusals.ts";
 import type { AdmissionStore } from "../admission/admission-store.ts";
 import type { AdmissionOutcome, Admissions, AdmittedRequest } from "../admission/admissions.ts";
-import type { Limits } from "../admission/limits.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { KeyLookup, KeySnapshot, KeyUuid } from "../contract/key.ts";
+import type { Limits } from "../contract/limits.ts";
 import { within } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
-import type { KeySnapshot, KeyUuid } from "../keys/key.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import { readBearer, requireKeyForm } from "./bearer.ts";
-import type { IpRuleBook } from "./ip-rules.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
-
-/** Where snapshots are read afresh. */
-export interface KeyLookup {
-  /** @returns `null` when there is no such key, active or revoked. */
-  findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null>;
-  /** @returns `null` when the account has no such key, active or revoked. */
-  findDigest(accountId: AccountId, id: KeyUuid): Promise<Uint8Array | null>;
-}
 
 /** Tells key strings that were minted here from those that somebody made up. */
 export interface KeyRecogniser {
@@ -242,20 +235,6 @@ function revoked(): Failure {
   return new Failure(
     "revoked_api_key",
     "The API key was revoked. Use another key of the account, or create one.",
-  );
-}
-
-/** The refusal of whatever acts for a suspended account. */
-export function suspended(): Failure {
-  return new Failure("account_suspended", "The account is suspended. Ask the operator of the service why.");
-}
-
-/** The refusal of an address outside an account's rules. */
-export function ipBlocked(address: string | null): Failure {
-  const from = address === null ? "an unknown address" : address;
-  return new Failure(
-    "ip_blocked",
-    `The account's IP rules do not allow requests from ${from}. Call from an allowed network, or ask the operator of the service to change the rules.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { AccountId } from "../accounts/account.ts";
-import type { KeySnapshot } from "../keys/key.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { KeySnapshot } from "../contract/key.ts";
 
 const KEYS = 100_000;
 /** Accounts, and each network of their IP rules: parsed, one takes about 150 bytes. */

@@ -1,10 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { IpRuleBook, IpVerdict } from "../access/ip-rules.ts";
-import { parseNetworks } from "../access/networks.ts";
 import type { Publisher } from "../admission/publisher.ts";
-import type { LedgerEntryId } from "../credits/ledger.ts";
-import { Failure } from "../errors/failure.ts";
-import { randomBase62 } from "../secrets/oslo.ts";
 import {
   ACTIVE_KEY_LIMITS,
   type Account,
@@ -12,9 +7,14 @@ import {
   type AccountState,
   type IpRules,
   type Plan,
-} from "./account.ts";
+} from "../contract/account.ts";
+import type { Action, ActionId, ActionReader, Actor } from "../contract/action.ts";
+import type { LedgerEntryId } from "../contract/ids.ts";
+import { Failure } from "../errors/failure.ts";
+import { parseNetworks } from "../networks/networks.ts";
+import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, noticesOf } from "./account-change.ts";
-import type { Action, ActionId, ActionReader, Actor } from "./action.ts";
+import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
 import type { NewAccount, User } from "./user.ts";
 

@@ -1,5 +1,5 @@
-import type { Account, IpRules, LimitOverrides, Plan } from "./account.ts";
-import type { ActionState } from "./action.ts";
+import type { Account, IpRules, LimitOverrides, Plan } from "../contract/account.ts";
+import type { ActionState } from "../contract/action.ts";
 
 /** What an operator may change about an account. */
 export type AccountChange =

@@ -1,14 +1,12 @@
 import { v7 as uuidv7 } from "uuid";
+import type { UserId } from "../contract/account.ts";
+import type { Actor } from "../contract/action.ts";
+import type { TokenUuid } from "../contract/ids.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
-import type { SecurityEvents } from "../security/security-event.ts";
-import type { UserId } from "./account.ts";
-import type { Actor } from "./action.ts";
 import type { SessionId, SignedIn, Visit } from "./user.ts";
-
-/** The token's UUIDv7. Not its token ID, which is the last 4 characters of the token. */
-export type TokenUuid = string & { readonly __id: "management-token" };
 
 /** What lets a script do what its user may do in the dashboard. */
 export interface ManagementToken {

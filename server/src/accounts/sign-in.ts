@@ -1,13 +1,13 @@
 import { v7 as uuidv7 } from "uuid";
+import type { AccountId, Plan, UserId } from "../contract/account.ts";
+import type { Actor } from "../contract/action.ts";
+import type { Plans } from "../contract/plans.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { randomBase62, TimeSpan } from "../secrets/oslo.ts";
-import type { SecurityEvents } from "../security/security-event.ts";
-import type { AccountId, Plan, UserId } from "./account.ts";
-import type { Actor } from "./action.ts";
 import type { AttemptLimits } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
-import type { Plans } from "./plans.ts";
 import {
   type ListedSession,
   type NewAccount,

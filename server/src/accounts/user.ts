@@ -1,4 +1,4 @@
-import type { Account, AccountId, Plan, UserId } from "./account.ts";
+import type { Account, AccountId, Plan, UserId } from "../contract/account.ts";
 
 export type SessionId = string & { readonly __id: "session" };
 

@@ -1,6 +1,6 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Admission, Demand, HeldSlot, LimitUse, Release } from "../contract/limits.ts";
 import { Unavailable } from "../errors/failure.ts";
-import type { Admission, Demand, HeldSlot, LimitUse, Release } from "./limits.ts";
 
 /**
  * What all nodes agree on about an account without asking the database: its version, and what its requests use of its

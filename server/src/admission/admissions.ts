@@ -1,7 +1,7 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Admission, HeldSlot, Limits, Place, Rates } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable } from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOWHERE } from "./in-flight.ts";
-import type { Admission, HeldSlot, Limits, Place, Rates } from "./limits.ts";
 import { UnreleasedSlots } from "./unreleased.ts";
 
 /** What an account's limits have let through. */

@@ -1,4 +1,4 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** How many bytes request bodies may come to that are being received, or wait to be admitted. */

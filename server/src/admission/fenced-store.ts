@@ -1,6 +1,6 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Admission, Demand, HeldSlot, LimitUse, Release } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
-import type { Admission, Demand, HeldSlot, LimitUse, Release } from "./limits.ts";
 
 /** Does a publication, and resolves when it is certain that every node which admits will heed it. */
 export type ConfirmPublication = (publish: () => Promise<void>) => Promise<void>;

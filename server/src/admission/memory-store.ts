@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Admission, Demand, LimitUse, Release } from "../contract/limits.ts";
 import type { AdmissionStore, Epoch } from "./admission-store.ts";
-import type { Admission, Demand, LimitUse, Release } from "./limits.ts";
 import { MemoryUsage } from "./memory-usage.ts";
 
 const ACCOUNTS_REMEMBERED = 100_000;

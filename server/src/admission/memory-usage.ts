@@ -1,4 +1,4 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
 import {
   type Admission,
   CONCURRENCY_RETRY_MS,
@@ -8,7 +8,7 @@ import {
   type Place,
   type Rates,
   type Release,
-} from "./limits.ts";
+} from "../contract/limits.ts";
 import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 
 interface Usage {

@@ -1,4 +1,4 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
 import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { AdmissionStore } from "./admission-store.ts";

@@ -1,4 +1,4 @@
-import type { Rates } from "./limits.ts";
+import type { Rates } from "../contract/limits.ts";
 
 /** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. */
 export function rateHeaders({ requests, tokens }: Rates): Record<string, string> {

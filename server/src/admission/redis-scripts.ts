@@ -1,4 +1,4 @@
-import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, PLACE_LEASE_MS, WINDOW_S } from "./limits.ts";
+import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, PLACE_LEASE_MS, WINDOW_S } from "../contract/limits.ts";
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Admission, Demand, HeldSlot, LimitName, LimitUse, Rate, Release } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
-import type { Admission, Demand, HeldSlot, LimitName, LimitUse, Rate, Release } from "./limits.ts";
 import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
 import { redisOptions } from "./redis-options.ts";
 import { type AdmitReply, SCRIPTS, type Scripts } from "./redis-scripts.ts";

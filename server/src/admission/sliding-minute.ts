@@ -1,4 +1,4 @@
-import { type Rate, WINDOW_S } from "./limits.ts";
+import { type Rate, WINDOW_S } from "../contract/limits.ts";
 
 /** What was used in the last minute, by the second. */
 export class SlidingMinute {

@@ -1,6 +1,6 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Release } from "../contract/limits.ts";
 import type { AdmissionStore } from "./admission-store.ts";
-import type { Release } from "./limits.ts";
 
 /** Beyond this number the oldest are dropped: their slots lapse with their leases, as those of a dead node do. */
 const MAX_UNRELEASED = 20_000;

@@ -1,6 +1,6 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
-import type { Reader, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */

@@ -1,10 +1,10 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { EntryId, ListedEntry } from "../contract/entry.ts";
+import type { Reader, ReadParts, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
-import type { EntryId, ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
-import type { Reader, ReadParts, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type ExportFormat = "ndjson" | "csv";

@@ -1,9 +1,9 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { ListedEntry } from "../contract/entry.ts";
+import type { Reader, Reads } from "../database/reads.ts";
 import { Failure } from "../errors/failure.ts";
 import type { AsOf } from "./cursor.ts";
-import type { ListedEntry } from "./entry.ts";
 import type { EntryFilter } from "./filter.ts";
-import type { Reader, Reads } from "./reads.ts";
 
 /** What following the audit log needs of the store. */
 export interface TailReader {

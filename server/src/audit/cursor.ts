@@ -1,5 +1,5 @@
+import type { EntryId } from "../contract/entry.ts";
 import { Failure } from "../errors/failure.ts";
-import type { EntryId } from "./entry.ts";
 
 /**
  * What was recorded at some moment: the number of the account's last batch by then. Later entries are not part of what is

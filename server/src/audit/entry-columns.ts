@@ -5,7 +5,7 @@ import {
   RECORDED_FIELDS,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import { type AuditEntry, type ListedEntry, requestIdOf, tokenCountOf } from "./entry.ts";
+import { type AuditEntry, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
 
 /** A column of entries in the database, with the property of {@link AuditEntry} that it holds. */
 export interface EntryColumn {

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { EntryId } from "./entry.ts";
+import type { EntryId } from "../contract/entry.ts";
 
 const ID_BYTES = 16;
 const IDS_AT_ONCE = 256;

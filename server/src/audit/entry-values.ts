@@ -1,6 +1,6 @@
-import type { SpenderId } from "../credits/credit-store.ts";
-import type { ClaimId, KeyedAnswer } from "../idempotency/idempotency.ts";
-import type { AuditEntry } from "./entry.ts";
+import type { AuditEntry } from "../contract/entry.ts";
+import type { SpenderId } from "../contract/ids.ts";
+import type { ClaimId, KeyedAnswer } from "../contract/kept-answer.ts";
 import { CHARGE_PLACES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
 
 type KeyedValues = readonly [

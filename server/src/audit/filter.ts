@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseNetworks } from "../access/networks.ts";
-import type { KeyUuid } from "../keys/key.ts";
+import type { KeyUuid } from "../contract/key.ts";
+import { parseNetworks } from "../networks/networks.ts";
 
 /** Which entries; `null`: whatever they are in this respect. */
 export interface EntryFilter {

@@ -1,4 +1,4 @@
-import type { AuditEntry } from "./entry.ts";
+import type { AuditEntry } from "../contract/entry.ts";
 import { decodeEntry, encodeEntry } from "./entry-values.ts";
 
 /** A line of the journal: a request that has ended, or one that has only begun, as it stands if its process dies. */

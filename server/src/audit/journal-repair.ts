@@ -1,6 +1,6 @@
-import type { ActionState, Actor, NewAction } from "../accounts/action.ts";
+import type { ActionState, Actor, NewAction } from "../contract/action.ts";
+import { type AuditEntry, requestIdOf } from "../contract/entry.ts";
 import { Failure } from "../errors/failure.ts";
-import { type AuditEntry, requestIdOf } from "./entry.ts";
 import type { Journal } from "./journal.ts";
 import { decodeLine, type JournalLine, type UnreadableLine } from "./journal-line.ts";
 import type { RejectedFile, RejectedLine } from "./rejected-lines.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
+import type { AuditEntry } from "../contract/entry.ts";
 import { inTime } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import type { AuditEntry } from "./entry.ts";
 import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
 import { replayJournal, setEntriesAside } from "./replay-journal.ts";

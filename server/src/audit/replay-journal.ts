@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { AuditEntry, EntryId } from "./entry.ts";
+import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { encodeEntry } from "./entry-values.ts";
 import { insertAll } from "./insert-all.ts";
 import type { Journal, Segment, SegmentLine } from "./journal.ts";

@@ -1,8 +1,8 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { KeyUuid } from "../contract/key.ts";
+import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import type { KeyUuid } from "../keys/key.ts";
-import type { Reader, Reads } from "./reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type UsageInterval = "hour" | "day" | "month";

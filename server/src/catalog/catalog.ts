@@ -1,6 +1,6 @@
-import type { TransportTimeouts } from "../upstream/transport.ts";
 import type { Credential } from "./credential.ts";
 import type { ModelPrices } from "./prices.ts";
+import type { TransportTimeouts } from "./timeouts.ts";
 
 /** The models that keys open, and where they are served. */
 export interface Catalog {

@@ -8,7 +8,7 @@ import type {
   OperatedAccount,
   OstiaryOperator,
 } from "../../../sdk/src/operator.ts";
-import { ACCOUNT_STATES, PLANS } from "../accounts/account.ts";
+import { ACCOUNT_STATES, PLANS } from "../contract/account.ts";
 import { columns, nanoUsdOf, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 

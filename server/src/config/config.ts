@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
 import { z } from "zod";
-import { parseNetworks } from "../access/networks.ts";
+import { parseNetworks } from "../networks/networks.ts";
 
 /** What the service was told by its environment, checked. Times and sizes carry their unit in the name. */
 export interface Config {

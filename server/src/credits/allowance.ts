@@ -1,5 +1,6 @@
-import type { AccountId } from "../accounts/account.ts";
-import type { AskAnswer, SpenderId } from "./credit-store.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { SpenderId } from "../contract/ids.ts";
+import type { AskAnswer } from "./credit-store.ts";
 
 /** Credit that is kept for one request while it is being answered. */
 export interface Hold {

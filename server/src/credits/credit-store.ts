@@ -1,10 +1,5 @@
-import type { AccountId } from "../accounts/account.ts";
-
-/**
- * One life of a node, as far as it spends credit: each start of a process has a new one. The database numbers them and
- * never gives a number twice, so nothing that names a closed spender can ever mean another.
- */
-export type SpenderId = bigint & { readonly __id: "spender" };
+import type { AccountId } from "../contract/account.ts";
+import type { SpenderId } from "../contract/ids.ts";
 
 /** A request that the database change what an account has granted to a spender. Amounts in nano-USD. */
 export interface Ask {

@@ -1,5 +1,6 @@
-import type { AccountId } from "../accounts/account.ts";
-import type { AuditEntry } from "../audit/entry.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { AuditEntry } from "../contract/entry.ts";
+import type { SpenderId } from "../contract/ids.ts";
 import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import {
@@ -14,7 +15,7 @@ import {
   type Spender,
   usualExtraOf,
 } from "./allowance.ts";
-import { type CreditStore, SpenderGone, type SpenderId } from "./credit-store.ts";
+import { type CreditStore, SpenderGone } from "./credit-store.ts";
 
 /** A database that takes longer counts as away. */
 const ANSWER_TIMEOUT_MS = 5_000;

@@ -1,6 +1,5 @@
-import type { AccountId } from "../accounts/account.ts";
-
-export type LedgerEntryId = string & { readonly __id: "ledger-entry" };
+import type { AccountId } from "../contract/account.ts";
+import type { LedgerEntryId } from "../contract/ids.ts";
 
 /** Money that came into an account, or went out of it. The balance is the sum. */
 export interface LedgerEntry {

@@ -1,5 +1,5 @@
-import type { AccountId } from "../accounts/account.ts";
-import type { KeyUuid } from "../keys/key.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { KeyUuid } from "../contract/key.ts";
 import type { Credits } from "./credits.ts";
 import type { BalanceMismatch } from "./ledger.ts";
 

@@ -1,5 +1,6 @@
-import type { Actor } from "../accounts/action.ts";
-import type { CreditStore, SpenderId } from "./credit-store.ts";
+import type { Actor } from "../contract/action.ts";
+import type { SpenderId } from "../contract/ids.ts";
+import type { CreditStore } from "./credit-store.ts";
 
 /** A life of a node that has credit set aside, as operators see it. */
 export interface ListedSpender {

@@ -1,10 +1,10 @@
 import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
 import { Failure } from "../errors/failure.ts";
+import type { JsonBody } from "../json/json-body.ts";
 import type { ChatAnswer, Dialect, WholeAnswer } from "../upstream/dialect.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { begunStream } from "./begun-stream.ts";
-import type { JsonBody } from "./json-body.ts";
-import type { RequestSignal } from "./request-signal.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";

@@ -1,4 +1,4 @@
-import type { RequestSignal } from "./request-signal.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 
 /** A number of places at an upstream, and a short queue for them. */
 export class Slots {

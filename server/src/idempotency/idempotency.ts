@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
 import { within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
@@ -15,8 +16,6 @@ const MAX_UNRELEASED = 10_000;
 /** Of answers that wait for the database together. Of what is beyond only the fact that it was answered is kept. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
-export type ClaimId = string & { readonly __id: "claim" };
-
 /** A request with an idempotency key, by digests: neither the key nor the body is kept. */
 export interface IdempotentRequest {
   readonly accountId: AccountId;
@@ -26,35 +25,12 @@ export interface IdempotentRequest {
   readonly bodyDigest: Uint8Array;
 }
 
-/** What a request was answered with. */
-export interface KeptAnswer {
-  /** Whether it is server-sent events, without the closing one. */
-  readonly isStream: boolean;
-  readonly model: string;
-  readonly text: string;
-}
-
 /** What is known of a request. */
 export type ClaimOutcome =
   | { readonly kind: "claimed" }
   | { readonly kind: "running" }
   | { readonly kind: "differs" }
   | { readonly kind: "answered"; readonly answer: KeptAnswer | null };
-
-/**
- * The answer to a request with an idempotency key, as the request's entry carries it: to the journal, and to the
- * transaction that charges the request, which keeps the answer. So a request is charged if and only if it counts as
- * answered.
- */
-export interface KeyedAnswer {
-  readonly claim: ClaimId;
-  /** Base64. */
-  readonly keyDigest: string;
-  /** Base64. */
-  readonly bodyDigest: string;
-  /** `null`: only that it was answered is kept. */
-  readonly answer: KeptAnswer | null;
-}
 
 /** Where claims are kept, for all nodes: the database. */
 export interface IdempotencyStore {

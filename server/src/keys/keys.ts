@@ -1,13 +1,13 @@
 import { v7 as uuidv7 } from "uuid";
-import { suspended } from "../access/access.ts";
-import { ACTIVE_KEY_LIMITS, type AccountId } from "../accounts/account.ts";
-import type { Actor } from "../accounts/action.ts";
+import { suspended } from "../accounts/refusals.ts";
 import type { Publisher } from "../admission/publisher.ts";
-import type { Reader, Reads } from "../audit/reads.ts";
+import { ACTIVE_KEY_LIMITS, type AccountId } from "../contract/account.ts";
+import type { Actor } from "../contract/action.ts";
+import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
+import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
-import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "./key.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
 import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 

@@ -1,5 +1,5 @@
-import type { Networks } from "../access/networks.ts";
 import { envelopeOf, Failure } from "../errors/failure.ts";
+import type { Networks } from "../networks/networks.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Headers that only proxies add. */

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { AuditEntry, EndReason } from "../audit/entry.ts";
+import type { AuditEntry, EndReason } from "../contract/entry.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { SecondsHistogram } from "./seconds-histogram.ts";
 

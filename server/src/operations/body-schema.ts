@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
-import type { JsonObject } from "../gateway/json.ts";
+import type { JsonObject } from "../json/json.ts";
 
 /** What an array's elements are checked by, one after the other. */
 export interface ItemSchema {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
-import { isJsonObject, type JsonObject } from "../gateway/json.ts";
-import type { JsonBody } from "../gateway/json-body.ts";
+import { isJsonObject, type JsonObject } from "../json/json.ts";
+import type { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { BodySchema } from "./body-schema.ts";
 import type { ModelUse } from "./operation.ts";

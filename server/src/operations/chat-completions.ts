@@ -2,11 +2,12 @@ import { type PaidCall, paidTokens } from "../credits/paid-call.ts";
 import { chargeFor } from "../credits/price-request.ts";
 import { inTime } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
-import type { JsonBody } from "../gateway/json-body.ts";
-import type { TextTally } from "../gateway/text-tally.ts";
-import type { TokenEstimator } from "../gateway/token-estimate.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
-import type { ChatAnswer, Usage } from "../upstream/dialect.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import type { TextTally } from "../tokens/text-tally.ts";
+import type { TokenEstimator } from "../tokens/token-estimate.ts";
+import type { Usage } from "../tokens/usage.ts";
+import type { ChatAnswer } from "../upstream/dialect.ts";
 import { type ChatInput, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
 import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { chargeFor } from "../credits/price-request.ts";
 import { Failure } from "../errors/failure.ts";
-import type { JsonBody } from "../gateway/json-body.ts";
+import type { JsonBody } from "../json/json-body.ts";
 import { BodySchema } from "./body-schema.ts";
 import { modelName, requirePlainFields } from "./chat-body.ts";
 import type { ModelOperationParts } from "./chat-completions.ts";

@@ -1,11 +1,11 @@
-import type { AccountId } from "../accounts/account.ts";
-import type { UsageSource } from "../audit/entry.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { UsageSource } from "../contract/entry.ts";
+import type { KeptAnswer } from "../contract/kept-answer.ts";
 import type { PaidCall } from "../credits/paid-call.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { JsonBody } from "../gateway/json-body.ts";
-import type { RequestSignal } from "../gateway/request-signal.ts";
-import type { KeptAnswer } from "../idempotency/idempotency.ts";
-import type { Usage } from "../upstream/dialect.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import type { Usage } from "../tokens/usage.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 
 /** What a request authenticates with. */
 export type AuthMode =

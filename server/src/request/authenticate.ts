@@ -1,9 +1,9 @@
 import { validate } from "uuid";
 import type { Caller } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { KeyUuid } from "../contract/key.ts";
 import { Failure } from "../errors/failure.ts";
-import type { KeyUuid } from "../keys/key.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import { noteRefusedKey } from "./refused-key.ts";

@@ -1,4 +1,4 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
 import type { PaidCall } from "../credits/paid-call.ts";
 import { affordableTokens, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { unknownModel } from "../operations/models.ts";

@@ -1,6 +1,7 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { KeptAnswer } from "../contract/kept-answer.ts";
 import { Failure } from "../errors/failure.ts";
-import { idempotentRequest, type KeptAnswer, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
+import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,

@@ -1,5 +1,5 @@
-import { type AuditEntry, timeOfEntry } from "../audit/entry.ts";
 import type { BegunRequest } from "../audit/recorder.ts";
+import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import { type EntryFacts, NO_FACTS } from "../operations/operation.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";

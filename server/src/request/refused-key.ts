@@ -1,6 +1,6 @@
+import { eventOfRefusedKey } from "../access/refused-key.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
-import { eventOfRefusedKey } from "../security/refused-key.ts";
-import type { SecurityEvents } from "../security/security-event.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Notes the security event of a request that was refused for its key. Other failures are passed over. */

@@ -1,13 +1,13 @@
 import type { Caller, Permission } from "../access/access.ts";
-import type { Networks } from "../access/networks.ts";
 import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
 import type { IncomingBody } from "../admission/incoming-body.ts";
-import type { EntryId } from "../audit/entry.ts";
 import type { BegunRequest } from "../audit/recorder.ts";
+import type { EntryId } from "../contract/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
-import { RequestAbort } from "../gateway/request-signal.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
-import { clientAddress } from "./client-address.ts";
+import { clientAddress } from "../networks/client-address.ts";
+import type { Networks } from "../networks/networks.ts";
+import { RequestAbort } from "../upstream/request-signal.ts";
 import type { Exchange } from "./exchange.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 

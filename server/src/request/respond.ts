@@ -1,6 +1,6 @@
 import { RefusedCaller } from "../access/access.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
-import { type EndReason, requestIdOf } from "../audit/entry.ts";
+import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";

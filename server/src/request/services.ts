@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
 import type { Access } from "../access/access.ts";
-import type { Networks } from "../access/networks.ts";
-import type { AccountId } from "../accounts/account.ts";
 import type { Visit } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
-import type { AuditEntry, EntryId } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { AuditEntry, EntryId } from "../contract/entry.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import type { Credits } from "../credits/credits.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
+import type { Networks } from "../networks/networks.ts";
 import type { Operation } from "../operations/operation.ts";
-import type { SecurityEvents } from "../security/security-event.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Overload } from "./overload.ts";
 

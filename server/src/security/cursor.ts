@@ -1,5 +1,5 @@
+import type { SecurityEventId } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
-import type { SecurityEventId } from "./security-event.ts";
 
 /** Where reading goes on: after an event that was last seen then. */
 export interface SecurityCursor {

@@ -1,5 +1,5 @@
-import type { AccountId } from "../accounts/account.ts";
-import type { SecurityEvent, SecurityEventKind } from "./security-event.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { SecurityEvent, SecurityEventKind } from "../contract/security-event.ts";
 
 /** Events of one hour that have everything in common, counted. */
 export interface EventGroup {

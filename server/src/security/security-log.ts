@@ -1,7 +1,12 @@
-import type { AccountId } from "../accounts/account.ts";
+import type { AccountId } from "../contract/account.ts";
+import type {
+  SecurityEvent,
+  SecurityEventId,
+  SecurityEventKind,
+  SecurityEvents,
+} from "../contract/security-event.ts";
 import { cursorText, readCursor, type SecurityCursor } from "./cursor.ts";
 import { type EventGroup, EventGroups, GroupBound, groupOf } from "./event-groups.ts";
-import type { SecurityEvent, SecurityEventId, SecurityEventKind, SecurityEvents } from "./security-event.ts";
 
 /** Events of one hour that have everything in common, as operators see them. */
 export interface ListedSecurityEvent {

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Logger } from "pino";
 import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
 import { within } from "../errors/deadline.ts";
-import type { NodeRow, PostgresNodes } from "../store/nodes-store.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const ID_FILE = "node-id";

@@ -1,21 +1,21 @@
 import type { Logger } from "pino";
+import { PostgresActions } from "../accounts/actions-store.ts";
 import { AuditChain } from "../audit/audit-chain.ts";
+import { PostgresAuditChain } from "../audit/audit-chain-store.ts";
 import { AuditLog } from "../audit/audit-log.ts";
+import { PostgresAuditReader } from "../audit/audit-reader.ts";
+import { PostgresAudit } from "../audit/audit-store.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
 import { Journal } from "../audit/journal.ts";
 import { JournalRepair } from "../audit/journal-repair.ts";
-import { Reads } from "../audit/reads.ts";
 import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { Usage } from "../audit/usage.ts";
+import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { PostgresActions } from "../store/actions-store.ts";
-import { PostgresAuditChain } from "../store/audit-chain-store.ts";
-import { PostgresAuditReader } from "../store/audit-reader.ts";
-import { PostgresAudit } from "../store/audit-store.ts";
-import type { Database } from "../store/database.ts";
-import { insertInHalves } from "../store/insert-in-halves.ts";
-import { PostgresUsage } from "../store/usage-store.ts";
+import type { Database } from "../database/database.ts";
+import { insertInHalves } from "../database/insert-in-halves.ts";
+import { Reads } from "../database/reads.ts";
 
 /** Where entries are written, and every way in which they are read. */
 export interface OpenAudit {

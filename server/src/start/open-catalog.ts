@@ -4,9 +4,9 @@ import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
 import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
 import { type CatalogSource, loadCatalog } from "../catalog/load.ts";
-import { discoverLocalModels, LOCAL_SERVERS } from "../catalog/local-servers.ts";
 import type { Config } from "../config/config.ts";
 import { DIALECTS } from "../upstream/dialects.ts";
+import { discoverLocalModels, LOCAL_SERVERS } from "../upstream/local-servers.ts";
 import type { Transport } from "../upstream/transport.ts";
 
 /** How long a local model server has to answer. It is at hand or it is not: nobody should wait for it. */

@@ -1,11 +1,11 @@
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
 import type { Journal } from "../audit/journal.ts";
-import type { Reads } from "../audit/reads.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Credits } from "../credits/credits.ts";
 import type { Reconciler } from "../credits/reconciler.ts";
+import type { Reads } from "../database/reads.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import { Metrics } from "../metrics/metrics.ts";

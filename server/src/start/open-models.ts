@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { LiveCatalog } from "../catalog/live-catalog.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import { Gateway } from "../gateway/gateway.ts";
-import type { SecurityEvents } from "../security/security-event.ts";
 import { DIALECTS, openDialects } from "../upstream/dialects.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { openCatalog } from "./open-catalog.ts";

@@ -1,9 +1,9 @@
 import { FencedAdmissionStore } from "../admission/fenced-store.ts";
-import { makeAuditPartitions } from "../store/audit-partitions.ts";
-import { lockDataDir } from "../store/data-dir-lock.ts";
-import { readDatabaseClock } from "../store/database-clock.ts";
-import { migrate } from "../store/migrate.ts";
-import { PostgresNodes } from "../store/nodes-store.ts";
+import { PostgresNodes } from "../admission/nodes-store.ts";
+import { makeAuditPartitions } from "../audit/audit-partitions.ts";
+import { lockDataDir } from "../database/data-dir-lock.ts";
+import { readDatabaseClock } from "../database/database-clock.ts";
+import { migrate } from "../database/migrate.ts";
 import { Clocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";

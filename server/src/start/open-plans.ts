@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { PLANS } from "../accounts/account.ts";
-import { BUILT_IN_PLANS, type Plans } from "../accounts/plans.ts";
 import { nanoUsdOf } from "../catalog/prices.ts";
 import { ConfigError } from "../config/config.ts";
+import { PLANS } from "../contract/account.ts";
+import { BUILT_IN_PLANS, type Plans } from "../contract/plans.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable().optional();
 const usd = z

@@ -1,11 +1,11 @@
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import type { Logger } from "pino";
+import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counters.ts";
 import type { AdmissionStore } from "../admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { type AttemptCounters, memoryCounters } from "../store/attempt-counters.ts";
-import { type Database, type DatabaseAddress, openDatabase } from "../store/database.ts";
+import { type Database, type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -154,7 +154,7 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
 /** Where attempts to sign in are counted: with Redis for all nodes together. */
 export async function openAttemptCounters(config: Config, log: Logger): Promise<AttemptCounters> {
   if (config.redisUrl === null) return memoryCounters();
-  const { redisCounters } = await import("../store/redis-attempt-counters.ts");
+  const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");
   return redisCounters({
     url: config.redisUrl,
     prefix: config.redisPrefix,

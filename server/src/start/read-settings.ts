@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import type { Plans } from "../accounts/plans.ts";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
+import type { Plans } from "../contract/plans.ts";
 import { type CatalogFromFile, readCatalogFile } from "./open-catalog.ts";
 import { openPlans } from "./open-plans.ts";
 

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import type { Listener, ListenerOptions, Served } from "../serve/listener.ts";
+import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
 import { NO_TRACING, type Tracing } from "../tracing/tracing.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { listenFailure } from "./startup-failure.ts";
@@ -25,8 +25,8 @@ export async function openTransport(): Promise<Transport> {
 
 export async function listen(served: Served, options: ListenerOptions): Promise<Listener> {
   try {
-    if (isDeno) return await (await import("../serve/deno.ts")).serveOnDeno(served, options);
-    return await (await import("../serve/node.ts")).serveOnNode(served, options);
+    if (isDeno) return await (await import("../http/deno.ts")).serveOnDeno(served, options);
+    return await (await import("../http/node.ts")).serveOnNode(served, options);
   } catch (error) {
     throw listenFailure(error, options.host, options.port);
   }

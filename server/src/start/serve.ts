@@ -1,6 +1,6 @@
 import type { AuditTail } from "../audit/audit-tail.ts";
-import { requestIdOf } from "../audit/entry.ts";
-import { hostForUrl, type Served } from "../serve/listener.ts";
+import { requestIdOf } from "../contract/entry.ts";
+import { hostForUrl, type Served } from "../http/listener.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";

@@ -10,7 +10,7 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { type AuditEntry, requestIdOf } from "../audit/entry.ts";
+import { type AuditEntry, requestIdOf } from "../contract/entry.ts";
 import type { Tracing } from "./tracing.ts";
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;

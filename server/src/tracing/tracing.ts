@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../audit/entry.ts";
+import type { AuditEntry } from "../contract/entry.ts";
 
 /** Whoever is told of requests that have ended, as spans. */
 export interface Tracing {

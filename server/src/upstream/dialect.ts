@@ -1,9 +1,10 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { DialectSettings } from "../catalog/catalog-file.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { JsonBody } from "../gateway/json-body.ts";
-import type { RequestSignal } from "../gateway/request-signal.ts";
-import type { TextTally } from "../gateway/text-tally.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import type { TextTally } from "../tokens/text-tally.ts";
+import type { Usage } from "../tokens/usage.ts";
+import type { RequestSignal } from "./request-signal.ts";
 import type { Transport } from "./transport.ts";
 
 /** A kind of upstream: what a folder below this one exports. */
@@ -92,11 +93,3 @@ export type ChatAnswer =
       /** As of a whole answer; known once the first event is in. */
       readonly ignored: () => readonly string[];
     };
-
-/** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */
-export interface Usage {
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  /** Of the prompt's tokens, those read from the upstream's cache. */
-  readonly cachedTokens: number;
-}

@@ -1,4 +1,5 @@
-import type { RequestSignal } from "../gateway/request-signal.ts";
+import type { TransportTimeouts } from "../catalog/timeouts.ts";
+import type { RequestSignal } from "./request-signal.ts";
 
 /**
  * How a request reaches an upstream. Implemented on undici's dispatcher (Node), on `fetch` (Deno, Bun) and by
@@ -25,15 +26,6 @@ export interface TransportRequest {
   /** Aborting it drops the request at once, the body of the answer included. */
   readonly signal: RequestSignal;
   readonly timeouts: TransportTimeouts;
-}
-
-/** All in milliseconds. */
-export interface TransportTimeouts {
-  readonly connectMs: number;
-  /** From the request sent to the answer's headers. */
-  readonly firstByteMs: number;
-  /** Between two chunks of the answer's body. */
-  readonly idleMs: number;
 }
 
 export interface TransportResponse {

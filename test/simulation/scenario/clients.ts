@@ -1,4 +1,4 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
 import type { IssuedKey } from "../stores/key-tables.ts";
 import { Random } from "../world/random.ts";
 import type { World } from "../world/world.ts";

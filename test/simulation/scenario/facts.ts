@@ -1,4 +1,4 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
 import type { IssuedKey } from "../stores/key-tables.ts";
 import type { Random } from "../world/random.ts";
 

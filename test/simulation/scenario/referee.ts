@@ -1,7 +1,7 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
-import type { Demand, Place } from "../../../server/src/admission/limits.ts";
-import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/audit/entry.ts";
-import type { KeyUuid } from "../../../server/src/keys/key.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
+import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/contract/entry.ts";
+import type { KeyUuid } from "../../../server/src/contract/key.ts";
+import type { Demand, Place } from "../../../server/src/contract/limits.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import type { SimulatedRedis } from "../stores/redis.ts";
 import type { World } from "../world/world.ts";

@@ -1,6 +1,6 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
-import type { Actor } from "../../../server/src/accounts/action.ts";
-import type { Limits } from "../../../server/src/admission/limits.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
+import type { Actor } from "../../../server/src/contract/action.ts";
+import type { Limits } from "../../../server/src/contract/limits.ts";
 import { SimulatedDatabase } from "../stores/database.ts";
 import { SimulatedRedis } from "../stores/redis.ts";
 import type { ReintroducedFaults } from "../stores/reintroduced-faults.ts";

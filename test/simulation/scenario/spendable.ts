@@ -1,5 +1,5 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
-import { type AuditEntry, requestIdOf } from "../../../server/src/audit/entry.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
+import { type AuditEntry, requestIdOf } from "../../../server/src/contract/entry.ts";
 import type { Attempt } from "./facts.ts";
 
 interface Account {

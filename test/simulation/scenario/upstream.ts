@@ -1,6 +1,6 @@
 import { catalogOf, DEFAULT_TIMEOUTS, TEXT_ONLY } from "../../../server/src/catalog/catalog.ts";
 import { Failure } from "../../../server/src/errors/failure.ts";
-import { TextTally } from "../../../server/src/gateway/text-tally.ts";
+import { TextTally } from "../../../server/src/tokens/text-tally.ts";
 import {
   type ChatAnswer,
   type ChatCall,

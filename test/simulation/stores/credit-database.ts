@@ -1,11 +1,11 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
-import type { AuditEntry, EntryId } from "../../../server/src/audit/entry.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
+import type { AuditEntry, EntryId } from "../../../server/src/contract/entry.ts";
+import type { SpenderId } from "../../../server/src/contract/ids.ts";
 import {
   type Ask,
   type AskAnswer,
   type CreditStore,
   SpenderGone,
-  type SpenderId,
   type SpenderNews,
   type UnseenSpender,
 } from "../../../server/src/credits/credit-store.ts";

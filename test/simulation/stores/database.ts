@@ -1,7 +1,8 @@
-import type { KeyLookup } from "../../../server/src/access/access.ts";
 import type { UnpublishedVersions } from "../../../server/src/admission/publisher.ts";
 import type { EntrySink } from "../../../server/src/audit/recorder.ts";
-import type { CreditStore, SpenderId } from "../../../server/src/credits/credit-store.ts";
+import type { SpenderId } from "../../../server/src/contract/ids.ts";
+import type { KeyLookup } from "../../../server/src/contract/key.ts";
+import type { CreditStore } from "../../../server/src/credits/credit-store.ts";
 import type { IdempotencyStore } from "../../../server/src/idempotency/idempotency.ts";
 import type { KeyStore } from "../../../server/src/keys/keys.ts";
 import type { Link } from "../world/wire.ts";

@@ -1,13 +1,11 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
-import type { SpenderId } from "../../../server/src/credits/credit-store.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
+import type { SpenderId } from "../../../server/src/contract/ids.ts";
+import type { ClaimId, KeptAnswer, KeyedAnswer } from "../../../server/src/contract/kept-answer.ts";
 import {
   CLAIM_LEASE_MS,
-  type ClaimId,
   type ClaimOutcome,
   type IdempotentRequest,
   KEPT_MS,
-  type KeptAnswer,
-  type KeyedAnswer,
 } from "../../../server/src/idempotency/idempotency.ts";
 
 interface Row {

@@ -1,6 +1,6 @@
-import type { Account, AccountId } from "../../../server/src/accounts/account.ts";
-import type { Limits } from "../../../server/src/admission/limits.ts";
-import type { Key, KeySnapshot, KeyState, KeyUuid } from "../../../server/src/keys/key.ts";
+import type { Account, AccountId } from "../../../server/src/contract/account.ts";
+import type { Key, KeySnapshot, KeyState, KeyUuid } from "../../../server/src/contract/key.ts";
+import type { Limits } from "../../../server/src/contract/limits.ts";
 import { digestTextOf } from "../../../server/src/secrets/digest.ts";
 import { KEY_PREFIX, withChecksum } from "../../../server/src/secrets/secret-string.ts";
 

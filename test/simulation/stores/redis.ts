@@ -1,9 +1,10 @@
-import type { AccountId } from "../../../server/src/accounts/account.ts";
 import {
   type AdmissionStore,
   AdmissionStoreUnavailable,
   type Epoch,
 } from "../../../server/src/admission/admission-store.ts";
+import { SlidingMinute, secondOf } from "../../../server/src/admission/sliding-minute.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
 import {
   type Admission,
   CONCURRENCY_RETRY_MS,
@@ -15,8 +16,7 @@ import {
   type Place,
   type Rates,
   type Release,
-} from "../../../server/src/admission/limits.ts";
-import { SlidingMinute, secondOf } from "../../../server/src/admission/sliding-minute.ts";
+} from "../../../server/src/contract/limits.ts";
 import type { Link } from "../world/wire.ts";
 import type { ReintroducedFaults } from "./reintroduced-faults.ts";
 

@@ -5,10 +5,9 @@ import type {
 } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { Failure } from "../../errors/failure.ts";
-import type { JsonObject } from "../../gateway/json.ts";
-import { toAbortSignal } from "../../gateway/request-signal.ts";
-import { TextTally } from "../../gateway/text-tally.ts";
-import { addProduced } from "../../gateway/token-estimate.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import { addProduced } from "../../tokens/token-estimate.ts";
 import {
   type ChatAnswer,
   type ChatCall,
@@ -18,6 +17,7 @@ import {
   UpstreamRefused,
   type WholeAnswer,
 } from "../dialect.ts";
+import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
 import { callOptionsOf } from "./call-options.ts";
 import { type AnswerHead, completionOf, usageOf } from "./completion.ts";

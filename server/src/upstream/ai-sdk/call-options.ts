@@ -4,7 +4,7 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { cannot, promptOf } from "./prompt.ts";
 import type { ProviderLimits } from "./provider.ts";
 

@@ -1,5 +1,5 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
-import type { Json, JsonObject } from "../../gateway/json.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
 import { type AnswerHead, extraOf, finishOf, openAiUsage } from "./completion.ts";
 
 /** Turns the parts of a streamed answer into OpenAI's chunks, one after the other. */

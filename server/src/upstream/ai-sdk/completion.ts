@@ -4,8 +4,8 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
-import type { Json, JsonObject } from "../../gateway/json.ts";
-import type { Usage } from "../dialect.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import type { Usage } from "../../tokens/usage.ts";
 import { readUsage } from "../openai/usage.ts";
 
 /** What all parts of one answer have in common. */

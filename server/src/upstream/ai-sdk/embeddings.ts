@@ -1,6 +1,6 @@
 import type { EmbeddingModelV4CallOptions, EmbeddingModelV4Result } from "@ai-sdk/provider";
-import type { JsonObject } from "../../gateway/json.ts";
-import { TextTally } from "../../gateway/text-tally.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
 import type { WholeAnswer } from "../dialect.ts";
 import { cannot } from "./prompt.ts";
 import type { ProviderLimits } from "./provider.ts";

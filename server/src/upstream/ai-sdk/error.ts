@@ -1,6 +1,6 @@
 import { APICallError, InvalidPromptError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { Failure } from "../../errors/failure.ts";
-import { isJsonObject } from "../../gateway/json.ts";
+import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
 import { refusalOf, refusedStatus } from "../openai/refusal.ts";
 import { TransportError } from "../transport.ts";

@@ -8,7 +8,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { Failure } from "../../errors/failure.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,([A-Za-z0-9+/=\s]*)$/i;
 

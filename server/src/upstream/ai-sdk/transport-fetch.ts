@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
-import type { Transport, TransportTimeouts } from "../transport.ts";
+import type { TransportTimeouts } from "../../catalog/timeouts.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import type { Transport } from "../transport.ts";
 import { cannot } from "./prompt.ts";
 
 /** Statuses that a `Response` may not have a body with. */

@@ -1,4 +1,4 @@
-import { type RequestSignal, toAbortSignal } from "../../gateway/request-signal.ts";
+import { type RequestSignal, toAbortSignal } from "../request-signal.ts";
 import {
   type Transport,
   TransportError,

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { RequestSignal } from "../../gateway/request-signal.ts";
+import type { RequestSignal } from "../request-signal.ts";
 import type { ResponseBody } from "../transport.ts";
 
 /** What is read of an answer before anybody wants it. */

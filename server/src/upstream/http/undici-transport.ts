@@ -1,5 +1,5 @@
 import { Agent, errors } from "undici";
-import type { RequestSignal } from "../../gateway/request-signal.ts";
+import type { RequestSignal } from "../request-signal.ts";
 import {
   type Transport,
   TransportError,

@@ -1,5 +1,5 @@
-import { type JsonObject, parseJsonObject } from "../../gateway/json.ts";
-import { type Changes, JsonBody } from "../../gateway/json-body.ts";
+import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { type Changes, JsonBody } from "../../json/json-body.ts";
 
 /** How a server ends every chunk of a stream but the last when it was asked for usage: OpenAI's does. */
 const NO_USAGE_YET = ',"usage":null}';

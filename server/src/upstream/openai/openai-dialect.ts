@@ -1,8 +1,8 @@
 import type { Upstream } from "../../catalog/catalog.ts";
-import { isJsonObject } from "../../gateway/json.ts";
-import { JsonBody } from "../../gateway/json-body.ts";
-import { TextTally } from "../../gateway/text-tally.ts";
-import { addProduced } from "../../gateway/token-estimate.ts";
+import { isJsonObject } from "../../json/json.ts";
+import { JsonBody } from "../../json/json-body.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import { addProduced } from "../../tokens/token-estimate.ts";
 import {
   type ChatCall,
   type Dialect,

@@ -1,5 +1,5 @@
 import { Failure } from "../../errors/failure.ts";
-import { isJsonObject } from "../../gateway/json.ts";
+import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
 
 /** Anthropic's, for 503. */

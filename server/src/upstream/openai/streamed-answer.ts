@@ -1,9 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
-import { isJsonObject, type JsonObject } from "../../gateway/json.ts";
-import { TextTally } from "../../gateway/text-tally.ts";
-import { addProduced } from "../../gateway/token-estimate.ts";
-import { type ChatAnswer, type ChatCall, UpstreamRefused, type Usage } from "../dialect.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import { addProduced } from "../../tokens/token-estimate.ts";
+import type { Usage } from "../../tokens/usage.ts";
+import { type ChatAnswer, type ChatCall, UpstreamRefused } from "../dialect.ts";
 import { TransportError } from "../transport.ts";
 import { ChunkEditor } from "./chunk-editor.ts";
 import { malformedResponse, refusalOf } from "./refusal.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 /** A request that the sandbox can't answer as asked: OpenAI's envelope, status 400 or 404. */
 export class SandboxRefusal extends Error {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { JsonObject } from "../../gateway/json.ts";
+import type { JsonObject } from "../../json/json.ts";
 import { TransportError } from "../transport.ts";
 import type { Answer, ToolCall } from "./answer.ts";
 import type { FinishReason } from "./text.ts";

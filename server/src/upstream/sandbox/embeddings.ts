@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SandboxRefusal } from "./chat-request.ts";
 import { countTokens, tokensOf } from "./tokens.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../gateway/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 const MAX_DEPTH = 24;
 

@@ -1,0 +1,75 @@
+import { Redis } from "ioredis";
+import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { redisOptions } from "../admission/redis-options.ts";
+import type { RedisAdmissionStoreOptions } from "../admission/redis-store.ts";
+import { type AttemptCounters, memoryCounter } from "./attempt-counters.ts";
+import type { AttemptCounter, AttemptRule } from "./attempts.ts";
+
+/** Counters that all nodes share. While Redis is away each node counts for itself: guessing stays slow. */
+export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
+  const redis = new Redis(options.url, redisOptions(options));
+  let isClosed = false;
+  redis.on("error", (error: Error) => {
+    // What a connection says that is closed before it was made is no news.
+    if (!isClosed) options.onError(error.message);
+  });
+  return {
+    counter: (rule) => insured(redisCounter(redis, options.prefix, rule), memoryCounter(rule)),
+    close: async () => {
+      isClosed = true;
+      redis.disconnect();
+    },
+  };
+}
+
+function redisCounter(
+  redis: Redis,
+  prefix: string,
+  { keyPrefix, points, durationS }: AttemptRule,
+): AttemptCounter {
+  const limiter = new RateLimiterRedis({
+    keyPrefix: `${prefix}:${keyPrefix}`,
+    points,
+    duration: durationS,
+    storeClient: redis,
+  });
+  return {
+    count: async (name) => {
+      try {
+        await limiter.consume(name);
+        return 0;
+      } catch (refused) {
+        if (refused instanceof RateLimiterRes) return refused.msBeforeNext;
+        throw refused;
+      }
+    },
+    uncount: async (name) => {
+      await limiter.reward(name, 1);
+    },
+    has: async (name) => (await limiter.get(name)) !== null,
+    remember: async (name) => {
+      await limiter.set(name, 1, durationS);
+    },
+    forget: async (name) => {
+      await limiter.delete(name);
+    },
+  };
+}
+
+/** Counts in the first, and while that does not answer in the other one. What is remembered, both remember. */
+function insured(shared: AttemptCounter, local: AttemptCounter): AttemptCounter {
+  return {
+    count: (name) => shared.count(name).catch(() => local.count(name)),
+    uncount: (name) => shared.uncount(name).catch(() => local.uncount(name)),
+    // What was remembered while the first was away, only the other one knows.
+    has: async (name) => (await shared.has(name).catch(() => false)) || local.has(name),
+    remember: async (name) => {
+      await local.remember(name);
+      await shared.remember(name).catch(() => {});
+    },
+    forget: async (name) => {
+      await local.forget(name);
+      await shared.forget(name).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,246 @@
+import { v7 as uuidv7 } from "uuid";
+import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../contract/account.ts";
+import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
+import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
+import { recordAction } from "./actions-store.ts";
+import type { FoundSession, NewSession, UserChange, UserStore } from "./sign-in.ts";
+import type { ListedSession, NewAccount, NewUser, SessionId, SignedIn, Visit } from "./user.ts";
+
+/** A user's row with that of their account, whose columns are all null for an operator. */
+export interface SignedInRow extends AccountRow {
+  user_id: UserId;
+  email: string;
+  role: SignedIn["role"];
+}
+
+/** Of which those are listed that were seen last. */
+const MAX_SESSIONS = 1_000;
+
+/** Users and their sessions in Postgres. */
+export class PostgresUsers implements UserStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null> {
+    const by = { userId: account.userId, managementToken: null, sourceIp: visit.sourceIp };
+    const created = await unlessTaken(() =>
+      inTransaction(this.#database, async (transaction) => {
+        await insertAccount(transaction, account);
+        await recordAction(transaction, {
+          at: account.createdAt,
+          by,
+          accountId: account.accountId,
+          action: "user.signUp",
+          reason: null,
+          before: null,
+          after: { name: account.accountName, email: account.email },
+        });
+      }),
+    );
+    if (!created) return null;
+    const { userId: id, email } = account;
+    return { role: "owner", user: { id, email }, account: freshAccount(account) };
+  }
+
+  async createOperator({ userId, email, passwordHash, createdAt }: NewUser): Promise<SignedIn | null> {
+    const created = await unlessTaken(
+      () => this.#database`
+        insert into users (id, role, email, password_hash, created_at)
+        values (${userId}, 'operator', ${email}, ${passwordHash}, ${createdAt})`,
+    );
+    return created ? { role: "operator", user: { id: userId, email } } : null;
+  }
+
+  async findUser(
+    email: string,
+  ): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null> {
+    // Uses users_email_key.
+    const [row] = await this.#database<(SignedInRow & { password_hash: string })[]>`
+      select users.id as user_id, users.email, users.role, users.password_hash, ${accountColumns(this.#database)}
+      from users
+      left join accounts on accounts.id = users.account_id
+      where users.email = ${email}`;
+    return row === undefined ? null : { signedIn: signedInOf(row), passwordHash: row.password_hash };
+  }
+
+  async findPasswordHash(userId: UserId): Promise<string | null> {
+    const [row] = await this.#database<{ password_hash: string }[]>`
+      select password_hash from users where id = ${userId}`;
+    return row?.password_hash ?? null;
+  }
+
+  async changePassword(
+    userId: UserId,
+    { verified, next }: { readonly verified: string; readonly next: string },
+    session: NewSession | null,
+    change: UserChange & { readonly revokeTokens: boolean },
+  ): Promise<number | null> {
+    return inTransaction(this.#database, async (transaction) => {
+      const { count } = await transaction`
+        update users set password_hash = ${next} where id = ${userId} and password_hash = ${verified}`;
+      if (count === 0) return null;
+      await transaction`delete from sessions where user_id = ${userId}`;
+      if (session !== null) await insertSession(transaction, session, next);
+      const revoked = change.revokeTokens ? await revokeTokensOf(transaction, userId, change.at) : 0;
+      await recordUserChange(transaction, userId, change, revoked === 0 ? {} : { revokedTokens: revoked });
+      return revoked;
+    });
+  }
+
+  async createSession(session: NewSession, verifiedHash: string): Promise<boolean> {
+    const isCreated = await insertSession(this.#database, session, verifiedHash);
+    await this
+      .#database`delete from sessions where user_id = ${session.userId} and expires_at <= ${session.createdAt}`;
+    return isCreated;
+  }
+
+  async findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null> {
+    // Uses sessions_pkey. Written at most once a minute for each session.
+    const [row] = await this.#database<(SignedInRow & { session: SessionId; seen_long_ago: boolean })[]>`
+      select sessions.id as session,
+             coalesce(sessions.last_seen_at, sessions.created_at) < ${now}::timestamptz - interval '1 minute'
+               as seen_long_ago,
+             users.id as user_id, users.email, users.role, ${accountColumns(this.#database)}
+      from sessions
+      join users on users.id = sessions.user_id
+      left join accounts on accounts.id = users.account_id
+      where sessions.digest = ${digest} and sessions.expires_at > ${now}`;
+    if (row === undefined) return null;
+    if (row.seen_long_ago) {
+      await this.#database`update sessions set last_seen_at = ${now} where digest = ${digest}`;
+    }
+    return { id: row.session, signedIn: signedInOf(row) };
+  }
+
+  async listSessions(userId: UserId, now: Date): Promise<readonly ListedSession[]> {
+    // Uses sessions_by_user.
+    const rows = await this.#database<
+      {
+        id: SessionId;
+        created_at: Date;
+        last_seen_at: Date | null;
+        expires_at: Date;
+        source_ip: string | null;
+        user_agent: string | null;
+      }[]
+    >`
+      select id, created_at, last_seen_at, expires_at, host(source_ip) as source_ip, user_agent
+      from sessions
+      where user_id = ${userId} and expires_at > ${now}
+      order by last_seen_at desc nulls last, created_at desc
+      limit ${MAX_SESSIONS}`;
+    return rows.map((row) => ({
+      id: row.id,
+      createdAt: row.created_at,
+      lastSeenAt: row.last_seen_at ?? row.created_at,
+      expiresAt: row.expires_at,
+      sourceIp: row.source_ip,
+      userAgent: row.user_agent,
+    }));
+  }
+
+  async deleteSession(userId: UserId, id: SessionId): Promise<boolean> {
+    const { count } = await this.#database`delete from sessions where id = ${id} and user_id = ${userId}`;
+    return count > 0;
+  }
+
+  async deleteSessions(userId: UserId, change: UserChange): Promise<void> {
+    await inTransaction(this.#database, async (transaction) => {
+      await transaction`delete from sessions where user_id = ${userId}`;
+      await recordUserChange(transaction, userId, change);
+    });
+  }
+}
+
+/** The lock makes a change of the password wait for the session, and then end it; or the session see the change. */
+async function insertSession(
+  sql: Database | Transaction,
+  session: NewSession,
+  verifiedHash: string,
+): Promise<boolean> {
+  const { count } = await sql`
+    insert into sessions (id, digest, user_id, created_at, last_seen_at, expires_at, source_ip, user_agent)
+    select ${session.id}::uuid, ${session.digest}::bytea, id, ${session.createdAt}::timestamptz,
+           ${session.createdAt}::timestamptz, ${session.expiresAt}::timestamptz, ${session.sourceIp}::inet,
+           ${session.userAgent}::text
+    from users
+    where id = ${session.userId} and password_hash = ${verifiedHash}
+    for share`;
+  return count > 0;
+}
+
+/** Uses management_tokens_by_user. @returns how many there were. */
+async function revokeTokensOf(transaction: Transaction, userId: UserId, at: Date): Promise<number> {
+  const { count } = await transaction`
+    update management_tokens set revoked_at = ${at} where user_id = ${userId} and revoked_at is null`;
+  return count;
+}
+
+async function recordUserChange(
+  transaction: Transaction,
+  userId: UserId,
+  { by, at, action }: UserChange,
+  more: Readonly<Record<string, number>> = {},
+): Promise<void> {
+  const [user] = await transaction<{ email: string; account_id: Account["id"] | null }[]>`
+    select email, account_id from users where id = ${userId}`;
+  await recordAction(transaction, {
+    at,
+    by,
+    accountId: user?.account_id ?? null,
+    action,
+    reason: null,
+    before: null,
+    after: { email: user?.email ?? null, ...more },
+  });
+}
+
+/** An account with its first user and what it starts with, in a transaction. */
+export async function insertAccount(transaction: Transaction, account: NewAccount): Promise<void> {
+  const credits = account.startingCreditsNanoUsd;
+  await transaction`
+    insert into accounts (id, name, plan, free_nano_usd, created_at)
+    values (${account.accountId}, ${account.accountName}, ${account.plan}, ${credits}, ${account.createdAt})`;
+  if (credits > 0n) {
+    await transaction`
+      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+      values (${uuidv7()}, ${account.accountId}, ${account.createdAt}, 'grant', ${credits}, 'starting credits')`;
+  }
+  await transaction`
+    insert into users (id, account_id, email, password_hash, created_at)
+    values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
+}
+
+/** @returns `false` when the e-mail address is somebody's. */
+export async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<boolean> {
+  try {
+    await insert();
+    return true;
+  } catch (error) {
+    if (violatesUnique(error, "users_email_key")) return false;
+    throw error;
+  }
+}
+
+export function signedInOf(row: SignedInRow): SignedIn {
+  const user = { id: row.user_id, email: row.email };
+  return row.role === "operator"
+    ? { role: "operator", user }
+    : { role: "owner", user, account: accountOf(row) };
+}
+
+function freshAccount(account: NewAccount): Account {
+  return {
+    id: account.accountId,
+    name: account.accountName,
+    plan: account.plan,
+    state: "active",
+    suspension: null,
+    ipRules: NO_IP_RULES,
+    limits: NO_OVERRIDES,
+    createdAt: account.createdAt,
+  };
+}

@@ -1,0 +1,153 @@
+import { type Database, inTransaction } from "../database/database.ts";
+import type { NotedRedis, OtherNode, RedisNote, RedisNotes } from "./redis-agreement.ts";
+
+/** Any number that nothing else in the database locks on. */
+const NODES_LOCK = 7_305_113_003n;
+
+/** How a node hears of other nodes' changes. */
+export type Coordination = "alone" | "redis";
+
+export interface NodeRow {
+  readonly id: string;
+  readonly coordination: Coordination;
+  readonly label: string;
+  /** Since it was last seen, by the database's clock. */
+  readonly seenAgoMs: number;
+}
+
+interface LiveRow {
+  readonly label: string | null;
+  readonly shares_redis: boolean;
+  readonly redis_generation: number | null;
+  readonly redis_heeded: number | null;
+  readonly run_id: string | null;
+}
+
+/** A node that was not seen for so long does not count: it notes itself every second. */
+const LIVE_S = 10;
+/** Those that no node uses are forgotten, beyond so many. */
+const MAX_SERVERS = 1_000;
+
+/** The nodes that use a database. */
+export class PostgresNodes implements RedisNotes {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Enters a node unless another one is in its way. @returns those that are. */
+  async enter(
+    node: Pick<NodeRow, "id" | "coordination" | "label"> & { readonly life: string },
+    isInTheWay: (other: NodeRow) => boolean,
+  ): Promise<readonly NodeRow[]> {
+    return inTransaction(this.#database, async (transaction) => {
+      await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
+      const rows = await transaction<
+        { id: string; coordination: Coordination; label: string; seen_ago_ms: number }[]
+      >`
+        select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as seen_ago_ms
+        from nodes where id <> ${node.id}`;
+      const inTheWay = rows
+        .map(({ seen_ago_ms: seenAgoMs, ...row }) => ({ ...row, seenAgoMs }))
+        .filter(isInTheWay);
+      if (inTheWay.length > 0) return inTheWay;
+      await transaction`
+        insert into nodes (id, coordination, label, seen_at, life, redis_heeded)
+        values (${node.id}, ${node.coordination}, ${node.label}, now(), ${node.life}, 0)
+        on conflict (id) do update
+          set coordination = excluded.coordination, label = excluded.label, seen_at = excluded.seen_at,
+              shares_redis = false, life = excluded.life, redis_sequence = 0, redis_generation = null,
+              redis_heeded = 0`;
+      return [];
+    });
+  }
+
+  /** Says that the node is there still. @returns `false` when it was removed. */
+  async renew(id: string): Promise<boolean> {
+    const { count } = await this.#database`update nodes set seen_at = now() where id = ${id}`;
+    return count > 0;
+  }
+
+  /** Says that the node is there still, and what it heeds. @returns the others; `null` when it was removed. */
+  async renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
+    // A statement that was given up for lost may come after a later one: then it changes nothing.
+    const rows = await this.#database<LiveRow[]>`
+      with renewed as (
+        update nodes
+        set seen_at = now(), redis_sequence = ${note.sequence}, redis_generation = ${note.generation},
+            redis_heeded = ${note.heeds}, shares_redis = ${note.hasJoined}
+        where id = ${note.id} and life = ${note.life} and redis_sequence < ${note.sequence}
+        returning id
+      )
+      select other.label, other.shares_redis, other.redis_generation, other.redis_heeded, redis_servers.run_id
+      from renewed
+      left join nodes as other
+        on other.id <> renewed.id and other.coordination = 'redis'
+          and other.seen_at > now() - make_interval(secs => ${LIVE_S})
+      left join redis_servers on redis_servers.generation = other.redis_generation`;
+    return rows.length === 0 ? null : rows.flatMap(otherNodeOf);
+  }
+
+  /** The other nodes that are alive. */
+  async others(id: string): Promise<readonly OtherNode[]> {
+    const rows = await this.#database<LiveRow[]>`
+      select label, shares_redis, redis_generation, redis_heeded, run_id
+      from nodes left join redis_servers on generation = redis_generation
+      where id <> ${id} and coordination = 'redis' and seen_at > now() - make_interval(secs => ${LIVE_S})`;
+    return rows.flatMap(otherNodeOf);
+  }
+
+  /** Notes a Redis, unless a node has done so before. */
+  async noteRedis(runId: string, replicationId: string): Promise<NotedRedis> {
+    return inTransaction(this.#database, async (transaction) => {
+      await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
+      await transaction`
+        insert into redis_servers (generation, run_id, replication_id)
+        select coalesce(max(generation), 0) + 1, ${runId}, ${replicationId} from redis_servers
+        on conflict (run_id, replication_id) do nothing`;
+      const [row] = await transaction<{ generation: number }[]>`
+        select generation from redis_servers where run_id = ${runId} and replication_id = ${replicationId}`;
+      if (row === undefined) throw new Error("the Redis was not noted");
+      await transaction`
+        delete from redis_servers
+        where generation <= ${row.generation - MAX_SERVERS}
+          and not exists (select from nodes where redis_generation = generation)`;
+      return { generation: row.generation, runId };
+    });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#database`delete from nodes where id = ${id}`;
+  }
+
+  /** Removes all others: somebody knows that they are gone. */
+  async removeOthers(id: string): Promise<void> {
+    await this.#database`delete from nodes where id <> ${id}`;
+  }
+
+  /** Whether another node, whose Redis bears the mark, was seen in the last while. */
+  async hasCompany(id: string, withinMs: number): Promise<boolean> {
+    const rows = await this.#database`
+      select from nodes
+      where id <> ${id} and shares_redis and seen_at > now() - ${withinMs} * interval '1 millisecond'`;
+    return rows.length > 0;
+  }
+
+  /** What marks the Redis of this database's nodes. */
+  async redisMark(): Promise<string> {
+    const [row] = await this.#database<{ redis_mark: string }[]>`select redis_mark from installation`;
+    if (row === undefined) throw new Error("the installation has no row");
+    return row.redis_mark;
+  }
+}
+
+function otherNodeOf(row: LiveRow): OtherNode[] {
+  // Where there are no other nodes, the outer join gives one row of nulls.
+  if (row.label === null) return [];
+  const redis =
+    row.redis_generation === null || row.run_id === null
+      ? null
+      : { generation: row.redis_generation, runId: row.run_id };
+  return [{ label: row.label, hasJoined: row.shares_redis, redis, heeds: row.redis_heeded }];
+}

@@ -1,0 +1,43 @@
+import type { AccountId } from "../contract/account.ts";
+import type { Database, Transaction } from "../database/database.ts";
+import type { UnpublishedVersions } from "./publisher.ts";
+
+/**
+ * Raises an account's version and notes that it is to be published. The account's row is locked from here on, so
+ * changes of one account are made one after the other.
+ */
+export async function raiseVersion(transaction: Transaction, accountId: AccountId): Promise<bigint> {
+  const [row] = await transaction<{ version: bigint }[]>`
+    update accounts set version = version + 1 where id = ${accountId} returning version`;
+  if (row === undefined) throw new Error("the account does not exist");
+  await transaction`
+    insert into unpublished_versions (account_id, version) values (${accountId}, ${row.version})
+    on conflict (account_id) do update set version = excluded.version`;
+  return row.version;
+}
+
+/** Versions that wait to be published, in Postgres. */
+export class PostgresUnpublishedVersions implements UnpublishedVersions {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async list(limit: number): Promise<readonly { accountId: AccountId; version: bigint }[]> {
+    const rows = await this.#database<{ account_id: AccountId; version: bigint }[]>`
+      select account_id, version from unpublished_versions limit ${limit}`;
+    return rows.map((row) => ({ accountId: row.account_id, version: row.version }));
+  }
+
+  async isPending(accountId: AccountId, version: bigint): Promise<boolean> {
+    const rows = await this.#database`
+      select from unpublished_versions where account_id = ${accountId} and version >= ${version}`;
+    return rows.length > 0;
+  }
+
+  async clear(accountId: AccountId, version: bigint): Promise<void> {
+    await this.#database`
+      delete from unpublished_versions where account_id = ${accountId} and version <= ${version}`;
+  }
+}

@@ -1,0 +1,85 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { firstEntryIdAt } from "../contract/entry.ts";
+import {
+  BACKGROUND_TIMEOUT_MS,
+  type Database,
+  inTransaction,
+  isLockTimeout,
+  type Transaction,
+} from "../database/database.ts";
+
+/** Any number that nothing else in the database locks on. */
+const PARTITION_LOCK = 7_305_113_002n;
+const MONTHS_AHEAD = 2;
+/** Long reads of the log block the lock, and the waiting lock blocks everything else: it waits briefly, several times. */
+const LOCK_ATTEMPTS = 30;
+const LOCK_PAUSE_MS = 500;
+
+/**
+ * Makes the monthly partitions of `audit_entries` from last month (journals may be replayed late) to two months
+ * ahead. Harmless when they are there; to be called at start and every day.
+ *
+ * @param now by the database's clock, which all nodes share.
+ */
+export async function makeAuditPartitions(pool: Database, now: Date): Promise<void> {
+  const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await inTransaction(database, (sql) => makeAbsent(sql, now));
+    } catch (error) {
+      if (!isLockTimeout(error) || attempt === LOCK_ATTEMPTS) throw error;
+    }
+    await pause(LOCK_PAUSE_MS);
+  }
+}
+
+interface Month {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+async function makeAbsent(sql: Transaction, now: Date): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${PARTITION_LOCK})`;
+  const present = await sql<{ name: string }[]>`
+    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = 'audit_entries'::regclass`;
+  const names = new Set(present.map(({ name }) => name));
+  const absent = Array.from({ length: MONTHS_AHEAD + 2 }, (_, index) => monthOf(now, index - 1)).filter(
+    ({ name }) => !names.has(name),
+  );
+  if (absent.length === 0) return;
+  await sql`set local lock_timeout = '1s'`;
+  await sql`lock table audit_entries in access exclusive mode`;
+  for (const month of absent) await makePartition(sql, month);
+}
+
+/** Entries of that month may be in the default partition: of a node whose clock was wrong. */
+async function makePartition(sql: Transaction, { name, from, to }: Month): Promise<void> {
+  const create = `create table ${name} partition of audit_entries for values from ('${from}') to ('${to}')`;
+  const [stray] = await sql`select from audit_entries_other where id >= ${from} and id < ${to} limit 1`;
+  if (stray === undefined) {
+    await sql.unsafe(create);
+    return;
+  }
+  // PostgreSQL makes no partition for rows that are in the default one: they move while that is detached.
+  await sql`alter table audit_entries detach partition audit_entries_other`;
+  await sql.unsafe(create);
+  await sql`
+    with moved as (delete from audit_entries_other where id >= ${from} and id < ${to} returning *)
+    insert into audit_entries select * from moved`;
+  await sql`alter table audit_entries attach partition audit_entries_other default`;
+}
+
+function monthOf(now: Date, offset: number): Month {
+  const start = monthStart(now, offset);
+  return {
+    name: `audit_entries_${start.getUTCFullYear()}_${String(start.getUTCMonth() + 1).padStart(2, "0")}`,
+    from: firstEntryIdAt(start),
+    to: firstEntryIdAt(monthStart(now, offset + 1)),
+  };
+}
+
+function monthStart(now: Date, offset: number): Date {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1));
+}

@@ -1,0 +1,195 @@
+import type postgres from "postgres";
+import type { AccountId } from "../contract/account.ts";
+import { type EntryId, firstEntryIdAt, type ListedEntry } from "../contract/entry.ts";
+import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
+import type { EntryReader, ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
+import type { TailReader } from "./audit-tail.ts";
+import type { AsOf } from "./cursor.ts";
+import { ENTRY_COLUMNS } from "./entry-columns.ts";
+import { CSV_VALUES, JSON_FIELDS, SELECTED_COLUMNS } from "./entry-sql.ts";
+import type { EntryFilter } from "./filter.ts";
+
+/** A row of {@link SELECTED_COLUMNS}. */
+type EntryRow = Readonly<Record<string, unknown>>;
+
+/** What has come since the last look is counted so far. */
+const MAX_COUNTED = 10_000;
+/** Entries that are looked at in one statement, in search of those that match: it ends soon, however few they are. */
+const MAX_SEARCHED = 50_000;
+
+/** Audit entries as they are read from Postgres. */
+export class PostgresAuditReader implements EntryReader, TailReader {
+  readonly #database: Database;
+  /** For what may go through all of an account's entries in search of those that match. */
+  readonly #longReads: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#longReads = database.withTimeout(LONG_READ_TIMEOUT_MS);
+  }
+
+  async asOf(accountId: AccountId): Promise<AsOf> {
+    const [row] = await this.#database<{ batches: AsOf }[]>`
+      select batches from audit_chains where account_id = ${accountId}`;
+    return row?.batches ?? (0n as AsOf);
+  }
+
+  async findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null> {
+    const sql = this.#database;
+    // Uses audit_entries_pkey, of the one partition that the id is in.
+    const [row] = await sql<EntryRow[]>`
+      select ${sql.unsafe(SELECTED_COLUMNS)}
+      from audit_entries entries
+      join keys on keys.id = entries.key
+      where entries.id = ${id} and entries.account_id = ${accountId}`;
+    return row === undefined ? null : entryOf(row);
+  }
+
+  async listEntries(
+    accountId: AccountId,
+    filter: EntryFilter,
+    before: EntryId | null,
+    asOf: AsOf,
+    limit: number,
+  ): Promise<ListedStretch> {
+    const sql = this.#longReads;
+    const start = before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`;
+    const edge = isSearch(filter)
+      ? await this.#edge(sql`${inTime(sql, accountId, filter)} and ${start} order by entries.id desc`)
+      : null;
+    // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
+    const rows = await sql<EntryRow[]>`
+      select ${sql.unsafe(SELECTED_COLUMNS)}
+      from audit_entries entries
+      join keys on keys.id = entries.key
+      where ${matching(sql, accountId, filter, asOf)} and ${start}
+        ${edge === null ? sql`` : sql`and entries.id >= ${edge}`}
+      order by entries.id desc
+      limit ${limit}`;
+    return { entries: rows.map(entryOf), searchedTo: edge };
+  }
+
+  /** The last entry of a stretch that is searched at once; `null` when the stretch is the last. Uses audit_entries_by_account. */
+  async #edge(inOrder: postgres.PendingQuery<postgres.Row[]>): Promise<EntryId | null> {
+    const [row] = await this.#longReads<{ id: EntryId }[]>`
+      select id from audit_entries entries where ${inOrder} offset ${MAX_SEARCHED - 1} limit 1`;
+    return row?.id ?? null;
+  }
+
+  async heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>> {
+    const sql = this.#database;
+    const rows = await sql<{ account_id: AccountId; batches: AsOf }[]>`
+      select account_id, batches from audit_chains
+      where account_id in (select value::uuid from jsonb_array_elements_text(${sql.json([...accountIds])}))`;
+    return new Map(rows.map((row) => [row.account_id, row.batches]));
+  }
+
+  async listRecorded(
+    accountId: AccountId,
+    filter: EntryFilter,
+    after: AsOf,
+    upTo: AsOf,
+    limit: number,
+  ): Promise<{ readonly entries: readonly ListedEntry[]; readonly skipped: number }> {
+    const sql = this.#database;
+    // Uses audit_entries_by_batch.
+    const rows = await sql<(EntryRow & { total: bigint })[]>`
+      with found as (
+        select * from audit_entries entries
+        where ${matching(sql, accountId, filter, upTo)} and entries.batch > ${after}
+        order by entries.batch desc limit ${MAX_COUNTED}
+      )
+      select ${sql.unsafe(SELECTED_COLUMNS)}, (select count(*) from found) as total
+      from found entries
+      join keys on keys.id = entries.key
+      order by entries.batch desc, entries.id desc
+      limit ${limit}`;
+    const total = Number(rows[0]?.total ?? 0n);
+    return { entries: rows.map(entryOf).reverse(), skipped: total - rows.length };
+  }
+
+  async exportEntries(
+    accountId: AccountId,
+    format: ExportFormat,
+    filter: EntryFilter,
+    after: EntryId | null,
+    asOf: AsOf,
+    limit: number,
+  ): Promise<ExportedLines> {
+    const sql = this.#longReads;
+    const start = after === null ? sql`` : sql`and entries.id > ${after}`;
+    const edge = isSearch(filter)
+      ? await this.#edge(sql`${inTime(sql, accountId, filter)} ${start} order by entries.id`)
+      : null;
+    // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
+    const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
+      with batch as (
+        select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
+        from audit_entries entries
+        join keys on keys.id = entries.key
+        ${format === "csv" ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
+        where ${matching(sql, accountId, filter, asOf)}
+          ${start}
+          ${edge === null ? sql`` : sql`and entries.id <= ${edge}`}
+        order by entries.id
+        limit ${limit}
+      )
+      select string_agg(${format === "csv" ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
+             (select id from batch order by id desc limit 1) as last
+      from batch`;
+    const { text = null, count = 0n, last = null } = row ?? {};
+    return { text: text ?? "", count: Number(count), last, searchedTo: edge };
+  }
+}
+
+/** Told where to begin, the planner does not wander through other accounts' entries in search of it. */
+function fromNewest(sql: Database, accountId: AccountId) {
+  return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
+}
+
+/** Whether entries have to be looked at one by one: a time is a range of ids. */
+function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
+  return [key, model, status, errorCode, source].some((part) => part !== null);
+}
+
+/** The account's entries of the filter's time. */
+function inTime(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
+  return sql`
+    entries.account_id = ${accountId}
+    ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
+    ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}`;
+}
+
+function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
+  const { key, model, status, errorCode, source } = filter;
+  return sql`
+    ${inTime(sql, accountId, filter)}
+    and entries.batch <= ${asOf}
+    ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
+    ${model === null ? sql`` : sql`and entries.model = ${model}`}
+    ${status === null ? sql`` : sql`and entries.status between ${status.from} and ${status.to}`}
+    ${errorCode === null ? sql`` : sql`and entries.error_code = ${errorCode}`}
+    ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
+}
+
+/** After the id: as `GET /v1/audit` writes an entry, and the cursor. */
+function jsonFields(sql: Database, asOf: AsOf) {
+  return sql`
+    ${sql.unsafe(JSON_FIELDS)},
+    json_build_object('batch', batch.batch, 'entries', batch.entries, 'digest', encode(batch.digest, 'hex')) as chain,
+    ${`${asOf}~`}::text || entries.id as cursor`;
+}
+
+function csvLine(sql: Database, asOf: AsOf) {
+  return sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${`${asOf}~`}::text || entries.id)) as line`;
+}
+
+function entryOf(row: EntryRow): ListedEntry {
+  const entry: Record<string, unknown> = { keyName: row.key_name };
+  for (const { property, column, kind } of ENTRY_COLUMNS) {
+    const value = row[column];
+    entry[property] = kind === "count" && typeof value === "bigint" ? Number(value) : value;
+  }
+  // Columns and type are made from the same fields.
+  return entry as unknown as ListedEntry;
+}

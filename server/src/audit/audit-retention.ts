@@ -1,0 +1,110 @@
+import type { AccountId, Plan } from "../contract/account.ts";
+import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
+import type { Plans } from "../contract/plans.ts";
+import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, isLockTimeout } from "../database/database.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const ACCOUNTS_AT_ONCE = 100;
+const ENTRIES_AT_ONCE = 20_000;
+const BATCHES_AT_ONCE = 2_000;
+/** Younger partitions are still written to: journals may be replayed late. */
+const PARTITION_MONTHS = 2;
+
+/**
+ * Removes the entries that are older than their account's plan keeps them: whole batches from the chain's beginning, so
+ * that what is left can be verified as before. Sums of usage stay. To be called every hour or so.
+ *
+ * @param now by the database's clock, when the node's agrees with it.
+ */
+export async function dropOldEntries(pool: Database, plans: Plans, now: Date): Promise<void> {
+  const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
+  for (const [plan, { auditRetentionDays }] of Object.entries(plans) as [Plan, Plans[Plan]][]) {
+    if (auditRetentionDays === null) continue;
+    const oldest = firstEntryIdAt(new Date(now.getTime() - auditRetentionDays * DAY_MS));
+    for (;;) {
+      const accounts = await accountsWithOlder(database, plan, oldest);
+      for (const accountId of accounts) await dropBatches(database, accountId, oldest);
+      if (accounts.length === 0) break;
+    }
+  }
+  await dropEmptyPartitions(database, now);
+}
+
+async function accountsWithOlder(
+  database: Database,
+  plan: Plan,
+  oldest: EntryId,
+): Promise<readonly AccountId[]> {
+  const rows = await database<{ account_id: AccountId }[]>`
+    select chain.account_id
+    from audit_chains chain
+    join accounts on accounts.id = chain.account_id and accounts.plan = ${plan}
+    join audit_batches batch on batch.account_id = chain.account_id and batch.batch = chain.removed_batches + 1
+    where batch.newest < ${oldest}
+    limit ${ACCOUNTS_AT_ONCE}`;
+  return rows.map((row) => row.account_id);
+}
+
+async function dropBatches(database: Database, accountId: AccountId, oldest: EntryId): Promise<void> {
+  await inTransaction(database, async (sql) => {
+    const [chain] = await sql<{ removed: bigint }[]>`
+      select removed_batches as removed from audit_chains where account_id = ${accountId} for update`;
+    if (chain === undefined) return;
+    const [last] = await sql<{ batch: bigint; digest: Uint8Array; newest: EntryId }[]>`
+      with next as (
+        select batch, newest, digest, sum(entries) over (order by batch) as total
+        from (
+          select * from audit_batches
+          where account_id = ${accountId} and batch > ${chain.removed}
+          order by batch limit ${BATCHES_AT_ONCE}
+        ) batches
+      )
+      select batch, digest,
+             (select newest from next older where older.batch <= next.batch order by newest desc limit 1) as newest
+      from next
+      where batch < coalesce((select min(batch) from next where newest >= ${oldest}), batch + 1)
+        and (total <= ${ENTRIES_AT_ONCE} or batch = ${chain.removed + 1n})
+      order by batch desc limit 1`;
+    if (last === undefined) return;
+    await sql`
+      delete from audit_entries
+      where account_id = ${accountId} and batch > ${chain.removed} and batch <= ${last.batch}`;
+    await sql`
+      delete from audit_batches
+      where account_id = ${accountId} and batch > ${chain.removed} and batch <= ${last.batch}`;
+    await sql`
+      update audit_chains set
+        removed_batches = ${last.batch}, removed_digest = ${last.digest},
+        removed_up_to = greatest(removed_up_to, ${last.newest})
+      where account_id = ${accountId}`;
+  });
+}
+
+/** Months of which nothing is left. */
+async function dropEmptyPartitions(database: Database, now: Date): Promise<void> {
+  const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - PARTITION_MONTHS, 1));
+  const before = `audit_entries_${first.getUTCFullYear()}_${String(first.getUTCMonth() + 1).padStart(2, "0")}`;
+  const partitions = await database<{ name: string }[]>`
+    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = 'audit_entries'::regclass and relname ~ '^audit_entries_\\d{4}_\\d{2}$' and relname < ${before}`;
+  for (const { name } of partitions) {
+    const [row] = await database`select from ${database(name)} limit 1`;
+    if (row === undefined) await dropIfEmpty(database, name);
+  }
+}
+
+async function dropIfEmpty(database: Database, name: string): Promise<void> {
+  try {
+    await inTransaction(database, async (sql) => {
+      // Whoever reads the log for long must not hold up everybody else behind this.
+      await sql`set local lock_timeout = '1s'`;
+      // The parent first, as readers do: two that lock in different orders wait for each other.
+      await sql`lock table audit_entries in access exclusive mode`;
+      const [late] = await sql`select from ${sql(name)} limit 1`;
+      if (late === undefined) await sql`drop table ${sql(name)}`;
+    });
+  } catch (error) {
+    // Somebody was reading for longer: the next time will do.
+    if (!isLockTimeout(error)) throw error;
+  }
+}

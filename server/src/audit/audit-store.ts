@@ -1,0 +1,241 @@
+import type { AccountId } from "../contract/account.ts";
+import type { AuditEntry } from "../contract/entry.ts";
+import type { Uncollected } from "../credits/ledger.ts";
+import { type Database, inTransaction, type Transaction } from "../database/database.ts";
+import {
+  IMPLAUSIBLE,
+  INPUT_COLUMNS,
+  INSERTED_COLUMNS,
+  INSERTED_VALUES,
+  KEYED,
+  SPENDER,
+} from "./entry-sql.ts";
+import { valuesOf } from "./entry-values.ts";
+import type { EntrySink } from "./recorder.ts";
+
+/** Audit entries as they are written to Postgres, with all that is counted of them. */
+export class PostgresAudit implements EntrySink {
+  readonly #database: Database;
+  readonly #nodeId: string;
+  readonly #onUncollected: (uncollected: Uncollected) => void;
+
+  /**
+   * `nodeId`: whose part of the service's usage this is. `onUncollected` is told of what accounts did not pay, once it is
+   * committed.
+   */
+  constructor(
+    database: Database,
+    nodeId: string,
+    onUncollected: (uncollected: Uncollected) => void = () => {},
+  ) {
+    this.#database = database;
+    this.#nodeId = nodeId;
+    this.#onUncollected = onUncollected;
+  }
+
+  async insertEntries(entries: readonly AuditEntry[]): Promise<void> {
+    // One parameter for the whole batch: 50,000 rows a second where an insert for each row makes a few thousand.
+    // The accounts' chains are locked first, in order, and until the end: batches of an account are committed in the order
+    // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
+    // What keys are used for is counted from the rows that were inserted, so a replayed batch counts once; keys in
+    // order, so that two nodes' batches wait for each other instead of locking each other out.
+    const uncollected = await inTransaction(this.#database, async (sql) => {
+      await sql`
+        insert into audit_chains as chain (account_id)
+        select value::uuid from jsonb_array_elements_text(${sql.json(accountsOf(entries))}) order by value::uuid
+        on conflict (account_id) do update set batches = chain.batches`;
+      const charged = accountsOf(entries.filter(isCharged));
+      if (charged.length > 0) {
+        // Credit is moved under the accounts' locks, by a later statement: see PostgresCredit.
+        await sql`
+          select from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(charged)}))
+          order by id for no key update`;
+      }
+      return this.#insert(sql, entries);
+    });
+    uncollected.forEach(this.#onUncollected);
+  }
+
+  async #insert(sql: Transaction, entries: readonly AuditEntry[]): Promise<readonly Uncollected[]> {
+    const rows = entries.map(valuesOf);
+    const sums = sql`
+      count(*), count(*) filter (where status >= 400), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens),
+      sum(cost_nano_usd)`;
+    const added = sql`
+      requests = usage.requests + excluded.requests,
+      errors = usage.errors + excluded.errors,
+      prompt_tokens = usage.prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = usage.completion_tokens + excluded.completion_tokens,
+      cached_tokens = usage.cached_tokens + excluded.cached_tokens,
+      cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd`;
+    const uncollected = await sql<{ account_id: AccountId; reason: Uncollected["reason"]; amount: bigint }[]>`
+      with input as materialized (
+        -- Entries of former versions name no spender: theirs is the node's first.
+        select
+          ${sql.unsafe(INPUT_COLUMNS)},
+          case when jsonb_typeof(${sql.unsafe(KEYED)}) = 'array' then ${sql.unsafe(KEYED)} end as keyed,
+          coalesce(${sql.unsafe(SPENDER)}, (select min(id) from credit_spenders where node_id = ${this.#nodeId}::uuid)) as spender,
+          coalesce(${sql.unsafe(IMPLAUSIBLE)}, 0) as implausible
+        from jsonb_array_elements(${sql.json(rows as Parameters<typeof sql.json>[0])})
+      ),
+      inserted as (
+        insert into audit_entries as entry (${sql.unsafe(INSERTED_COLUMNS)}, batch)
+        select ${sql.unsafe(INSERTED_VALUES)}, chain.batches + 1
+        from input row
+        join audit_chains chain on chain.account_id = row.account_id
+        where chain.removed_up_to is null or row.id > chain.removed_up_to
+        on conflict (id) do nothing
+        returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip,
+          usage_model(model, error_code, upstream) as model, status,
+          coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
+          coalesce(cached_tokens, 0) as cached_tokens, cost_nano_usd
+      ),
+      batches as (
+        insert into audit_batches (account_id, batch, entries, newest, digest)
+        select inserted.account_id, batch, count(*), (array_agg(id order by id desc))[1],
+               sha256(coalesce(chain.digest, '') || sha256(string_agg(inserted.digest, ''::bytea order by id)))
+        from inserted join audit_chains chain on chain.account_id = inserted.account_id
+        group by inserted.account_id, batch, chain.digest
+        returning account_id, batch, newest, digest
+      ),
+      chained as (
+        update audit_chains set
+          batches = batches.batch, digest = batches.digest, newest = greatest(audit_chains.newest, batches.newest)
+        from batches where audit_chains.account_id = batches.account_id
+      ),
+      used as (
+        insert into key_usage (key, requests, last_used_at, last_used_ip)
+        select key, count(*), max(at), (array_agg(source_ip order by id desc))[1]
+        from inserted group by key order by key
+        on conflict (key) do update set
+          requests = key_usage.requests + excluded.requests,
+          last_used_at = greatest(key_usage.last_used_at, excluded.last_used_at),
+          last_used_ip = case
+            when excluded.last_used_at >= key_usage.last_used_at then excluded.last_used_ip
+            else key_usage.last_used_ip
+          end
+      ),
+      minutes as (
+        insert into key_usage_minutes (key, minute, requests)
+        select key, date_trunc('minute', at), count(*) from inserted group by 1, 2 order by 1, 2
+        on conflict (key, minute) do update set requests = key_usage_minutes.requests + excluded.requests
+      ),
+      addresses as (
+        insert into key_addresses (key, source_ip, last_seen_at)
+        select key, source_ip, max(at) from inserted where source_ip is not null group by 1, 2 order by 1, 2
+        on conflict (key, source_ip) do update
+          set last_seen_at = greatest(key_addresses.last_seen_at, excluded.last_seen_at)
+      ),
+      hours as (
+        insert into usage_hours as usage
+        select account_id, date_trunc('hour', at, 'UTC'), key, model, ${sums}
+        from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        on conflict (account_id, hour, key, model) do update set ${added}
+      ),
+      days as (
+        insert into usage_days as usage
+        select account_id, date_trunc('day', at, 'UTC'), key, model, ${sums}
+        from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        on conflict (account_id, day, key, model) do update set ${added}
+      ),
+      service_hours as (
+        insert into usage_service_hours as usage
+        select date_trunc('hour', at, 'UTC'), ${this.#nodeId}::uuid, model, ${sums}
+        from inserted group by 1, 3 order by 1, 3
+        on conflict (hour, node_id, model) do update set ${added}
+      ),
+      account_months as (
+        insert into usage_account_months as usage
+        select date_trunc('month', at, 'UTC'), account_id, count(*), sum(cost_nano_usd)
+        from inserted group by 1, 2 order by 1, 2
+        on conflict (month, account_id) do update set
+          requests = usage.requests + excluded.requests, cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd
+      ),
+      -- The first attempt that is committed wins an idempotency key: its answer is kept, and it is charged. Another one is
+      -- possible when the claim of the first had run out while its node was cut off.
+      answered as (
+        insert into idempotent_requests as known
+          (account_id, key_digest, body_digest, claim, node_id, renewed_at, answered_at, is_stream, model, answer)
+        select distinct on (input.account_id, keyed->>1)
+               input.account_id, decode(keyed->>1, 'base64'), decode(keyed->>2, 'base64'), (keyed->>0)::uuid,
+               ${this.#nodeId}::uuid, now(), now(), (keyed->>3)::boolean, keyed->>4, keyed->>5
+        from input join inserted using (id) where keyed is not null
+        order by input.account_id, keyed->>1, input.id
+        on conflict (account_id, key_digest) do update set
+          claim = excluded.claim, answered_at = excluded.answered_at, is_stream = excluded.is_stream,
+          model = excluded.model, answer = excluded.answer
+        where known.answered_at is null and known.body_digest = excluded.body_digest
+        returning claim
+      ),
+      -- What each spender owes for each account, of it for repeated answers, and what upstreams reported beyond all reason.
+      due as (
+        select input.account_id, spender, sum(input.cost_nano_usd)::bigint as cost,
+               coalesce(sum(input.cost_nano_usd) filter (
+                 where keyed is not null and (keyed->>0)::uuid not in (select claim from answered)
+               ), 0)::bigint as repeated,
+               sum(implausible)::bigint as implausible
+        from input join inserted using (id)
+        where input.cost_nano_usd > 0 or implausible > 0
+        group by 1, 2
+      ),
+      -- A charge takes the spender's reserve first, and then what is free: ...
+      reserved as (
+        select due.*, reserve.spender is null as is_closed, account.free_nano_usd as free,
+               least(cost - repeated, coalesce(granted_nano_usd - charged_nano_usd, 0)) as from_reserve
+        from due
+        join accounts account on account.id = due.account_id
+        left join credit_reserves reserve on reserve.account_id = due.account_id and reserve.spender = due.spender
+      ),
+      -- ... of two spenders of an account in the order of their ids.
+      paid as (
+        select *, greatest(0, least(short, free - (sum(short) over (partition by account_id order by spender nulls last) - short)))::bigint as from_free
+        from (select *, cost - repeated - from_reserve as short from reserved) with_short
+      ),
+      -- As if what did not come from the reserve had been granted for this: what is set aside stays what it was.
+      charged as (
+        update credit_reserves reserve set
+          charged_nano_usd = charged_nano_usd + paid.cost, granted_nano_usd = granted_nano_usd + paid.cost - paid.from_reserve
+        from paid
+        where reserve.account_id = paid.account_id and reserve.spender = paid.spender and paid.cost > 0
+      ),
+      debited as (
+        update accounts set free_nano_usd = free_nano_usd - taken.amount
+        from (select account_id, sum(from_free)::bigint as amount from paid group by 1 having sum(from_free) > 0) taken
+        where accounts.id = taken.account_id
+      ),
+      uncollected as (
+        select account_id, reason, sum(amount)::bigint as amount
+        from paid, lateral (values
+          (case when is_closed then 'released' else 'beyond_hold' end, short - from_free),
+          ('repeated', repeated),
+          ('implausible', implausible)
+        ) part (reason, amount)
+        where amount > 0 group by 1, 2
+      ),
+      ledger as (
+        insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+        select ledger_entry_id(place), account_id, now(), kind, amount, reason
+        from (
+          select account_id, 'charge' as kind, -sum(cost + implausible)::bigint as amount, 'requests' as reason, 1 as place
+          from paid group by account_id
+          union all
+          select account_id, 'uncollected', amount, reason, 2 from uncollected
+          order by 1, 5
+        ) movement
+      )
+      select account_id, reason, amount from uncollected`;
+    return uncollected.map(({ account_id: accountId, amount: amountNanoUsd, reason }) => ({
+      accountId,
+      reason,
+      amountNanoUsd,
+    }));
+  }
+}
+
+function isCharged({ costNanoUsd, implausibleNanoUsd = 0n }: AuditEntry): boolean {
+  return costNanoUsd > 0n || implausibleNanoUsd > 0n;
+}
+
+function accountsOf(entries: readonly AuditEntry[]): string[] {
+  return [...new Set(entries.map(({ accountId }) => accountId))];
+}

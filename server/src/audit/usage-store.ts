@@ -1,0 +1,230 @@
+import type { AccountId } from "../contract/account.ts";
+import type { KeyUuid } from "../contract/key.ts";
+import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
+import type {
+  ServiceUsageQuestion,
+  ServiceUsageRow,
+  UsageQuestion,
+  UsageReader,
+  UsageRow,
+  UsageTotals,
+} from "./usage.ts";
+import { floor, partsOf, type UsagePart } from "./usage-parts.ts";
+
+interface Row extends TotalsRow {
+  start: Date;
+  model: string | null;
+  key: KeyUuid | null;
+  key_id: string | null;
+  key_name: string | null;
+  is_rest: boolean;
+}
+
+interface ServiceRow extends TotalsRow {
+  start: Date;
+  model: string | null;
+  account_id: AccountId | null;
+  account_name: string | null;
+  is_rest: boolean;
+}
+
+interface TotalsRow {
+  requests: bigint;
+  errors: bigint;
+  prompt_tokens: bigint;
+  completion_tokens: bigint;
+  cached_tokens: bigint;
+  cost_nano_usd: bigint;
+}
+
+/** The rollups of audit entries in Postgres. */
+export class PostgresUsage implements UsageReader {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database.withTimeout(LONG_READ_TIMEOUT_MS);
+  }
+
+  async readUsage(
+    accountId: AccountId,
+    { from, to, interval, groupBy }: UsageQuestion,
+    maxGroups: number,
+  ): Promise<readonly UsageRow[]> {
+    const sql = this.#database;
+    const group = { none: sql`''`, model: sql`model`, key: sql`key::text` }[groupBy];
+    // Uses the primary keys, by account and time.
+    const source =
+      interval === "hour"
+        ? sql`select hour as at, * from usage_hours`
+        : sql`select day as at, * from usage_days`;
+    const rows = await sql<Row[]>`
+      with narrow as (
+        -- By the rows' own intervals first: truncating every row would cost more than adding it up.
+        select at, ${group} as "group", ${sums(sql)}
+        from (${source}) source
+        where account_id = ${accountId}
+          and at >= date_trunc(${interval}, ${from}::timestamptz, 'UTC')
+          and at < date_trunc(${interval}, ${to}::timestamptz, 'UTC')
+        group by 1, 2
+      ),
+      usage as materialized (
+        select date_trunc(${interval}, at, 'UTC') as start, "group", ${sums(sql)} from narrow group by 1, 2
+      ),
+      ranked as (
+        select "group" from usage group by 1
+        order by sum(cost_nano_usd) desc, sum(requests) desc, "group"
+        limit ${maxGroups}
+      ),
+      named as (
+        select start, ranked."group", ranked."group" is null as is_rest, ${sums(sql)}
+        from usage left join ranked on ranked."group" = usage."group"
+        group by 1, 2
+      )
+      select named.*,
+             ${groupBy === "model" ? sql`named."group"` : sql`null`} as model,
+             keys.id as key, keys.key_id, keys.name as key_name
+      from named
+      left join keys on ${groupBy === "key" ? sql`keys.id = named."group"::uuid` : sql`false`}
+      order by start, is_rest, named."group"`;
+    return rows.map((row) => ({
+      start: row.start,
+      model: row.model,
+      key: row.key === null ? null : { id: row.key, keyId: row.key_id ?? "", name: row.key_name ?? "" },
+      isOther: row.is_rest,
+      ...totalsOf(row),
+    }));
+  }
+
+  async readServiceUsage(
+    question: ServiceUsageQuestion,
+    maxGroups: number,
+  ): Promise<readonly ServiceUsageRow[]> {
+    const rows = await (question.groupBy === "account"
+      ? this.#readByAccount(question, maxGroups)
+      : this.#readByModel(question, maxGroups));
+    return rows.map((row) => ({
+      start: row.start,
+      model: row.model,
+      account: row.account_id === null ? null : { id: row.account_id, name: row.account_name ?? "" },
+      isOther: row.is_rest,
+      ...totalsOf(row),
+    }));
+  }
+
+  async #readByModel(
+    { from, to, interval, groupBy }: ServiceUsageQuestion,
+    maxGroups: number,
+  ): Promise<readonly ServiceRow[]> {
+    const sql = this.#database;
+    // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
+    return sql<ServiceRow[]>`
+      with usage as materialized (
+        select date_trunc(${interval}, hour, 'UTC') as start,
+               ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
+        from usage_service_hours
+        where hour >= ${floor(from, interval)} and hour < ${floor(to, interval)}
+        group by 1, 2
+      ),
+      ranked as (
+        select model from usage group by model
+        order by sum(cost_nano_usd) desc, sum(requests) desc, model
+        limit ${maxGroups}
+      )
+      select start, ranked.model, null as account_id, null as account_name,
+             usage.model is not null and ranked.model is null as is_rest, ${sums(sql)}
+      from usage
+      left join ranked on ranked.model = usage.model
+      group by 1, 2, 5
+      order by start, is_rest, ranked.model`;
+  }
+
+  async #readByAccount(
+    { from, to, interval }: ServiceUsageQuestion,
+    maxGroups: number,
+  ): Promise<readonly ServiceRow[]> {
+    const sql = this.#database;
+    const [first, end] = [floor(from, interval), floor(to, interval)];
+    const source =
+      interval === "hour"
+        ? sql`select hour as at, * from usage_hours`
+        : sql`select day as at, * from usage_days`;
+    // The accounts' own rows by the primary keys, by account and time. What all others have used is what the service has
+    // used (usage_service_hours_pkey) without them: nobody's days are added up but theirs.
+    return sql<ServiceRow[]>`
+      with ranked as materialized (
+        select account_id from (${costs(sql, partsOf(first, end))}) costs
+        group by account_id
+        order by sum(cost_nano_usd) desc, sum(requests) desc, account_id
+        limit ${maxGroups}
+      ),
+      narrow as (
+        select at, account_id, ${sums(sql)}
+        from ranked join (${source}) source using (account_id)
+        where at >= ${first} and at < ${end}
+        group by 1, 2
+      ),
+      own as materialized (
+        select date_trunc(${interval}, at, 'UTC') as start, account_id, ${sums(sql)} from narrow group by 1, 2
+      ),
+      hours as (
+        select hour, ${sums(sql)} from usage_service_hours where hour >= ${first} and hour < ${end} group by 1
+      ),
+      rest as (
+        select start, ${sums(sql)}
+        from (
+          select date_trunc(${interval}, hour, 'UTC') as start, requests, errors, prompt_tokens, completion_tokens,
+                 cached_tokens, cost_nano_usd
+          from hours
+          union all
+          select start, -requests, -errors, -prompt_tokens, -completion_tokens, -cached_tokens, -cost_nano_usd from own
+        ) differences
+        group by 1
+        having sum(requests) > 0
+      )
+      select own.*, accounts.name as account_name, false as is_rest, null as model
+      from own left join accounts on accounts.id = own.account_id
+      union all
+      select start, null, requests, errors, prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, null, true,
+             null
+      from rest
+      order by start, is_rest, account_id`;
+  }
+}
+
+/** The sums of whatever a query has at hand under the columns' names. */
+function sums(sql: Database) {
+  return sql`
+    sum(requests)::bigint as requests, sum(errors)::bigint as errors, sum(prompt_tokens)::bigint as prompt_tokens,
+    sum(completion_tokens)::bigint as completion_tokens, sum(cached_tokens)::bigint as cached_tokens,
+    sum(cost_nano_usd)::bigint as cost_nano_usd`;
+}
+
+/** What each account has cost, in parts of a time: by usage_account_months_pkey, usage_days_by_day, usage_hours_by_hour. */
+function costs(sql: Database, parts: readonly UsagePart[]) {
+  const ofPart = ({ period, from, to }: UsagePart) => {
+    switch (period) {
+      case "month":
+        return sql`
+          select account_id, requests, cost_nano_usd from usage_account_months
+          where month >= ${from} and month < ${to}`;
+      case "day":
+        return sql`select account_id, requests, cost_nano_usd from usage_days where day >= ${from} and day < ${to}`;
+      case "hour":
+        return sql`
+          select account_id, requests, cost_nano_usd from usage_hours where hour >= ${from} and hour < ${to}`;
+    }
+  };
+  const nothing = sql`select account_id, requests, cost_nano_usd from usage_account_months where false`;
+  return parts.map(ofPart).reduce((all, part) => sql`${all} union all ${part}`, nothing);
+}
+
+function totalsOf(row: TotalsRow): UsageTotals {
+  return {
+    requests: Number(row.requests),
+    errors: Number(row.errors),
+    promptTokens: Number(row.prompt_tokens),
+    completionTokens: Number(row.completion_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    costNanoUsd: row.cost_nano_usd,
+  };
+}

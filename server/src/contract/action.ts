@@ -1,0 +1,67 @@
+import type { AccountId, UserId } from "./account.ts";
+import type { TokenUuid } from "./ids.ts";
+
+export type ActionId = string & { readonly __id: "action" };
+
+/** Who changes something: a person at the dashboard, or a script with their management token. */
+export interface Actor {
+  readonly userId: UserId;
+  /** `null` for the person themselves. */
+  readonly managementToken: TokenUuid | null;
+  readonly sourceIp: string | null;
+}
+
+export type ActionName =
+  | "account.create"
+  | "account.suspend"
+  | "account.reinstate"
+  | "account.setPlan"
+  | "account.setIpRules"
+  | "account.setLimits"
+  | "account.grantCredits"
+  | "credit.release"
+  | "journal.replay"
+  | "journal.discard"
+  | "key.create"
+  | "key.reissue"
+  | "key.rotate"
+  | "key.revoke"
+  | "token.create"
+  | "token.revoke"
+  | "user.signUp"
+  | "user.changePassword"
+  | "user.resetPassword"
+  | "user.signOutAll";
+
+/** What the record shows of a thing before or after it was changed: plain JSON, money as decimal strings. */
+export type ActionState = Readonly<Record<string, unknown>>;
+
+/** Something that somebody changed. Written with the change itself, and never after. */
+export interface NewAction {
+  readonly at: Date;
+  /** `null`: the service itself. */
+  readonly by: Actor | null;
+  readonly accountId: AccountId | null;
+  readonly action: ActionName;
+  readonly reason: string | null;
+  /** The parts that differ. */
+  readonly before: ActionState | null;
+  readonly after: ActionState | null;
+}
+
+export interface Action extends NewAction {
+  readonly id: ActionId;
+  readonly userEmail: string | null;
+  readonly byOperator: boolean;
+  readonly accountName: string | null;
+}
+
+/** Where actions are read. They are written by the stores that make the changes. */
+export interface ActionReader {
+  /** Newest first, before `before`; of one account, or of all. */
+  listActions(
+    accountId: AccountId | null,
+    before: ActionId | null,
+    limit: number,
+  ): Promise<readonly Action[]>;
+}

@@ -1,0 +1,24 @@
+export type ClaimId = string & { readonly __id: "claim" };
+
+/** What a request was answered with. */
+export interface KeptAnswer {
+  /** Whether it is server-sent events, without the closing one. */
+  readonly isStream: boolean;
+  readonly model: string;
+  readonly text: string;
+}
+
+/**
+ * The answer to a request with an idempotency key, as the request's entry carries it: to the journal, and to the
+ * transaction that charges the request, which keeps the answer. So a request is charged if and only if it counts as
+ * answered.
+ */
+export interface KeyedAnswer {
+  readonly claim: ClaimId;
+  /** Base64. */
+  readonly keyDigest: string;
+  /** Base64. */
+  readonly bodyDigest: string;
+  /** `null`: only that it was answered is kept. */
+  readonly answer: KeptAnswer | null;
+}

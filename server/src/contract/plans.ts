@@ -1,0 +1,45 @@
+import type { Account, Plan } from "./account.ts";
+import type { Limits } from "./limits.ts";
+
+/** What belongs to a plan beside the number of keys, which the specification fixes. */
+export interface PlanTerms {
+  readonly limits: Limits;
+  /** What an account on this plan has when it is made. */
+  readonly startingCreditsNanoUsd: bigint;
+  /** How long audit entries are kept; `null`: for ever. */
+  readonly auditRetentionDays: number | null;
+}
+
+export type Plans = Readonly<Record<Plan, PlanTerms>>;
+
+/** 5 USD: enough to try everything. */
+const STARTING = 5_000_000_000n;
+
+/** What the operator has not configured otherwise. */
+export const BUILT_IN_PLANS: Plans = {
+  free: {
+    limits: { requestsPerMinute: 300, tokensPerMinute: 500_000, concurrentRequests: 20 },
+    startingCreditsNanoUsd: STARTING,
+    auditRetentionDays: 30,
+  },
+  pro: {
+    limits: { requestsPerMinute: 3_000, tokensPerMinute: 5_000_000, concurrentRequests: 200 },
+    startingCreditsNanoUsd: STARTING,
+    auditRetentionDays: 180,
+  },
+  enterprise: {
+    limits: { requestsPerMinute: 30_000, tokensPerMinute: 50_000_000, concurrentRequests: 2_000 },
+    startingCreditsNanoUsd: STARTING,
+    auditRetentionDays: 400,
+  },
+};
+
+/** An account's limits: its plan's, but where it has its own. */
+export function limitsOf(plans: Plans, { plan, limits }: Pick<Account, "plan" | "limits">): Limits {
+  const terms = plans[plan].limits;
+  return {
+    requestsPerMinute: limits.requestsPerMinute ?? terms.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute ?? terms.tokensPerMinute,
+    concurrentRequests: limits.concurrentRequests ?? terms.concurrentRequests,
+  };
+}

@@ -1,0 +1,241 @@
+import { recordAction } from "../accounts/actions-store.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Actor } from "../contract/action.ts";
+import type { SpenderId } from "../contract/ids.ts";
+import { type Database, inTransaction, type Transaction, violatesForeignKey } from "../database/database.ts";
+import {
+  type Ask,
+  type AskAnswer,
+  type CreditStore,
+  SpenderGone,
+  type SpenderNews,
+  type UnseenSpender,
+} from "./credit-store.ts";
+import { CLOSE_TIMEOUT_MS } from "./credits.ts";
+import type { CreditSpenders, ListedSpender, ReleasedSpender } from "./spenders.ts";
+
+/** A spender that was not seen for so long counts as away: what it has set aside can't be had soon. */
+const AWAY_MS = 60_000;
+/** What marks a statement that names a closed spender; see 0010_credit_reserves.sql. */
+const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
+
+/**
+ * Credit in Postgres. Every transaction that moves credit begins with the locks of the accounts, in a statement of its
+ * own and in the order of ids: the next statement then sees what was committed before, so that each account has one
+ * history.
+ */
+export class PostgresCredit implements CreditStore, CreditSpenders {
+  readonly #database: Database;
+  readonly #nodeId: string;
+  readonly #label: string;
+
+  /** `label`: for people, which process this is. */
+  constructor(database: Database, nodeId: string, label: string) {
+    this.#database = database;
+    this.#nodeId = nodeId;
+    this.#label = label;
+  }
+
+  async open(): Promise<SpenderId> {
+    const [row] = await this.#database<{ id: SpenderId }[]>`
+      insert into credit_spenders (node_id, label) values (${this.#nodeId}, ${this.#label}) returning id`;
+    if (row === undefined) throw new Error("the database opened no spender");
+    return row.id;
+  }
+
+  async ask({ accountId, spender, number, targetNanoUsd, extraNanoUsd }: Ask): Promise<AskAnswer> {
+    try {
+      return await inTransaction(this.#database, async (sql) => {
+        await sql`select from accounts where id = ${accountId} for no key update`;
+        // By the primary key of credit_reserves, twice.
+        const [row] = await sql<{ granted: bigint; elsewhere: bigint; stuck: bigint }[]>`
+          with was as (
+            select account.free_nano_usd as free, coalesce(reserve.granted_nano_usd, 0) as granted,
+                   coalesce(reserve.charged_nano_usd, 0) as charged, coalesce(reserve.number, 0) as number
+            from accounts account
+            left join credit_reserves reserve on reserve.account_id = account.id and reserve.spender = ${spender}
+            where account.id = ${accountId}
+          ),
+          now_granted as (
+            select granted as was_granted,
+                   greatest(charged, least(${targetNanoUsd} + least(${extraNanoUsd}, free / 10), granted + free)) as granted
+            from was where number < ${number}
+          ),
+          reserve as (
+            insert into credit_reserves (account_id, spender, granted_nano_usd, number)
+            select ${accountId}, ${spender}, granted, ${number} from now_granted
+            on conflict (account_id, spender) do update
+              set granted_nano_usd = excluded.granted_nano_usd, number = excluded.number, wanted = false
+          ),
+          moved as (
+            update accounts set free_nano_usd = free_nano_usd - (now_granted.granted - now_granted.was_granted)
+            from now_granted where accounts.id = ${accountId} and now_granted.granted <> now_granted.was_granted
+          ),
+          others as (
+            select coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at >= now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as elsewhere,
+                   coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at < now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as stuck
+            from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
+            where account_id = ${accountId} and spender <> ${spender}
+          ),
+          marked as (
+            update credit_reserves set wanted = true
+            from now_granted
+            where account_id = ${accountId} and spender <> ${spender} and not wanted and now_granted.granted < ${targetNanoUsd}
+          )
+          select coalesce((select granted from now_granted), was.granted) as granted, others.elsewhere, others.stuck
+          from was, others`;
+        return {
+          grantedNanoUsd: row?.granted ?? 0n,
+          elsewhereNanoUsd: row?.elsewhere ?? 0n,
+          stuckNanoUsd: row?.stuck ?? 0n,
+        };
+      });
+    } catch (error) {
+      if (violatesForeignKey(error, SPENDER_REFERENCE)) throw new SpenderGone(`spender ${spender} is closed`);
+      throw error;
+    }
+  }
+
+  async heartbeat(spenders: readonly SpenderId[]): Promise<SpenderNews> {
+    const ids = this.#database.json(spenders.map(String));
+    // Uses credit_reserves_wanted.
+    const rows = await this.#database<{ id: SpenderId; account_id: AccountId | null }[]>`
+      with seen as (
+        update credit_spenders set seen_at = now()
+        where id in (select value::bigint from jsonb_array_elements_text(${ids}))
+        returning id
+      )
+      select seen.id, wanted.account_id
+      from seen left join credit_reserves wanted on wanted.spender = seen.id and wanted.wanted`;
+    const found = new Set(rows.map(({ id }) => id));
+    return {
+      gone: spenders.filter((id) => !found.has(id)),
+      wanted: rows.flatMap(({ id: spender, account_id: accountId }) =>
+        accountId === null ? [] : [{ accountId, spender }],
+      ),
+    };
+  }
+
+  async closeBelow(id: SpenderId): Promise<void> {
+    const own = await this.#database<{ id: SpenderId }[]>`
+      select id from credit_spenders where node_id = ${this.#nodeId} and id < ${id}`;
+    for (const { id: spender } of own) await this.#close(spender, null);
+  }
+
+  async listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]> {
+    const rows = await this.#database<{ id: SpenderId; seen_at: Date }[]>`
+      select id, seen_at from credit_spenders
+      where node_id <> ${this.#nodeId} and seen_at < now() - ${unseenMs} * interval '1 millisecond'`;
+    return rows.map(({ id, seen_at: seenAt }) => ({ id, seenAt }));
+  }
+
+  async release(
+    spender: SpenderId,
+    reason: string,
+    by: Actor | null = null,
+  ): Promise<ReleasedSpender | null> {
+    return this.#close(spender, { reason, by });
+  }
+
+  async releaseOthers(reason: string): Promise<void> {
+    const others = await this.#database<{ id: SpenderId }[]>`
+      select id from credit_spenders where node_id <> ${this.#nodeId}`;
+    for (const { id } of others) await this.#close(id, { reason, by: null });
+  }
+
+  async list(): Promise<readonly ListedSpender[]> {
+    const rows = await this.#database<
+      {
+        id: SpenderId;
+        node_id: string;
+        label: string;
+        seen_at: Date;
+        is_away: boolean;
+        accounts: bigint;
+        reserved: bigint;
+      }[]
+    >`
+      select spender.id, spender.node_id, spender.label, spender.seen_at,
+             spender.seen_at < now() - ${AWAY_MS} * interval '1 millisecond' as is_away,
+             count(reserve.account_id) filter (where granted_nano_usd > charged_nano_usd) as accounts,
+             coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as reserved
+      from credit_spenders spender left join credit_reserves reserve on reserve.spender = spender.id
+      group by spender.id order by spender.id`;
+    return rows.map((row) => ({
+      id: row.id,
+      nodeId: row.node_id,
+      label: row.label,
+      seenAt: row.seen_at,
+      isAway: row.is_away,
+      accounts: Number(row.accounts),
+      reservedNanoUsd: row.reserved,
+    }));
+  }
+
+  /**
+   * Gives back what the spender has set aside, and deletes it. A reserve that is made meanwhile makes the deletion fail,
+   * as it names the spender: then all is done once more.
+   */
+  async #close(
+    spender: SpenderId,
+    release: { readonly reason: string; readonly by: Actor | null } | null,
+  ): Promise<ReleasedSpender | null> {
+    for (;;) {
+      try {
+        const database = this.#database.withTimeout(CLOSE_TIMEOUT_MS);
+        return await inTransaction(database, (sql) => closeSpender(sql, spender, release));
+      } catch (error) {
+        if (!violatesForeignKey(error, SPENDER_REFERENCE)) throw error;
+      }
+    }
+  }
+}
+
+async function closeSpender(
+  sql: Transaction,
+  spender: SpenderId,
+  release: { readonly reason: string; readonly by: Actor | null } | null,
+): Promise<ReleasedSpender | null> {
+  // Uses credit_reserves_by_spender.
+  await sql`
+    select from accounts where id in (select account_id from credit_reserves where spender = ${spender})
+    order by id for no key update`;
+  const [closed] = await sql<{ accounts: bigint; amount: bigint }[]>`
+    with gone as (
+      delete from credit_reserves where spender = ${spender}
+      returning account_id, granted_nano_usd - charged_nano_usd as amount
+    ),
+    freed as (
+      update accounts set free_nano_usd = free_nano_usd + gone.amount
+      from gone where accounts.id = gone.account_id and gone.amount > 0
+    ),
+    noted as (
+      insert into credit_releases (spender, account_id, node_id, label, amount_nano_usd, user_id, reason)
+      select credit_spenders.id, gone.account_id, node_id, label, gone.amount, ${release?.by?.userId ?? null}, ${release?.reason ?? ""}
+      from gone, credit_spenders
+      where credit_spenders.id = ${spender} and ${release !== null}
+      on conflict do nothing
+    )
+    select count(*) filter (where amount > 0) as accounts, coalesce(sum(amount), 0)::bigint as amount from gone`;
+  const [deleted] = await sql<{ label: string; node_id: string }[]>`
+    delete from credit_spenders where id = ${spender} returning label, node_id`;
+  if (deleted === undefined) return null;
+  const released = { accounts: Number(closed?.accounts ?? 0n), amountNanoUsd: closed?.amount ?? 0n };
+  if (release !== null) {
+    await recordAction(sql, {
+      at: new Date(),
+      by: release.by,
+      accountId: null,
+      action: "credit.release",
+      reason: release.reason,
+      before: {
+        spender: spender.toString(),
+        node: deleted.label,
+        accounts: released.accounts,
+        reservedNanoUsd: released.amountNanoUsd.toString(),
+      },
+      after: null,
+    });
+  }
+  return released;
+}

@@ -1,0 +1,210 @@
+import { LRUCache } from "lru-cache";
+import type { AccountId } from "../contract/account.ts";
+import { Failure, Unavailable } from "../errors/failure.ts";
+import { FairTurns, type NoTurn } from "./fair-turns.ts";
+
+/**
+ * For whom the database is read: an account's keys and management tokens together; its people at the dashboard, who must be able to
+ * find and revoke a leaked key whatever somebody does with it; or the service's operators together.
+ */
+export type Reader = AccountId | `people of ${AccountId}` | "operators";
+
+/** Parts of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */
+const MAX_PARTS = 3;
+const MAX_PARTS_OF_READER = 2;
+const MAX_READS_OF_READER = 2;
+/** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
+const MAX_WAITING_READS_OF_READER = 20;
+const MAX_STREAMS_OF_READER = 5;
+/** One of which nothing was read for this long is not counted any more: its reader is gone, or does not take in what there is. */
+const STREAM_LEASE_MS = 2 * 60_000;
+/** Until the reader's own reads that came before have ended. */
+const READ_TIMEOUT_MS = 10_000;
+/** Until a part has its turn. */
+const PART_TIMEOUT_MS = 10_000;
+/** Time of the database that a reader may take all at once, and that becomes free again within a minute. */
+const BUDGET_MS = 30_000;
+const REFILL = BUDGET_MS / 60_000;
+/** Long statements may take more than there is left: at most so much has to be waited for afterwards. */
+const MAX_DEBT_MS = BUDGET_MS;
+const MAX_BUDGETS = 100_000;
+const MIN_RETRY_MS = 1_000;
+
+/** Why a read was refused: too many of the reader's own wait; its turn did not come in time; its time is spent. */
+export type ReadRefusal = NoTurn | "budget" | "streams";
+
+/** The parts of one read. Each has the database for itself for a while, and lets others have their turns before the next. */
+export interface ReadParts {
+  /** @throws {Failure | Unavailable} when its turn does not come in time. */
+  run<Result>(part: () => Promise<Result>): Promise<Result>;
+  /** Whether the reader's time is spent: what has been read should be answered. */
+  readonly isSpent: boolean;
+}
+
+/** A read that goes on for as long as its reader takes in what was read. */
+export interface StreamedRead {
+  /** The same, but waits until the reader has time again. */
+  run<Result>(part: () => Promise<Result>): Promise<Result>;
+  /** To be called when nothing more is read. */
+  end(): void;
+}
+
+/**
+ * Shares the database's time between those who read much of it: pages of the audit log, exports, verification, sums of usage. Each
+ * reader has a few reads at once and half a minute of the database's time a minute; parts of different readers' reads take turns. However
+ * the reads come (REST, procedures, the dashboard), they are counted together, by this node.
+ */
+export class Reads {
+  readonly #monotonicMs: () => number;
+  readonly #reads = new FairTurns({
+    max: Number.POSITIVE_INFINITY,
+    maxOfName: MAX_READS_OF_READER,
+    maxWaitingOfName: MAX_WAITING_READS_OF_READER,
+  });
+  readonly #parts = new FairTurns({
+    max: MAX_PARTS,
+    maxOfName: MAX_PARTS_OF_READER,
+    maxWaitingOfName: Number.POSITIVE_INFINITY,
+  });
+  readonly #streams = new Map<Reader, Set<{ lastMs: number }>>();
+  readonly #budgets = new LRUCache<Reader, { readonly leftMs: number; readonly atMs: number }>({
+    max: MAX_BUDGETS,
+  });
+  readonly #refused = new Map<ReadRefusal, number>(
+    (["waiting", "timeout", "budget", "streams"] as const).map((reason) => [reason, 0]),
+  );
+
+  /** `monotonicMs`: a clock that only goes forward. */
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Reads that were refused since the node was started, by reason. */
+  get refused(): ReadonlyMap<ReadRefusal, number> {
+    return this.#refused;
+  }
+
+  /** Reads that wait, for those of their reader before them or for a turn. */
+  get waiting(): number {
+    return this.#reads.waiting + this.#parts.waiting;
+  }
+
+  /**
+   * Reads something that is answered as a whole.
+   *
+   * @throws {Failure} `rate_limit_exceeded` when the reader has too many reads at once, or has spent its time;
+   *   `server_is_overloaded` when those of others leave no turn.
+   */
+  async whole<Result>(reader: Reader, read: (parts: ReadParts) => Promise<Result>): Promise<Result> {
+    this.#requireTime(reader);
+    const end = await this.#reads.take(reader, READ_TIMEOUT_MS);
+    if (typeof end === "string") throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
+    try {
+      // Those before it may have taken what there was.
+      this.#requireTime(reader);
+      const isSpent = () => this.#leftMs(reader) <= 0;
+      return await read({
+        run: (part) => this.#run(reader, part),
+        get isSpent() {
+          return isSpent();
+        },
+      });
+    } finally {
+      end();
+    }
+  }
+
+  /**
+   * Begins a read that goes on while its reader takes it in, and whose parts wait for time instead of being refused.
+   *
+   * @throws {Failure} `rate_limit_exceeded` when the reader has several of them already, or has spent its time.
+   */
+  stream(reader: Reader): StreamedRead {
+    this.#requireTime(reader);
+    const streams = this.#streams.get(reader) ?? new Set();
+    const nowMs = this.#monotonicMs();
+    for (const stream of streams) if (nowMs - stream.lastMs > STREAM_LEASE_MS) streams.delete(stream);
+    if (streams.size >= MAX_STREAMS_OF_READER) {
+      const message = `Limit of ${MAX_STREAMS_OF_READER} concurrent exports reached. Retry when one of them has ended.`;
+      throw this.#refuse("streams", message);
+    }
+    const stream = { lastMs: nowMs };
+    this.#streams.set(reader, streams.add(stream));
+    return {
+      run: (part) => {
+        stream.lastMs = this.#monotonicMs();
+        return this.paced(reader, part);
+      },
+      end: () => {
+        streams.delete(stream);
+        if (streams.size === 0 && this.#streams.get(reader) === streams) this.#streams.delete(reader);
+      },
+    };
+  }
+
+  /** One part of what is read without end, once the reader has time for it. */
+  async paced<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
+    for (let waitMs = this.#untilTimeMs(reader); waitMs > 0; waitMs = this.#untilTimeMs(reader))
+      await pause(waitMs);
+    return this.#run(reader, part);
+  }
+
+  async #run<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
+    const end = await this.#parts.take(reader, PART_TIMEOUT_MS);
+    if (typeof end === "string") {
+      if (this.#parts.runningOf(reader) > 0)
+        throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
+      throw new Unavailable("others' reads left no turn in time");
+    }
+    const startMs = this.#monotonicMs();
+    let isAway = false;
+    try {
+      return await part();
+    } catch (error) {
+      // That a store is away is not its reader's doing.
+      isAway = error instanceof Unavailable;
+      throw error;
+    } finally {
+      end();
+      if (!isAway) this.#spend(reader, this.#monotonicMs() - startMs);
+    }
+  }
+
+  #requireTime(reader: Reader): void {
+    const untilMs = this.#untilTimeMs(reader);
+    if (untilMs === 0) return;
+    throw this.#refuse(
+      "budget",
+      "The account has used its read budget for this minute. Wait, or read less: a shorter period, or smaller pages.",
+      untilMs,
+    );
+  }
+
+  #refuse(reason: ReadRefusal, message: string, retryAfterMs = MIN_RETRY_MS): Failure {
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
+    return new Failure("rate_limit_exceeded", message, {
+      retryAfterMs: Math.max(MIN_RETRY_MS, retryAfterMs),
+    });
+  }
+
+  #leftMs(reader: Reader): number {
+    const budget = this.#budgets.get(reader);
+    if (budget === undefined) return BUDGET_MS;
+    return Math.min(BUDGET_MS, budget.leftMs + (this.#monotonicMs() - budget.atMs) * REFILL);
+  }
+
+  #untilTimeMs(reader: Reader): number {
+    const leftMs = this.#leftMs(reader);
+    // A little is waited for, so that a reader who is out of time does not come back for each millisecond.
+    return leftMs > 0 ? 0 : Math.ceil((MIN_RETRY_MS * REFILL - leftMs) / REFILL);
+  }
+
+  #spend(reader: Reader, ms: number): void {
+    const leftMs = Math.max(-MAX_DEBT_MS, this.#leftMs(reader) - ms);
+    this.#budgets.set(reader, { leftMs, atMs: this.#monotonicMs() });
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,65 @@
+import { Hono } from "hono";
+import type { Logger } from "pino";
+import { type EntryId, requestIdOf } from "../contract/entry.ts";
+import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
+import type { Dashboard } from "./dashboard.ts";
+
+export interface AppParts {
+  readonly rpc: (request: Request, peer: string) => Promise<Response>;
+  readonly metrics: (request: Request, peer: string) => Promise<Response>;
+  readonly dashboard: Pick<Dashboard, "answer">;
+  readonly newId: () => EntryId;
+  /** What keeps the node from doing its work; `null` when nothing does. */
+  readonly notReady: () => Promise<string | null>;
+  readonly log: Logger;
+}
+
+/**
+ * Everything that is not the request plane: procedures, health, the dashboard. It always resolves: whatever is thrown below it is
+ * logged, without secrets, and answered in the one form of errors.
+ */
+export function createApp(parts: AppParts): (request: Request, peer: string) => Promise<Response> {
+  const app = new Hono<{ Bindings: { peer: string } }>();
+  const answerFailure = (thrown: unknown, request: Request): Response => {
+    const failure = toFailure(thrown);
+    const requestId = requestIdOf(parts.newId());
+    // The path alone: what is asked with it may hold anything.
+    const path = request.url.replace(/^[a-z]+:\/\/[^/]*|[?#].*$/gi, "");
+    const told = {
+      requestId,
+      method: request.method,
+      path,
+      code: failure.code,
+      err: failure.cause ?? failure,
+    };
+    parts.log.error(told, "a request failed");
+    return Response.json(envelopeOf(failure), {
+      status: failure.status,
+      headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },
+    });
+  };
+  app.onError((error, context) => answerFailure(error, context.req.raw));
+  app.use(async (context, next) => {
+    await next();
+    if (!context.res.headers.has("x-request-id")) {
+      context.res.headers.set("x-request-id", requestIdOf(parts.newId()));
+    }
+  });
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.get("/readyz", async (context) => {
+    const reason = await parts.notReady();
+    if (reason === null) return context.json({ status: "ready" });
+    return context.json({ status: "not ready", reason }, 503);
+  });
+  app.get("/metrics", (context) => parts.metrics(context.req.raw, context.env.peer));
+  app.all("/trpc/*", (context) => parts.rpc(context.req.raw, context.env.peer));
+  app.all("*", (context) => parts.dashboard.answer(context.req.raw));
+  return async (request, peer) => {
+    try {
+      return await app.fetch(request, { peer });
+    } catch (thrown) {
+      // What is no `Error` passes Hono's handler by.
+      return answerFailure(thrown, request);
+    }
+  };
+}

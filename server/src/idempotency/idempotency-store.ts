@@ -1,0 +1,107 @@
+import type { SpenderId } from "../contract/ids.ts";
+import type { ClaimId } from "../contract/kept-answer.ts";
+import type { Database } from "../database/database.ts";
+import {
+  CLAIM_LEASE_MS,
+  type ClaimOutcome,
+  type IdempotencyStore,
+  type IdempotentRequest,
+  KEPT_MS,
+} from "./idempotency.ts";
+
+/** A row may go between two looks at it; it does not go for ever. */
+const LOOKS = 5;
+const DROPPED_AT_ONCE = 1_000;
+
+interface Row {
+  body_digest: Uint8Array;
+  answered_at: Date | null;
+  answer: string | null;
+  is_stream: boolean | null;
+  model: string | null;
+}
+
+/** Requests with idempotency keys, and their answers, in Postgres. */
+export class PostgresIdempotency implements IdempotencyStore {
+  readonly #database: Database;
+  readonly #nodeId: string;
+  readonly #spender: () => SpenderId | null;
+
+  /** `spender`: which life of the node this is. */
+  constructor(database: Database, nodeId: string, spender: () => SpenderId | null) {
+    this.#database = database;
+    this.#nodeId = nodeId;
+    this.#spender = spender;
+  }
+
+  async claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome> {
+    const { accountId, keyDigest, bodyDigest } = request;
+    for (let look = 0; look < LOOKS; look++) {
+      const claimed = await this.#database`
+        insert into idempotent_requests as known (account_id, key_digest, body_digest, claim, node_id, spender, renewed_at)
+        values (${accountId}, ${keyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, ${this.#spender()}, now())
+        on conflict (account_id, key_digest) do update set
+          body_digest = excluded.body_digest, claim = excluded.claim, node_id = excluded.node_id,
+          spender = excluded.spender, created_at = now(),
+          renewed_at = now(), answered_at = null, is_stream = null, model = null, answer = null
+        where known.created_at < now() - ${KEPT_MS} * interval '1 millisecond'
+          or (
+            known.answered_at is null and known.body_digest = excluded.body_digest
+            and known.renewed_at < now() - ${CLAIM_LEASE_MS} * interval '1 millisecond'
+          )
+        returning claim`;
+      if (claimed.length > 0) return { kind: "claimed" };
+      const [row] = await this.#database<Row[]>`
+        select body_digest, answered_at, answer, is_stream, model from idempotent_requests
+        where account_id = ${accountId} and key_digest = ${keyDigest}`;
+      if (row !== undefined) return outcomeOf(row, bodyDigest);
+    }
+    return { kind: "running" };
+  }
+
+  async release(request: IdempotentRequest, claim: ClaimId): Promise<void> {
+    await this.#database`
+      delete from idempotent_requests
+      where account_id = ${request.accountId} and key_digest = ${request.keyDigest} and claim = ${claim}
+        and answered_at is null`;
+  }
+
+  async renew(claims: readonly ClaimId[]): Promise<void> {
+    // Uses idempotent_requests_running.
+    await this.#database`
+      update idempotent_requests set renewed_at = now()
+      where answered_at is null
+        and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
+  }
+
+  /**
+   * Forgets what former lives of this node were answering. To be called at start, when their journal is in the database.
+   * Claims of this life, which may be there already, are newer.
+   */
+  async clear(spender: SpenderId): Promise<void> {
+    await this.#database`
+      delete from idempotent_requests
+      where node_id = ${this.#nodeId} and answered_at is null and (spender is null or spender < ${spender})`;
+  }
+}
+
+function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
+  if (!Buffer.from(row.body_digest).equals(bodyDigest)) return { kind: "differs" };
+  if (row.answered_at === null) return { kind: "running" };
+  const { answer, is_stream: isStream, model } = row;
+  const isKept = answer !== null && isStream !== null && model !== null;
+  return { kind: "answered", answer: isKept ? { isStream, model, text: answer } : null };
+}
+
+/** Forgets answers that have been kept for long enough. To be called every hour or so. */
+export async function dropOldAnswers(database: Database): Promise<void> {
+  for (;;) {
+    // Uses idempotent_requests_by_age.
+    const dropped = await database`
+      delete from idempotent_requests where ctid in (
+        select ctid from idempotent_requests where created_at < now() - ${KEPT_MS} * interval '1 millisecond'
+        limit ${DROPPED_AT_ONCE} for update skip locked
+      )`;
+    if (dropped.count < DROPPED_AT_ONCE) return;
+  }
+}

@@ -1,0 +1,320 @@
+import type postgres from "postgres";
+import { recordAction } from "../accounts/actions-store.ts";
+import { raiseVersion } from "../admission/versions-store.ts";
+import type { AccountId, AccountState, IpRules, Plan } from "../contract/account.ts";
+import type { ActionName, Actor } from "../contract/action.ts";
+import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../contract/key.ts";
+import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
+import {
+  rotationOf,
+  type SuccessorRow,
+  type UsageRow,
+  usageColumns,
+  usageJoins,
+  usageOf,
+} from "./key-usage.ts";
+import type { CreateOutcome, CreationRules, KeyPage, KeyPosition, KeyStore, NewKey } from "./keys.ts";
+
+interface KeyRow {
+  id: KeyUuid;
+  name: string;
+  key_id: string;
+  state: KeyState;
+  created_at: Date;
+  revoked_at: Date | null;
+  replaces: KeyUuid | null;
+}
+
+type ListedRow = KeyRow & UsageRow & SuccessorRow;
+
+/** Enough to find a free name among them. */
+const MAX_NAMES = 5_000;
+
+/** Keys in Postgres. */
+export class PostgresKeys implements KeyStore, KeyLookup {
+  readonly #database: Database;
+  readonly #longReads: Database;
+
+  /** `longReads`: the same database, for lists with what keys are used for. */
+  constructor(database: Database, longReads: Database = database) {
+    this.#database = database;
+    this.#longReads = longReads;
+  }
+
+  async findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null> {
+    // Uses keys_digest_key and the accounts' primary key.
+    const [row] = await this.#database<
+      {
+        key: KeyUuid;
+        key_id: string;
+        key_state: KeyState;
+        account: AccountId;
+        account_state: AccountState;
+        plan: Plan;
+        ip_rules: readonly string[];
+        ip_rules_mode: IpRules["mode"];
+        requests_per_minute: number | null;
+        tokens_per_minute: number | null;
+        concurrent_requests: number | null;
+        version: bigint;
+      }[]
+    >`
+      select keys.id as key, keys.key_id, keys.state as key_state, accounts.id as account,
+             accounts.state as account_state, accounts.plan, accounts.ip_rules, accounts.ip_rules_mode,
+             accounts.requests_per_minute, accounts.tokens_per_minute, accounts.concurrent_requests, accounts.version
+      from keys
+      join accounts on accounts.id = keys.account_id
+      where keys.digest = ${digest}`;
+    if (row === undefined) return null;
+    return {
+      key: { id: row.key, keyId: row.key_id, state: row.key_state },
+      account: {
+        id: row.account,
+        state: row.account_state,
+        plan: row.plan,
+        ipRules: { mode: row.ip_rules_mode, networks: row.ip_rules },
+        limits: {
+          requestsPerMinute: row.requests_per_minute,
+          tokensPerMinute: row.tokens_per_minute,
+          concurrentRequests: row.concurrent_requests,
+        },
+        version: row.version,
+      },
+    };
+  }
+
+  async findDigest(accountId: AccountId, id: KeyUuid): Promise<Uint8Array | null> {
+    // Uses the keys' primary key.
+    const [row] = await this.#database<{ digest: Uint8Array }[]>`
+      select digest from keys where id = ${id} and account_id = ${accountId}`;
+    return row?.digest ?? null;
+  }
+
+  async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
+    try {
+      return await inTransaction(this.#database, async (transaction) => {
+        // Locks the account's row: two creations count the active keys one after the other. A key that nobody could
+        // have used yet bears on no decision, so the version stays.
+        const [account] = await transaction<{ plan: Plan; state: AccountState }[]>`
+          select plan, state from accounts where id = ${key.accountId} for no key update`;
+        if (account === undefined) throw new Error("the account does not exist");
+        if (account.state === "suspended") return { kind: "suspended" };
+        const again = await issueAgain(transaction, key, rules, by);
+        if (again !== null) return again;
+        const refusal =
+          key.rotation === null ? null : await mayReplace(transaction, key, key.rotation.replaces);
+        if (refusal !== null) return refusal;
+        const limit = rules.activeKeyLimits[account.plan];
+        if (limit !== null && (await countActive(transaction, key.accountId)) >= limit) {
+          return { kind: "limit-reached", limit };
+        }
+        return { kind: "created", key: await insertKey(transaction, key, by) };
+      });
+    } catch (error) {
+      if (violatesUnique(error, "keys_active_name_unique")) return { kind: "name-taken" };
+      if (violatesUnique(error, "keys_key_id_unique")) return { kind: "key-id-taken" };
+      throw error;
+    }
+  }
+
+  async listKeys(accountId: AccountId, { after, limit }: KeyPage, now: Date): Promise<readonly ListedKey[]> {
+    const sql = this.#longReads;
+    const rest = after === null ? sql`` : restAfter(sql, after);
+    return this.#list(
+      sql`
+        select * from keys
+        where account_id = ${accountId} ${rest}
+        order by state = 'revoked', id desc
+        limit ${limit}`,
+      now,
+    );
+  }
+
+  async findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null> {
+    const sql = this.#longReads;
+    const [found] = await this.#list(
+      sql`select * from keys where account_id = ${accountId} and id = ${id}`,
+      now,
+    );
+    return found ?? null;
+  }
+
+  async findSuccessor(
+    accountId: AccountId,
+    id: KeyUuid,
+  ): Promise<{ readonly name: string; readonly state: KeyState } | null> {
+    // Uses keys_by_replaced.
+    const [found] = await this.#database<{ name: string; state: KeyState }[]>`
+      select name, state from keys where replaces = ${id} and account_id = ${accountId} order by id desc limit 1`;
+    return found ?? null;
+  }
+
+  async listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]> {
+    // Uses keys_active_name_unique, by account.
+    const rows = await this.#database<{ name: string }[]>`
+      select name from keys
+      where account_id = ${accountId} and state = 'active' and starts_with(name, ${prefix})
+      limit ${MAX_NAMES}`;
+    return rows.map(({ name }) => name);
+  }
+
+  async revokeKey(
+    accountId: AccountId,
+    id: KeyUuid,
+    by: Actor,
+    now: Date,
+  ): Promise<{ readonly key: Key; readonly version: bigint } | null> {
+    return inTransaction(this.#database, async (transaction) => {
+      const isOwn = transaction`select state from keys where id = ${id} and account_id = ${accountId}`;
+      if ((await isOwn).length === 0) return null;
+      const version = await raiseVersion(transaction, accountId);
+      // Asked again under the account's lock: of two revocations at once, one is recorded.
+      const [found] = await transaction<{ state: KeyState }[]>`select state from keys where id = ${id}`;
+      const [row] = await transaction<KeyRow[]>`
+        update keys set state = 'revoked', revoked_at = coalesce(revoked_at, ${now})
+        where id = ${id}
+        returning ${keyColumns(transaction)}`;
+      if (found === undefined || row === undefined) throw new Error("update of keys returned no row");
+      const key = keyOf(row);
+      if (found.state === "active") await recordKeyAction(transaction, "key.revoke", accountId, by, now, key);
+      return { key, version };
+    });
+  }
+
+  /** `chosen`: the rows of keys that are listed, a page at most. */
+  async #list(chosen: postgres.PendingQuery<postgres.Row[]>, now: Date): Promise<readonly ListedKey[]> {
+    const sql = this.#longReads;
+    // Uses keys_key_id_unique, by account, and keys_by_replaced.
+    const rows = await sql<ListedRow[]>`
+      select ${keyColumns(sql)}, ${usageColumns(sql, now)},
+             successor.id as successor, successor.created_at as successor_created_at, successor.quiet_after_s
+      from (${chosen}) keys
+      ${usageJoins(sql, now)}
+      left join lateral (
+        select next.id, next.created_at, next.quiet_after_s from keys next
+        where next.replaces = keys.id and next.state = 'active'
+        order by next.id desc limit 1
+      ) successor on true
+      order by keys.state = 'revoked', keys.id desc`;
+    return rows.map((row) => ({
+      ...keyOf(row),
+      usage: usageOf(row),
+      rotation: rotationOf(row, row.last_used_at, now),
+    }));
+  }
+}
+
+/** What comes after a key in the order of lists. */
+function restAfter(sql: Database, { state, id }: KeyPosition) {
+  return state === "active"
+    ? sql`and (state = 'revoked' or id < ${id})`
+    : sql`and state = 'revoked' and id < ${id}`;
+}
+
+/** What becomes of a call that has created a key before; `null` when it has not. */
+async function issueAgain(
+  transaction: Transaction,
+  key: NewKey,
+  rules: CreationRules,
+  by: Actor,
+): Promise<CreateOutcome | null> {
+  if (key.idempotencyDigest === null) return null;
+  const [row] = await transaction<(KeyRow & { issued_at: Date; used: boolean })[]>`
+    select ${keyColumns(transaction)}, keys.issued_at,
+           exists (select from key_usage where key_usage.key = keys.id) as used
+    from keys
+    where keys.account_id = ${key.accountId} and keys.idempotency_digest = ${key.idempotencyDigest}`;
+  if (row === undefined) return null;
+  const age = key.createdAt.getTime() - row.issued_at.getTime();
+  if (age > rules.replayableForMs) {
+    await transaction`update keys set idempotency_digest = null where id = ${row.id}`;
+    return null;
+  }
+  const earlier = keyOf(row);
+  if (row.name !== key.name || row.replaces !== (key.rotation?.replaces ?? null))
+    return { kind: "call-differs" };
+  if (row.state === "revoked" || row.used) return { kind: "call-created-used-key", key: earlier };
+  if (age < rules.answeringForMs) return { kind: "call-still-answering" };
+  const version = await raiseVersion(transaction, key.accountId);
+  const [issued] = await transaction<KeyRow[]>`
+    update keys set digest = ${key.digest}, key_id = ${key.keyId}, issued_at = ${key.createdAt} where id = ${row.id}
+    returning ${keyColumns(transaction)}`;
+  if (issued === undefined) throw new Error("update of keys returned no row");
+  await recordKeyAction(transaction, "key.reissue", key.accountId, by, key.createdAt, keyOf(issued));
+  return { kind: "reissued", key: keyOf(issued), version };
+}
+
+/** Why a key can't have a successor; `null` when it can. */
+async function mayReplace(
+  transaction: Transaction,
+  { accountId }: NewKey,
+  replaced: KeyUuid,
+): Promise<CreateOutcome | null> {
+  const [old] = await transaction<{ state: KeyState; successor: string | null }[]>`
+    select state, (
+      select name from keys next where next.replaces = keys.id and next.state = 'active' limit 1
+    ) as successor
+    from keys where id = ${replaced} and account_id = ${accountId}`;
+  if (old === undefined) return { kind: "no-such-key" };
+  if (old.state === "revoked") return { kind: "replaced-is-revoked" };
+  return old.successor === null ? null : { kind: "replaced-has-successor", successor: old.successor };
+}
+
+async function insertKey(transaction: Transaction, key: NewKey, by: Actor): Promise<Key> {
+  const [row] = await transaction<KeyRow[]>`
+    insert into keys
+      (id, account_id, name, key_id, digest, created_at, issued_at, idempotency_digest, replaces, quiet_after_s)
+    values
+      (${key.id}, ${key.accountId}, ${key.name}, ${key.keyId}, ${key.digest}, ${key.createdAt}, ${key.createdAt},
+       ${key.idempotencyDigest}, ${key.rotation?.replaces ?? null}, ${key.rotation?.idleAfterSeconds ?? null})
+    returning ${keyColumns(transaction)}`;
+  if (row === undefined) throw new Error("insert into keys returned no row");
+  const created = keyOf(row);
+  const action = key.rotation === null ? "key.create" : "key.rotate";
+  await recordKeyAction(transaction, action, key.accountId, by, key.createdAt, created);
+  return created;
+}
+
+async function recordKeyAction(
+  transaction: Transaction,
+  action: ActionName,
+  accountId: AccountId,
+  by: Actor,
+  at: Date,
+  { id, name, keyId, replaces }: Key,
+): Promise<void> {
+  const key = { id, name, keyId, ...(replaces === null ? {} : { replaces }) };
+  const isRevocation = action === "key.revoke";
+  await recordAction(transaction, {
+    at,
+    by,
+    accountId,
+    action,
+    reason: null,
+    before: isRevocation ? { ...key, state: "active" } : null,
+    after: { ...key, state: isRevocation ? "revoked" : "active" },
+  });
+}
+
+async function countActive(transaction: Transaction, accountId: AccountId): Promise<number> {
+  // Uses keys_active_name_unique.
+  const [row] = await transaction<{ count: bigint }[]>`
+    select count(*) as count from keys where account_id = ${accountId} and state = 'active'`;
+  return Number(row?.count ?? 0n);
+}
+
+function keyColumns(sql: Database | Transaction) {
+  return sql`keys.id, keys.name, keys.key_id, keys.state, keys.created_at, keys.revoked_at, keys.replaces`;
+}
+
+function keyOf(row: KeyRow): Key {
+  return {
+    id: row.id,
+    name: row.name,
+    keyId: row.key_id,
+    state: row.state,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+    replaces: row.replaces,
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import type { AccountAdmin } from "../accounts/account-admin.ts";
+import type { IpRuleBook } from "../accounts/ip-rules.ts";
+import { ACTIVE_KEY_LIMITS, type Account, type AccountId, rulesInForce } from "../contract/account.ts";
+import type { Action, ActionId } from "../contract/action.ts";
+import type { LimitUse } from "../contract/limits.ts";
+import { limitsOf, type Plans } from "../contract/plans.ts";
+import { Failure } from "../errors/failure.ts";
+import { ipAddress, paging } from "./inputs.ts";
+import { accountProcedure, accountReader, router } from "./trpc.ts";
+
+export interface AccountServices {
+  readonly accounts: { findAccount(id: AccountId): Promise<Account | null> };
+  readonly accountAdmin: AccountAdmin;
+  readonly ipRules: IpRuleBook;
+  readonly plans: Plans;
+  readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
+}
+
+export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: AccountServices) {
+  const get = async (id: AccountId) => {
+    const account = await accounts.findAccount(id);
+    if (account === null) throw new Failure("not_found", "The account no longer exists.");
+    return account;
+  };
+  return router({
+    get: accountReader.query(async ({ ctx }) => {
+      const account = await get(ctx.accountId);
+      return {
+        ...account,
+        /** `null`: audit entries are kept for ever. */
+        auditRetentionDays: plans[account.plan].auditRetentionDays,
+        keyLimit: ACTIVE_KEY_LIMITS[account.plan],
+        /** What bears on requests: the account's own, or its plan's. */
+        limitsInForce: limitsOf(plans, account),
+        /** Whether the IP rules bear on requests: an account that left the enterprise plan keeps them unenforced. */
+        ipRulesInForce: rulesInForce(account) !== null,
+      };
+    }),
+
+    /**
+     * The limits in force (`null`: none), and what the last minute and the requests being answered take of them now.
+     * Where a minute has no limit nothing is counted.
+     */
+    limits: accountReader.query(async ({ ctx }) => {
+      const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);
+      return { limits: limitsOf(plans, account), used };
+    }),
+
+    /** Whether a request from an address would pass the account's IP rules. */
+    tryAddress: accountReader.input(z.strictObject({ address: ipAddress })).query(async ({ ctx, input }) => ({
+      verdict: ipRules.judge(await get(ctx.accountId), input.address),
+    })),
+
+    /** What was changed in the account, by whom, newest first. Of operators it tells that it was one. */
+    actions: accountProcedure
+      .input(z.strictObject(paging<ActionId>(200)).default({ limit: 50 }))
+      .query(async ({ ctx, input }) => {
+        const page = await accountAdmin.listActions(ctx.accountId, input.cursor ?? null, input.limit);
+        return { actions: page.actions.map(forOwner), nextCursor: page.nextCursor };
+      }),
+  });
+}
+
+function forOwner(action: Action) {
+  const { accountId: _, accountName: __, ...rest } = action;
+  return rest.byOperator ? { ...rest, by: null, userEmail: null } : rest;
+}

@@ -1,0 +1,128 @@
+import type { Access, Permission } from "../access/access.ts";
+import { readManagementToken } from "../access/bearer.ts";
+import { eventOfRefusedKey } from "../access/refused-key.ts";
+import type { IpRuleBook } from "../accounts/ip-rules.ts";
+import type { ManagementTokens } from "../accounts/management-token.ts";
+import { ipBlocked, suspended } from "../accounts/refusals.ts";
+import type { SignIn } from "../accounts/sign-in.ts";
+import type { SessionId, SignedIn, Visit } from "../accounts/user.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { TokenUuid } from "../contract/ids.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
+import { Failure } from "../errors/failure.ts";
+
+/** With what a call came. */
+export type RpcCaller =
+  | { readonly kind: "nobody" }
+  | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }
+  | { readonly kind: "management-token"; readonly id: TokenUuid; readonly signedIn: SignedIn }
+  | { readonly kind: "key"; readonly permission: Permission };
+
+export interface CallerParts {
+  readonly access: Access;
+  readonly ipRules: IpRuleBook;
+  readonly managementTokens: ManagementTokens;
+  readonly signIn: SignIn;
+  readonly security: SecurityEvents;
+}
+
+/**
+ * Who calls. An `Authorization` header decides if there is one: what a script says of itself comes before what a browser
+ * sends along.
+ *
+ * @throws {Failure | RefusedCaller} when what was sent opens nothing, or may not from here.
+ */
+export async function callerOf(
+  parts: CallerParts,
+  request: Request,
+  sessionToken: string | null,
+  visit: Visit,
+): Promise<RpcCaller> {
+  const header = request.headers.get("authorization");
+  if (header !== null) {
+    const token = readManagementToken([header]);
+    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, visit)) };
+    return { kind: "key", permission: await useKey(parts, header, visit) };
+  }
+  const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
+  return session === null ? { kind: "nobody" } : { kind: "session", ...session };
+}
+
+/**
+ * For calls that go on for long: that what the caller came with still opens what it did.
+ *
+ * @throws {Failure | RefusedCaller} when it does not, or when that can't be told.
+ */
+export async function requireSameCaller(
+  parts: CallerParts,
+  caller: RpcCaller,
+  request: Request,
+  sessionToken: string | null,
+  visit: Visit,
+): Promise<void> {
+  const { kind } = await callerOf(parts, request, sessionToken, visit);
+  if (kind !== caller.kind) throw new Failure("not_signed_in", "Sign in again.");
+}
+
+/**
+ * The account that a management token may act for.
+ *
+ * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
+ */
+export async function accountOfToken(parts: CallerParts, token: string, visit: Visit): Promise<AccountId> {
+  const { signedIn } = await useToken(parts, token, visit);
+  return accountOf(signedIn);
+}
+
+/**
+ * The account of whoever is signed in at the dashboard.
+ *
+ * @throws {Failure} `not_signed_in`; `permission_denied` for an operator.
+ */
+export async function accountOfSession(signIn: SignIn, sessionToken: string | null): Promise<AccountId> {
+  const session = sessionToken === null ? null : await signIn.findSession(sessionToken);
+  if (session === null) throw new Failure("not_signed_in", "Sign in first.");
+  return accountOf(session.signedIn);
+}
+
+function accountOf(signedIn: SignedIn): AccountId {
+  if (signedIn.role === "owner") return signedIn.account.id;
+  throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
+}
+
+async function useKey(
+  { access, security }: CallerParts,
+  header: string,
+  { sourceIp }: Visit,
+): Promise<Permission> {
+  try {
+    return await access.authorize(await access.authenticate([header]), sourceIp);
+  } catch (thrown) {
+    const event = eventOfRefusedKey(thrown, true, sourceIp);
+    if (event !== null) security.note(event);
+    throw thrown;
+  }
+}
+
+/**
+ * A token is refused like a key, for a suspended account and by its IP rules: a leaked one must not mint keys from
+ * anywhere. Its user, in person, may still read, and revoke keys.
+ */
+async function useToken(
+  { managementTokens, ipRules, security }: CallerParts,
+  token: string,
+  visit: Visit,
+): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
+  const used = await managementTokens.identify(token, visit);
+  if (used.signedIn.role === "owner") {
+    const { account } = used.signedIn;
+    const { sourceIp } = visit;
+    const refuse = (kind: "account_suspended" | "ip_blocked", failure: Failure) => {
+      security.note({ kind, accountId: account.id, keyId: null, sourceIp });
+      throw failure;
+    };
+    if (account.state === "suspended") refuse("account_suspended", suspended());
+    if (ipRules.judge(account, sourceIp) === "blocked") refuse("ip_blocked", ipBlocked(sourceIp));
+  }
+  return used;
+}

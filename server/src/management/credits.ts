@@ -1,0 +1,39 @@
+import { z } from "zod";
+import type { LedgerEntryId } from "../contract/ids.ts";
+import type { LedgerReader } from "../credits/ledger.ts";
+import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { Failure } from "../errors/failure.ts";
+import { paging } from "./inputs.ts";
+import { accountReader, router } from "./trpc.ts";
+
+export interface CreditServices {
+  readonly ledger: LedgerReader;
+  /** Resolves when what this node has recorded is charged. */
+  readonly charged: () => Promise<void>;
+}
+
+export function creditsRouter({ ledger, charged }: CreditServices) {
+  const onceCharged = <Answer>(read: () => Promise<Answer>) =>
+    within(ANSWER_TIMEOUT_MS, async () => {
+      await charged();
+      return read();
+    });
+  return router({
+    balance: accountReader.query(async ({ ctx }) => {
+      const balance = await onceCharged(() => ledger.readBalance(ctx.accountId));
+      if (balance === null) throw new Failure("not_found", "The account no longer exists.");
+      return balance;
+    }),
+
+    /** What came in and went out, newest first. */
+    ledger: accountReader
+      .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
+      .query(async ({ ctx, input }) => {
+        const found = await onceCharged(() =>
+          ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1),
+        );
+        const entries = found.slice(0, input.limit);
+        return { entries, nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null };
+      }),
+  });
+}

@@ -1,0 +1,199 @@
+import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
+import type { Logger } from "pino";
+import { RefusedCaller } from "../access/access.ts";
+import type { Visit } from "../accounts/user.ts";
+import type { BodyBudget } from "../admission/body-budget.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import { type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
+import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import type { CallLimits } from "./call-limits.ts";
+import { type CallerParts, callerOf, type RpcCaller, requireSameCaller } from "./caller.ts";
+import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes } from "./calls.ts";
+import { type KeyUse, recordKeyUse } from "./key-use.ts";
+import type { AppRouter } from "./router.ts";
+import { requireSameOrigin } from "./same-origin.ts";
+import { SessionCookie } from "./session-cookie.ts";
+import { failureOf, type RpcContext } from "./trpc.ts";
+import { withWholeBody } from "./whole-body.ts";
+
+const MAX_BATCH = 20;
+const BODY_TIMEOUT_MS = 30_000;
+const MAX_USER_AGENT_LENGTH = 256;
+
+export interface RpcParts extends CallerParts {
+  readonly router: AppRouter;
+  /** What request bodies may take of the process's memory while they come. */
+  readonly bodies: BodyBudget;
+  readonly recorder: Pick<Recorder, "record">;
+  readonly callLimits: CallLimits;
+  readonly newId: () => EntryId;
+  readonly now: () => Date;
+  /** The client's address, from the socket's and what proxies say. */
+  readonly clientAddress: (request: Request, peer: string) => string | null;
+  readonly log: Logger;
+  /** The dashboard's configured address, `null` when it is wherever the browser finds it. */
+  readonly publicOrigin: string | null;
+}
+
+/** `/trpc/*` as a web-standard handler. It answers whatever happens: failures in the one form of errors. */
+export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
+  const cookie = new SessionCookie(parts.publicOrigin);
+  return async (request, peer) => {
+    const id = parts.newId();
+    const visit = visitOf(request, parts.clientAddress(request, peer));
+    const use = { id, at: timeOfEntry(id), request, sourceIp: visit.sourceIp };
+    const incoming: Incoming = {
+      request,
+      requestId: requestIdOf(id),
+      visit,
+      use,
+      sessionToken: cookie.read(request.headers),
+    };
+    try {
+      return await answer(parts, cookie, incoming);
+    } catch (thrown) {
+      return refusal(parts, incoming, await recorded(parts, use, thrown));
+    }
+  };
+}
+
+/** A request for procedures, before anything of it is believed. */
+interface Incoming {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly visit: Visit;
+  readonly use: KeyUse;
+  readonly sessionToken: string | null;
+}
+
+/** @throws what refuses the request as a whole: each call that fails by itself is a part of the answer. */
+async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
+  const { request, requestId, visit, use, sessionToken } = incoming;
+  requireRpcForm(request, parts.publicOrigin);
+  const { caller, complete } = await identified(parts, incoming);
+  const setCookies: string[] = [];
+  const context: RpcContext = {
+    requestId,
+    caller,
+    visit,
+    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, visit),
+    sessionCookie: {
+      set: (session) => void setCookies.push(cookie.keep(session)),
+      clear: () => void setCookies.push(cookie.forget()),
+    },
+  };
+  // What a procedure that failed asks its caller to do, such as to wait.
+  const failureHeaders = new Headers();
+  const response = await fetchRequestHandler({
+    endpoint: "/trpc",
+    req: complete,
+    router: parts.router,
+    createContext: () => context,
+    maxBatchSize: MAX_BATCH,
+    onError: ({ error, path }) => {
+      const failure = failureOf(error);
+      for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
+      if (failure.status < 500) return;
+      parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
+    },
+  });
+  if (caller.kind === "key") {
+    const { snapshot, wouldRefuse } = caller.permission;
+    const outcome = { status: response.status, errorCode: null, wouldRefuse };
+    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+  }
+  for (const [name, value] of failureHeaders) response.headers.set(name, value);
+  for (const value of setCookies) response.headers.append("set-cookie", value);
+  response.headers.set("x-request-id", requestId);
+  response.headers.set("cache-control", "no-store");
+  return response;
+}
+
+/**
+ * Who calls, and the request with its body read. A body that may be longer than a stranger's is read only after its sender is known;
+ * and the caller is looked at after the body, whatever was seen before: whoever sends slowly would act by a right that was taken in
+ * the meantime.
+ *
+ * @throws {Failure | RefusedCaller} for a caller who may not call, or too often, or with a body that is too large or too slow.
+ */
+async function identified(
+  parts: RpcParts,
+  { request, visit, sessionToken }: Incoming,
+): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
+  // A longer batch is refused as one, and counts as the longest that is not.
+  const names = calledBy(request).slice(0, MAX_BATCH);
+  parts.callLimits.countAuth(visit.sourceIp, names);
+  const identify = () => callerOf(parts, request, sessionToken, visit);
+  let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
+  if (mayBeLong(request)) {
+    const sender = await identify();
+    if (sender.kind !== "nobody") maxBytes = maxBodyBytes(parts.router, names);
+  }
+  const complete = await withWholeBody(
+    request,
+    maxBytes,
+    BODY_TIMEOUT_MS,
+    parts.bodies.address(visit.sourceIp),
+  );
+  const caller = await identify();
+  try {
+    parts.callLimits.count(caller, visit.sourceIp, names.length);
+  } catch (thrown) {
+    // A request with a known key has an entry, however it ends.
+    if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
+    throw new RefusedCaller(thrown, caller.permission.snapshot);
+  }
+  return { caller, complete };
+}
+
+/** Whether the body is longer than that of a request of whoever is not signed in, or does not say how long it is. */
+function mayBeLong(request: Request): boolean {
+  if (request.body === null) return false;
+  const length = request.headers.get("content-length");
+  return length === null || !(Number(length) <= MAX_ANONYMOUS_BODY_BYTES);
+}
+
+/** What to answer. A key that was refused has an entry first; where that can't be recorded, the answer is that. */
+async function recorded(parts: RpcParts, use: KeyUse, thrown: unknown): Promise<Failure> {
+  if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
+  const { failure, snapshot } = thrown;
+  try {
+    const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
+    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+    return failure;
+  } catch (unrecorded) {
+    return toFailure(unrecorded);
+  }
+}
+
+function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {
+  if (failure.status >= 500) {
+    log.error({ requestId, code: failure.code, err: failure.cause }, "a management request failed");
+  }
+  return Response.json(envelopeOf(failure), {
+    status: failure.status,
+    headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },
+  });
+}
+
+function visitOf(request: Request, sourceIp: string | null): Visit {
+  const userAgent = request.headers.get("user-agent");
+  return {
+    sourceIp,
+    userAgent: userAgent === null ? null : withoutSecrets(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
+  };
+}
+
+/** A body that is not JSON needs no preflight, and tRPC would run mutations without input from it. */
+function requireRpcForm(request: Request, publicOrigin: string | null): void {
+  if (request.method === "GET") return;
+  if (request.method !== "POST") {
+    throw new Failure("method_not_allowed", "Use GET or POST here.", { headers: { allow: "GET, POST" } });
+  }
+  requireSameOrigin(request.headers, publicOrigin);
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");
+  }
+}

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import type { KeyUuid } from "../contract/key.ts";
+import type { Keys } from "../keys/keys.ts";
+import { idempotencyKey, idOf, label } from "./inputs.ts";
+import { accountProcedure, accountReader, router } from "./trpc.ts";
+
+const id = idOf<KeyUuid>();
+const DAY_S = 24 * 60 * 60;
+const MAX_PAGE = 1_000;
+
+/** Where a page of keys ended, as the answer before told it. */
+const position = z
+  .string()
+  .max(64)
+  .transform((text, context) => {
+    const [state, after = ""] = text.split("~");
+    const read = id.safeParse(after);
+    if ((state === "active" || state === "revoked") && read.success) return { state, id: read.data } as const;
+    context.addIssue({ code: "custom", message: "must be the nextCursor of the previous page" });
+    return z.NEVER;
+  });
+
+export interface KeyServices {
+  readonly keys: Keys;
+}
+
+export function keysRouter({ keys }: KeyServices) {
+  return router({
+    /**
+     * With who uses them, and from where: active keys first, each state's newest first, 1,000 at most. `nextCursor` is the
+     * `cursor` of the next page.
+     */
+    list: accountReader
+      .input(
+        z
+          .strictObject({
+            cursor: position.optional(),
+            limit: z.number().int().min(1).max(MAX_PAGE).default(MAX_PAGE),
+          })
+          .default({ limit: MAX_PAGE }),
+      )
+      .query(async ({ ctx, input }) => {
+        const page = { after: input.cursor ?? null, limit: input.limit };
+        const { keys: found, next } = await keys.list(ctx.accountId, page, ctx.reader);
+        return { keys: found, nextCursor: next === null ? null : `${next.state}~${next.id}` };
+      }),
+
+    /** Who uses one key, now; and how far its successor has taken over. */
+    usage: accountReader
+      .input(z.strictObject({ id }))
+      .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
+
+    /** The only answer, beside that of `rotate`, that ever holds the key string. */
+    create: accountProcedure
+      .input(z.strictObject({ name: label, idempotencyKey: idempotencyKey.optional() }))
+      .mutation(({ ctx, input }) =>
+        keys.create(ctx.actor, ctx.accountId, input.name, input.idempotencyKey ?? null),
+      ),
+
+    /** Creates a successor. The old key works until it is revoked; `usage` tells when nobody uses it any more. */
+    rotate: accountProcedure
+      .input(
+        z.strictObject({
+          id,
+          name: label.optional(),
+          idleAfterSeconds: z
+            .number()
+            .int()
+            .min(60)
+            .max(30 * DAY_S)
+            .default(DAY_S),
+          idempotencyKey: idempotencyKey.optional(),
+        }),
+      )
+      .mutation(({ ctx, input }) =>
+        keys.rotate(ctx.actor, ctx.accountId, {
+          id: input.id,
+          name: input.name ?? null,
+          idleAfterSeconds: input.idleAfterSeconds,
+          idempotencyKey: input.idempotencyKey ?? null,
+        }),
+      ),
+
+    /** When this has answered, no node admits the key. */
+    revoke: accountProcedure
+      .input(z.strictObject({ id }))
+      .mutation(({ ctx, input }) => keys.revoke(ctx.actor, ctx.accountId, input.id)),
+  });
+}

@@ -1,0 +1,324 @@
+import { z } from "zod";
+import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
+import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
+import type { IpRuleChange } from "../accounts/account-change.ts";
+import type { SignIn } from "../accounts/sign-in.ts";
+import { filterInput } from "../audit/filter.ts";
+import type { JournalRepair } from "../audit/journal-repair.ts";
+import type { Usage } from "../audit/usage.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
+import type { ActionId } from "../contract/action.ts";
+import type { SpenderId } from "../contract/ids.ts";
+import type { Plans } from "../contract/plans.ts";
+import type { Reconciler } from "../credits/reconciler.ts";
+import type { CreditSpenders } from "../credits/spenders.ts";
+import type { Reads } from "../database/reads.ts";
+import { Failure } from "../errors/failure.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { SecurityLog } from "../security/security-log.ts";
+import { accountNameInput, emailInput } from "./auth.ts";
+import { idOf, ipAddress, paging, words } from "./inputs.ts";
+import { journalRouter } from "./journal.ts";
+import { operatorProcedure, router } from "./trpc.ts";
+import { spanInput } from "./usage.ts";
+
+const accountId = idOf<AccountId>();
+const reason = words(500);
+const searchText = z
+  .string()
+  .max(254)
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
+  .default("");
+const MAX_NETWORKS = 1_000;
+/** Of that many networks, each with up to 64 characters. */
+const MAX_RULES_BYTES = 128 * 1024;
+const limit = z.number().int().min(1).max(1_000_000_000).nullable();
+/** 9 million USD: what a bigint column holds, with room to add. */
+const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
+
+const networks = z.array(z.string().trim().max(64)).max(MAX_NETWORKS);
+const ipRuleMode = z.enum(["enforce", "report"]);
+const ipRuleChange = z
+  .strictObject({ mode: ipRuleMode.nullable().default(null), networks })
+  .transform((rules): IpRuleChange => ({ ...rules, networks: requireNetworks(rules.networks) }));
+const ipRules = z
+  .strictObject({ mode: ipRuleMode.default("enforce"), networks })
+  .transform((rules): IpRules => ({ ...rules, networks: requireNetworks(rules.networks) }));
+
+const spenderId = z
+  .bigint()
+  .min(1n)
+  .max(2n ** 63n - 1n)
+  .transform((id) => id as SpenderId);
+
+const MAX_RECONCILED_HOURS = 366 * 24;
+
+/** Entries older than the shortest retention are deleted, so older usage cannot be compared with them. */
+function checkableHours(plans: Plans): number {
+  const days = Object.values(plans).map(
+    ({ auditRetentionDays }) => auditRetentionDays ?? Number.POSITIVE_INFINITY,
+  );
+  return Math.min(...days) * 24 - 1;
+}
+
+export interface OperatorServices {
+  readonly accountAdmin: AccountAdmin;
+  readonly signIn: SignIn;
+  readonly reconciler: Reconciler;
+  readonly spenders: CreditSpenders;
+  readonly gateway: Pick<Gateway, "health">;
+  readonly catalog: Catalog;
+  readonly plans: Plans;
+  readonly usage: Usage;
+  readonly reads: Reads;
+  readonly securityLog: SecurityLog;
+  readonly journalRepair: JournalRepair;
+  /** Dangerous settings: a sentence or two each. */
+  readonly warnings: readonly string[];
+}
+
+/** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
+export function operatorRouter({
+  accountAdmin,
+  signIn,
+  reconciler,
+  spenders,
+  plans,
+  gateway,
+  catalog,
+  usage,
+  reads,
+  securityLog,
+  journalRepair,
+  warnings,
+}: OperatorServices) {
+  return router({
+    /** Dangerous settings that this node was started with: a sentence or two each. */
+    warnings: operatorProcedure.query(() => ({ warnings })),
+    accounts: router({
+      /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
+      list: operatorProcedure
+        .input(
+          z
+            .strictObject({
+              search: searchText,
+              state: z.enum(ACCOUNT_STATES).optional(),
+              plan: z.enum(PLANS).optional(),
+              ...paging<AccountId>(200),
+            })
+            .default({ search: "", limit: 50 }),
+        )
+        .query(({ input: { search, state = null, plan = null, cursor = null, limit } }) =>
+          accountAdmin.list({ search, state, plan }, cursor, limit),
+        ),
+
+      get: operatorProcedure
+        .input(z.strictObject({ id: accountId }))
+        .query(({ input }) => accountAdmin.get(input.id)),
+
+      /** Works while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
+      create: operatorProcedure
+        .input(
+          z.strictObject({
+            email: emailInput,
+            accountName: accountNameInput,
+            plan: z.enum(PLANS).default("free"),
+          }),
+        )
+        .mutation(({ ctx, input }) => accountAdmin.create(ctx.actor, input)),
+
+      /** Once this has answered, every node refuses the keys and management tokens of the account. */
+      suspend: operatorProcedure
+        .input(z.strictObject({ id: accountId, reason }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(ctx.actor, input.id, { action: "account.suspend", reason: input.reason }),
+        ),
+
+      reinstate: operatorProcedure
+        .input(z.strictObject({ id: accountId, reason: reason.optional() }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }, input.reason ?? null),
+        ),
+
+      /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
+      setPlan: operatorProcedure
+        .input(z.strictObject({ id: accountId, plan: z.enum(PLANS), reason: reason.optional() }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(
+            ctx.actor,
+            input.id,
+            { action: "account.setPlan", plan: input.plan },
+            input.reason ?? null,
+          ),
+        ),
+
+      /** Omit `mode` to keep the current one. */
+      setIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
+        .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(
+            ctx.actor,
+            input.id,
+            { action: "account.setIpRules", ipRules: input.rules },
+            input.reason ?? null,
+          ),
+        ),
+
+      /** Tests an address against the account's rules, or against `rules` before they are set. */
+      tryIpRules: operatorProcedure
+        .meta({ maxInputBytes: MAX_RULES_BYTES })
+        .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
+        .query(async ({ input }) => ({
+          verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),
+        })),
+
+      /** `null` uses the plan's limit. */
+      setLimits: operatorProcedure
+        .input(
+          z.strictObject({
+            id: accountId,
+            limits: z.strictObject({
+              requestsPerMinute: limit,
+              tokensPerMinute: limit,
+              concurrentRequests: limit,
+            }),
+            reason: reason.optional(),
+          }),
+        )
+        .mutation(({ ctx, input }) =>
+          accountAdmin.change(
+            ctx.actor,
+            input.id,
+            { action: "account.setLimits", limits: input.limits },
+            input.reason ?? null,
+          ),
+        ),
+
+      /** A negative amount takes credit back, at most what the account has. */
+      grantCredits: operatorProcedure
+        .input(
+          z.strictObject({
+            id: accountId,
+            amountNanoUsd: z
+              .bigint()
+              .refine((amount) => amount !== 0n, "must not be 0")
+              .refine(
+                (amount) => amount >= -MAX_GRANT_NANO_USD && amount <= MAX_GRANT_NANO_USD,
+                "must be at most 9 million USD",
+              ),
+            reason,
+          }),
+        )
+        .mutation(({ ctx, input }) =>
+          accountAdmin.grantCredits(ctx.actor, input.id, input.amountNanoUsd, input.reason),
+        ),
+    }),
+
+    users: router({
+      /**
+       * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
+       * given. The answer contains the password; it cannot be read again.
+       */
+      resetPassword: operatorProcedure
+        .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
+        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email, input.keepTokens)),
+    }),
+
+    /**
+     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
+     * period have rows of their own. All others share one row per interval (`isOther`).
+     */
+    usage: operatorProcedure
+      .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "account"]).default("none") }))
+      .query(({ input }) => usage.serviceSummary(input)),
+
+    /**
+     * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
+     * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
+     */
+    security: operatorProcedure
+      .input(
+        z
+          .strictObject({
+            kind: z.enum(SECURITY_EVENT_KINDS).optional(),
+            accountId: accountId.optional(),
+            source: filterInput.source,
+            ...paging(200),
+            cursor: z.string().max(64).optional(),
+          })
+          .default({ limit: 50 }),
+      )
+      .query(({ input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
+        securityLog.list({ kind, accountId: account, source }, cursor, limit),
+      ),
+
+    /** Health of each upstream, as this node sees it. */
+    upstreams: operatorProcedure.query(() => ({ upstreams: gateway.health() })),
+
+    /** The current catalog with its routes, without credentials. */
+    catalog: operatorProcedure.query(() => ({
+      models: catalog.models,
+      upstreams: [...catalog.upstreams.values()].map(
+        ({ credential, settings, isSandbox: _, ...upstream }) => ({
+          ...upstream,
+          package: typeof settings.package === "string" ? settings.package : null,
+          hasCredential: credential !== null,
+        }),
+      ),
+    })),
+
+    nodes: router({
+      /**
+       * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
+       * node is started again or its credit is released.
+       */
+      list: operatorProcedure.query(async () => ({ nodes: await spenders.list() })),
+
+      /**
+       * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
+       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
+       */
+      release: operatorProcedure
+        .input(z.strictObject({ id: spenderId, reason }))
+        .mutation(async ({ ctx, input }) => {
+          const released = await spenders.release(input.id, input.reason, ctx.actor);
+          if (released === null) {
+            throw new Failure(
+              "not_found",
+              "No such node exists. Call `operator.nodes.list` to find its id.",
+              {
+                param: "id",
+              },
+            );
+          }
+          return released;
+        }),
+    }),
+
+    /** Reconciliation: compares balances with ledgers and usage with audit entries, and reports reserved credit. */
+    checkBooks: operatorProcedure
+      .input(
+        z
+          .strictObject({ hours: z.number().int().min(1).max(MAX_RECONCILED_HOURS).default(24) })
+          .default({ hours: 24 }),
+      )
+      .query(({ input }) =>
+        reads.whole("operators", (parts) =>
+          parts.run(() => reconciler.check(Math.min(input.hours, checkableHours(plans)))),
+        ),
+      ),
+
+    journal: journalRouter(journalRepair),
+
+    /** The audit trail of one account or of all, newest first. */
+    audit: operatorProcedure
+      .input(
+        z.strictObject({ accountId: accountId.optional(), ...paging<ActionId>(200) }).default({ limit: 50 }),
+      )
+      .query(({ input }) =>
+        accountAdmin.listActions(input.accountId ?? null, input.cursor ?? null, input.limit),
+      ),
+  });
+}

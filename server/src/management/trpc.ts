@@ -1,0 +1,201 @@
+import { initTRPC, TRPCError } from "@trpc/server";
+import { ZodError } from "zod";
+import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
+import {
+  readProcedureData,
+  UnreadableData,
+  writeProcedureData,
+} from "../../../sdk/src/contract/procedure-data.ts";
+import type { Session } from "../accounts/sign-in.ts";
+import type { SignedIn, User, Visit } from "../accounts/user.ts";
+import type { Actor } from "../contract/action.ts";
+import type { Reader } from "../database/reads.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import type { RpcCaller } from "./caller.ts";
+import type { ProcedureMeta } from "./calls.ts";
+
+/** Who calls a procedure, and how to answer beside its result. */
+export interface RpcContext {
+  readonly requestId: string;
+  readonly caller: RpcCaller;
+  readonly visit: Visit;
+  /** For calls that go on for long. @throws when what the caller came with does not open any more what it did. */
+  readonly requireSameCaller: () => Promise<void>;
+  readonly sessionCookie: {
+    set(session: Session): void;
+    clear(): void;
+  };
+}
+
+/** Dates, bigints and `undefined`s of one input: no input has more than a handful. */
+const MAX_TYPED_VALUES = 1_000;
+/** A message may name what was sent, such as fields that there are not: this much of it is told. */
+const MAX_MESSAGE_LENGTH = 500;
+
+const TRPC_CODES = {
+  400: "BAD_REQUEST",
+  401: "UNAUTHORIZED",
+  402: "PAYMENT_REQUIRED",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_SUPPORTED",
+  408: "TIMEOUT",
+  409: "CONFLICT",
+  413: "PAYLOAD_TOO_LARGE",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  422: "UNPROCESSABLE_CONTENT",
+  429: "TOO_MANY_REQUESTS",
+  500: "INTERNAL_SERVER_ERROR",
+  502: "BAD_GATEWAY",
+  503: "SERVICE_UNAVAILABLE",
+  504: "GATEWAY_TIMEOUT",
+} as const;
+
+/** The one place that turns failures into tRPC errors. */
+export function toTrpcError(failure: Failure): TRPCError {
+  const status = failure.status as keyof typeof TRPC_CODES;
+  return new TRPCError({
+    code: TRPC_CODES[status] ?? "INTERNAL_SERVER_ERROR",
+    message: failure.message,
+    cause: failure,
+  });
+}
+
+/** The failure behind an error of tRPC: ours, a refused input, or one of its own (no such procedure, bad JSON). */
+export function failureOf(error: TRPCError): Failure {
+  if (error.cause instanceof Failure) return error.cause;
+  if (error.cause instanceof UnreadableData) {
+    return new Failure("invalid_request", `input: ${error.cause.message}`, { param: "input" });
+  }
+  if (error.cause instanceof ZodError) return failureOfInput(error.cause);
+  switch (error.code) {
+    case "NOT_FOUND":
+      return new Failure("not_found", "No such procedure exists.");
+    case "METHOD_NOT_SUPPORTED":
+      return new Failure("method_not_allowed", "Call queries with GET or POST, mutations with POST.");
+    case "UNSUPPORTED_MEDIA_TYPE":
+      return new Failure("unsupported_media_type", "Send `content-type: application/json`.");
+    case "PARSE_ERROR":
+      return new Failure("invalid_json", "The body is not valid JSON.");
+    case "BAD_REQUEST":
+      return new Failure("invalid_request", "The call is not a valid tRPC call.");
+    default:
+      return toFailure(error.cause);
+  }
+}
+
+/** Names of fields are what the caller made up: a key that was put in their place must not come back. */
+function failureOfInput({ issues: [issue] }: ZodError): Failure {
+  if (issue === undefined) return new Failure("invalid_request", "The input is not valid.");
+  const param = withoutSecrets(issue.path.join(".")).slice(0, MAX_MESSAGE_LENGTH);
+  const message = withoutSecrets(`${param || "input"}: ${issue.message}`).slice(0, MAX_MESSAGE_LENGTH);
+  return new Failure("invalid_request", message, param === "" ? {} : { param });
+}
+
+const t = initTRPC
+  .context<RpcContext>()
+  .meta<ProcedureMeta>()
+  .create({
+    transformer: {
+      serialize: writeProcedureData,
+      deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
+    },
+    // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
+    // Outside development: stack traces never go to a client.
+    isDev: false,
+    errorFormatter: ({ shape, error, ctx }) => {
+      const failure = failureOf(error);
+      const { status, type } = ERROR_CODES[failure.code];
+      return {
+        ...shape,
+        message: failure.message,
+        data: {
+          ...shape.data,
+          // The procedure that was asked for, as it was asked for.
+          ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
+          httpStatus: status,
+          ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
+        },
+      };
+    },
+  });
+
+export const router = t.router;
+
+/** Open to everyone. Failures of the domain become tRPC errors with the same code. */
+export const publicProcedure = t.procedure.use(async ({ next }) => {
+  const result = await next();
+  if (!result.ok && result.error.cause instanceof Failure) throw toTrpcError(result.error.cause);
+  return result;
+});
+
+/** For whoever may read an account: its users, their management tokens, and its API keys. */
+export const accountReader = publicProcedure.use(({ ctx, next }) => {
+  const { caller } = ctx;
+  if (caller.kind === "key") {
+    const { id } = caller.permission.snapshot.account;
+    return next({ ctx: { accountId: id, reader: id as Reader } });
+  }
+  const { id } = ownerOf(caller).account;
+  const reader: Reader = caller.kind === "session" ? `people of ${id}` : id;
+  return next({ ctx: { accountId: id, reader } });
+});
+
+/** For whoever may change an account. An API key may not: a leaked key must not mint its own successor. */
+export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
+  const { user, account } = ownerOf(ctx.caller);
+  return next({ ctx: { accountId: account.id, user, actor: actorOf(ctx, user) } });
+});
+
+/** For a person themselves, of an account or an operator: what would let a leaked management token outlive it. */
+export const personProcedure = publicProcedure.use(({ ctx, next }) => {
+  const { caller } = ctx;
+  if (caller.kind === "management-token" || caller.kind === "key") {
+    throw toTrpcError(
+      new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it."),
+    );
+  }
+  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  const { user } = caller.signedIn;
+  return next({ ctx: { user, sessionId: caller.id, signedIn: caller.signedIn, actor: actorOf(ctx, user) } });
+});
+
+/** For operators and their management tokens. */
+export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
+  const { caller } = ctx;
+  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  if (caller.kind === "key" || caller.signedIn.role !== "operator") {
+    throw toTrpcError(new Failure("permission_denied", "This requires an operator."));
+  }
+  return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
+});
+
+function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
+  switch (caller.kind) {
+    case "nobody":
+      throw toTrpcError(notSignedIn());
+    case "key":
+      throw toTrpcError(
+        new Failure(
+          "permission_denied",
+          "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
+        ),
+      );
+    default:
+      if (caller.signedIn.role === "owner") return caller.signedIn;
+      throw toTrpcError(
+        new Failure("permission_denied", "Operators have no account. Use the operator procedures."),
+      );
+  }
+}
+
+function actorOf({ caller, visit }: RpcContext, user: User): Actor {
+  const managementToken = caller.kind === "management-token" ? caller.id : null;
+  return { userId: user.id, managementToken, sourceIp: visit.sourceIp };
+}
+
+function notSignedIn(): Failure {
+  return new Failure("not_signed_in", "Sign in first.");
+}
