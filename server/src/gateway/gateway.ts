@@ -221,7 +221,7 @@ export class Gateway {
 
   #dialectOf({ name, dialect }: Upstream): Dialect {
     const found = this.#parts.dialects.get(dialect);
-    if (found === undefined) throw new Error(`upstream ${name} speaks ${dialect}, which there is not`);
+    if (found === undefined) throw new Error(`there is no dialect ${dialect} for upstream ${name}`);
     return found;
   }
 
