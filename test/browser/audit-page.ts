@@ -36,7 +36,7 @@ export async function goToEnd(page: Page): Promise<void> {
   await expect
     .poll(async () => {
       await page.keyboard.press("End");
-      return page.getByText(/ in all\.$/).isVisible();
+      return page.getByText(/ in total\.$/).isVisible();
     })
     .toBe(true);
 }

@@ -93,8 +93,8 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
     const { balanceNanoUsd } = await owner.trpc.credits.balance.query();
     const spent = (Number(5n * USD - balanceNanoUsd) / 1e9).toFixed(9).replace(/0+$/, "");
     expect(newest).toContain(`−$${spent}`);
-    await page.getByRole("link", { name: "Requests of the day" }).click();
-    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+    await page.getByRole("link", { name: "View requests" }).click();
+    await page.getByRole("heading", { name: "Request log" }).waitFor();
     await page.getByRole("row", { name: /paid/ }).first().waitFor();
     const { searchParams } = new URL(page.url());
     const lengthMs =

@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
       const code = await page.evaluate(() => navigator.clipboard.readText());
 
       expect(await outputOf(client, code, { [variable]: owner.key })).toContain("Hello!");
-      await page.getByText("The first request has come.").waitFor();
+      await page.getByText("The first request has arrived.").waitFor();
       await expect.poll(() => countsOf(page)).toEqual([["sandbox/echo", "1", "0"]]);
       expect(complaints).toEqual([]);
     },
@@ -228,7 +228,7 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
   it("leads to the entries behind it", async () => {
     const { page } = await pageOf(used, "/?by=key");
     await page.getByRole("link", { name: /^second …/ }).click();
-    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
     expect(new URL(page.url()).searchParams.get("key")).toMatch(/^[0-9a-f-]{36}$/);
     await page.getByText("sandbox/lorem").first().waitFor();
     expect(await page.getByText("sandbox/echo").count()).toBe(0);
@@ -377,14 +377,14 @@ describe.skipIf(!hasBrowser)("the limits", () => {
     });
     await chat(owner.key, "sandbox/echo");
     const { page } = await pageOf(owner);
-    const requests = page.getByRole("meter", { name: "Requests a minute" });
+    const requests = page.getByRole("meter", { name: "Requests per minute" });
     await expect.poll(() => requests.getAttribute("aria-valuetext")).toBe("1 of 10");
     await chat(owner.key, "sandbox/echo");
     await expect.poll(() => requests.getAttribute("aria-valuetext")).toBe("2 of 10");
     expect(await page.getByRole("meter", { name: "Active keys" }).getAttribute("aria-valuetext")).toBe(
       "1 of 50",
     );
-    await page.getByText("Tokens a minute").locator("..").getByText("no limit").waitFor();
+    await page.getByText("Tokens per minute").locator("..").getByText("no limit").waitFor();
   });
 });
 

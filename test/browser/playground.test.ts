@@ -151,7 +151,9 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     endStream(response);
     await figureOf(messageOn(page, 2), "Cost").getByText(CHARGED).waitFor();
     expect(await figureOf(messageOn(page, 2), "Tokens").textContent()).toBe("1,000 in, 200 out");
-    expect(await figureOf(messageOn(page, 2), "First token").textContent()).toMatch(/^\d+ ms$|^\d+\.\d s$/);
+    expect(await figureOf(messageOn(page, 2), "Time to first token").textContent()).toMatch(
+      /^\d+ ms$|^\d+\.\d s$/,
+    );
     expect(await messageOn(page, 2).locator(".message-text").last().textContent()).toBe("Hello\n  there");
     // Screen readers are told once, at the end.
     expect(await status.textContent()).toBe("Answer: Hello\n  there");
@@ -174,7 +176,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     await messageOn(page, 2).getByText("so far").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await models.received.at(-1)?.dropped;
-    await messageOn(page, 2).getByText("Stopped here.").waitFor();
+    await messageOn(page, 2).getByText("Stopped.").waitFor();
     await messageOn(page, 2).getByText("so far").waitFor();
     expect(await composerOf(page).evaluate((field) => field === document.activeElement)).toBe(true);
     await figureOf(messageOn(page, 2), "Cost").filter({ hasText: "$" }).waitFor();
@@ -211,12 +213,12 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
       { role: "user", content: "two" },
     ]);
 
-    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByRole("button", { name: "Regenerate" }).click();
     await expect.poll(() => models.received.length).toBeGreaterThan(2);
     await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
     expect((lastBody().messages as unknown[]).length).toBe(4);
     await page.getByRole("button", { name: "Clear" }).click();
-    await page.getByText("Nothing has been said yet").waitFor();
+    await page.getByText("Send a message to start").waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
     await messageOn(page, 4).waitFor();
   });
@@ -245,7 +247,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     const before = models.received.length;
     await page.getByLabel("temperature", { exact: true }).fill("3");
     await say(page, "and now?");
-    await page.getByRole("alert").getByText("temperature: Must be a number from 0 to 2.").waitFor();
+    await page.getByRole("alert").getByText("temperature: Enter a number from 0 to 2.").waitFor();
     expect(models.received.length).toBe(before);
     expect(await composerOf(page).inputValue()).toBe("and now?");
   });
@@ -276,7 +278,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
       response.write(chunkOf({ content: "half of" }), () => response.destroy());
     };
     await say(page, "Tell me all");
-    await messageOn(page, 2).getByText("Broke off here.").waitFor();
+    await messageOn(page, 2).getByText("Answer interrupted.").waitFor();
     await messageOn(page, 2).getByText("half of").waitFor();
     answer = (request) => answerInStream(request, ["half of", " it and the rest"]);
     await page.getByRole("alert").getByRole("button", { name: "Try again" }).click();
@@ -351,7 +353,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     expect(await stored()).not.toContain("remember this");
     await fillSignIn(page, await signUpWithKey(site.service.baseUrl));
     await page.getByRole("link", { name: "Playground" }).click();
-    await page.getByText("Nothing has been said yet").waitFor();
+    await page.getByText("Send a message to start").waitFor();
   });
 
   it("goes on with an answer while its reader looks at another page", async () => {
@@ -405,7 +407,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
 
   it("finds models by alias from the keyboard, keeps the choice in the address, and tells of one that is not there", async () => {
     const { page } = await openBench("no/such-model");
-    await page.getByText("The catalog has no model “no/such-model” that chats.").waitFor();
+    await page.getByText("The catalog has no chat model “no/such-model”.").waitFor();
     await page.getByRole("combobox", { name: "Model" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("combobox", { name: "Search models" }).waitFor();

@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
     await confirmRevocation(page);
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await focused(page)).toBe("main");
-    await page.getByRole("status").getByText("The key “test” is revoked.").waitFor();
+    await page.getByRole("status").getByText("Key “test” revoked.").waitFor();
   });
 });
 
@@ -227,7 +227,7 @@ describe.skipIf(!hasBrowser)("a page", () => {
   it("is named in the browser's tab", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await expect.poll(() => page.title()).toBe("API keys · Ostiary");
-    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("link", { name: "Request log" }).click();
     await expect.poll(() => page.title()).toBe("Audit log · Ostiary");
     await page.getByRole("button", { name: "Sign out" }).click();
     await expect.poll(() => page.title()).toBe("Sign in · Ostiary");

@@ -8,7 +8,7 @@ import { seriesColour, useColours } from "./chart/colours.ts";
 import { measureIn, useWidth } from "./chart/measure.ts";
 import { plotInto } from "./chart/plot.ts";
 import type { SeriesValue } from "./chart/series-value.ts";
-import { intervalInWords, timeTicks } from "./chart/time-words.ts";
+import { intervalLabel, timeTicks } from "./chart/time-labels.ts";
 import { topOf, valueTicks } from "./chart/value-ticks.ts";
 
 export interface ChartSeries {
@@ -92,7 +92,7 @@ export function Chart({
   // What was pointed at may be gone: another range has fewer intervals.
   const at = Math.min(shown ?? last, last);
   const time = times[at];
-  const title = time === undefined ? "" : intervalInWords(time, interval);
+  const title = time === undefined ? "" : intervalLabel(time, interval);
   const isStacked = kind === "stacked-bars";
   const values = valuesAt(series, at);
   // Where they are stacked, those that are not there say nothing.

@@ -8,7 +8,7 @@ export function ConnectionLost() {
     <div className="connection" role="status">
       {isLost ? (
         <p>
-          <span className="spinner" aria-hidden="true" /> The connection is lost. Trying again…
+          <span className="spinner" aria-hidden="true" /> Connection lost. Reconnecting…
         </p>
       ) : null}
     </div>

@@ -29,7 +29,11 @@ export function CopyButton({ text, what, short = false }: CopyButtonProps) {
     );
   };
 
-  const label = { idle: `Copy ${what}`, copied: "Copied", failed: "Select it and copy by hand" }[state];
+  const label = {
+    idle: `Copy ${what}`,
+    copied: "Copied",
+    failed: "Copy failed. Select the text and copy it.",
+  }[state];
   return (
     <>
       <Button onClick={copy} aria-label={short && state === "idle" ? label : undefined}>

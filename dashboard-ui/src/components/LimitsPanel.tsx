@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
-import { formatCount } from "../api/format.ts";
 import type { ListedKey } from "../api/types.ts";
 import { Answer } from "./Answer.tsx";
+import { formatCount } from "./format.ts";
 import { Meter } from "./Meter.tsx";
 import "./limits.css";
 
@@ -19,9 +19,9 @@ export function LimitsPanel({ keys }: { readonly keys: readonly ListedKey[] | un
       <Answer query={now} what="limits">
         {({ limits, used }) => (
           <div className="limits-now">
-            <Limit label="Requests a minute" used={used.requests} limit={limits.requestsPerMinute} />
-            <Limit label="Tokens a minute" used={used.tokens} limit={limits.tokensPerMinute} />
-            <Limit label="Requests at once" used={used.concurrent} limit={limits.concurrentRequests} />
+            <Limit label="Requests per minute" used={used.requests} limit={limits.requestsPerMinute} />
+            <Limit label="Tokens per minute" used={used.tokens} limit={limits.tokensPerMinute} />
+            <Limit label="Concurrent requests" used={used.concurrent} limit={limits.concurrentRequests} />
             {active === undefined || account.data === undefined ? null : (
               <Limit label="Active keys" used={active} limit={account.data.keyLimit} isCounted />
             )}

@@ -56,7 +56,7 @@ export function Paged({ query, what, children }: PagedProps) {
               Load more {what}
             </Button>
           ) : (
-            <p className="small">There are no more {what}.</p>
+            <p className="small">No more {what}.</p>
           )}
         </div>
       ) : null}

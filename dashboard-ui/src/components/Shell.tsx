@@ -4,7 +4,6 @@ import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
-import { forgetTab } from "../api/kept.ts";
 import { Button } from "./Button.tsx";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { Mark } from "./Mark.tsx";
@@ -12,6 +11,7 @@ import { Navigation } from "./Navigation.tsx";
 import { Notice } from "./Notice.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import { Shortcuts } from "./Shortcuts.tsx";
+import { clearSession } from "./storage.ts";
 import { ThemeChoice } from "./ThemeChoice.tsx";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
@@ -24,7 +24,7 @@ export function Shell() {
     api.auth.signOut.mutationOptions({
       onSuccess: async () => {
         queryClient.clear();
-        forgetTab();
+        clearSession();
         await navigate({ to: "/sign-in" });
       },
     }),
@@ -93,8 +93,8 @@ export function Shell() {
         {account?.state === "suspended" ? (
           <Notice tone="warning">
             <p>
-              This account is suspended: requests with its keys are refused. Ask the operator of the service
-              why.
+              This account is suspended. Requests with its keys are refused. Contact the operator of the
+              service.
             </p>
           </Notice>
         ) : null}

@@ -57,7 +57,7 @@ export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
           <dt>
             <kbd>?</kbd>
           </dt>
-          <dd>This list</dd>
+          <dd>Show keyboard shortcuts</dd>
         </div>
       </dl>
       <div className="dialog-actions">

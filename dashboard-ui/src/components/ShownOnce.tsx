@@ -8,10 +8,9 @@ type Secret = "key" | "token" | "password";
 
 /** What to do with it, and what becomes of a lost one. */
 const ADVICE: Readonly<Record<Secret, string>> = {
-  key: "Store it in a secret manager now: a lost key can't be recovered, only revoked.",
-  token: "Store it in a secret manager now: a lost token can't be recovered, only revoked.",
-  password:
-    "Hand it to its user where nobody else reads along: a lost password can't be recovered, only reset.",
+  key: "Store it in a secret manager now. A lost key can't be recovered, only revoked.",
+  token: "Store it in a secret manager now. A lost token can't be recovered, only revoked.",
+  password: "Send it to the user over a secure channel. A lost password can't be recovered, only reset.",
 };
 
 interface ShownOnceProps {
@@ -33,7 +32,7 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
     <Dialog title={title}>
       {lead}
       <p>
-        This is the only time that the {what} is shown. {ADVICE[what]}
+        The {what} is shown only once. {ADVICE[what]}
       </p>
       <div className="secret">
         <code data-testid={`${what}-string`}>{secret}</code>

@@ -1,4 +1,7 @@
 import { useState } from "react";
+import { Code } from "./Code.tsx";
+import { CopyButton } from "./CopyButton.tsx";
+import { Segmented } from "./Segmented.tsx";
 import {
   SNIPPET_KINDS,
   type SnippetKind,
@@ -6,10 +9,7 @@ import {
   type SnippetService,
   snippetFor,
   snippetNeeds,
-} from "../api/snippets.ts";
-import { Code } from "./Code.tsx";
-import { CopyButton } from "./CopyButton.tsx";
-import { Segmented } from "./Segmented.tsx";
+} from "./snippets.ts";
 
 interface SnippetsProps {
   readonly service: SnippetService;

@@ -66,7 +66,7 @@ export function SignUp() {
         />
         <PasswordField
           label="Password"
-          hint="At least 10 characters. Longer is stronger."
+          hint="At least 10 characters."
           autoComplete="new-password"
           required
           minLength={10}

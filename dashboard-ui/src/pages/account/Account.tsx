@@ -17,7 +17,7 @@ export function Account() {
   const keys = useQuery(api.keys.list.queryOptions());
   return (
     <>
-      <PageHead crumb="Settings" title="Account" lead="Its plan and rules, and how you sign in." />
+      <PageHead crumb="Settings" title="Account" lead="Plan, limits, IP rules and sign-in security." />
       <div className="account">
         <div className="account-column">
           <Answer query={account} what="the account">
@@ -36,7 +36,7 @@ export function Account() {
           <section className="panel" aria-labelledby="tokens">
             <h2 id="tokens">Management tokens</h2>
             <p>
-              Scripts do with one what you do here. <Link to="/settings/tokens">Manage your tokens</Link>
+              Automate key management from scripts. <Link to="/settings/tokens">Manage tokens</Link>
             </p>
           </section>
         </div>

@@ -47,7 +47,7 @@ export function Password() {
         />
         <PasswordField
           label="New password"
-          hint="At least 10 characters. You are signed out everywhere else."
+          hint="At least 10 characters. Changing it ends all other sessions."
           autoComplete="new-password"
           required
           minLength={10}
@@ -69,7 +69,7 @@ export function Password() {
             Change password
           </Button>
         </div>
-        <p role="status">{change.isSuccess ? "The password is changed." : ""}</p>
+        <p role="status">{change.isSuccess ? "Password changed." : ""}</p>
       </form>
     </section>
   );

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
-import { formatCount, formatDate, formatDateTime, formatUsdRoughly } from "../../api/format.ts";
 import type { AccountView } from "../../api/types.ts";
+import { formatCount, formatDate, formatDateTime, formatUsdRoughly } from "../../components/format.ts";
 
 /** What the account is. */
 export function Plan({ account }: { readonly account: AccountView }) {
@@ -26,14 +26,14 @@ export function Plan({ account }: { readonly account: AccountView }) {
             {balance.data === undefined ? "…" : formatUsdRoughly(balance.data.balanceNanoUsd)}
           </Link>
         </Fact>
-        <Fact name="Audit entries are kept">
+        <Fact name="Log retention">
           {account.auditRetentionDays === null
-            ? "for ever"
+            ? "unlimited"
             : `${formatCount(account.auditRetentionDays)} days`}
         </Fact>
-        <Fact name="Since">{formatDate(account.createdAt)}</Fact>
+        <Fact name="Created">{formatDate(account.createdAt)}</Fact>
       </dl>
-      <p className="small">The operator of the service sets plan and limits. Ask them for a change.</p>
+      <p className="small">To change plan or limits, contact the operator of the service.</p>
     </section>
   );
 }

@@ -1,31 +1,24 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { actionText } from "../../api/action-words.ts";
-import { api } from "../../api/client.ts";
-import { formatDateTime } from "../../api/format.ts";
 import type { AccountAction } from "../../api/types.ts";
+import { actionLabel } from "../../components/action-labels.ts";
+import { formatDateTime } from "../../components/format.ts";
 import { Paged } from "../../components/Paged.tsx";
-
-const PAGE = 10;
+import { changesQuery } from "./changes-query.ts";
 
 /** What was changed in the account, and by whom. */
 export function RecentChanges() {
-  const list = useInfiniteQuery(
-    api.account.actions.infiniteQueryOptions(
-      { limit: PAGE },
-      { getNextPageParam: (page) => page.nextCursor ?? undefined },
-    ),
-  );
+  const list = useInfiniteQuery(changesQuery());
   const actions = list.data?.pages.flatMap((page) => page.actions) ?? [];
   return (
     <section className="panel" aria-labelledby="changes">
-      <h2 id="changes">Recent changes</h2>
+      <h2 id="changes">Audit trail</h2>
       <Paged query={list} what="changes">
-        {list.isSuccess && actions.length === 0 ? <p className="quiet">Nothing was changed yet.</p> : null}
+        {list.isSuccess && actions.length === 0 ? <p className="quiet">No changes yet.</p> : null}
         {actions.length === 0 ? null : (
           <ul className="rows account-changes">
             {actions.map((action) => (
               <li key={action.id}>
-                <span>{actionText(action)}</span>
+                <span>{actionLabel(action)}</span>
                 <span className="small">
                   {formatDateTime(action.at)} by {actorOf(action)}
                   {action.reason === null ? "" : `: ${action.reason}`}

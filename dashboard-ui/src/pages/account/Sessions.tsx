@@ -2,10 +2,10 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatDateTime } from "../../api/format.ts";
 import type { ListedSession } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import { formatDateTime } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 
 /** Where one is signed in, to be ended one at a time or all at once. */
@@ -32,7 +32,7 @@ export function Sessions() {
     <section className="panel" aria-labelledby="sessions">
       <div className="panel-head">
         <h2 id="sessions" ref={title} tabIndex={-1}>
-          Where you are signed in
+          Sessions
         </h2>
         <Button busy={endAll.isPending} onClick={() => endAll.mutate()}>
           Sign out everywhere
@@ -46,14 +46,14 @@ export function Sessions() {
               <li key={session.id}>
                 <Session session={session} />
                 {session.isCurrent ? (
-                  <span className="badge badge-active">this one</span>
+                  <span className="badge badge-active">This session</span>
                 ) : (
                   <Button
-                    aria-label={`End the session of ${browserOf(session)}`}
+                    aria-label={`Sign out session: ${browserOf(session)}`}
                     busy={end.isPending && end.variables.id === session.id}
                     onClick={() => end.mutate({ id: session.id })}
                   >
-                    End
+                    Sign out
                   </Button>
                 )}
               </li>
@@ -94,7 +94,7 @@ const SYSTEMS = [
 
 /** Enough to recognise one's own: what browsers say of themselves is long, and mostly history. */
 function browserOf({ userAgent }: ListedSession): string {
-  if (userAgent === null) return "An unknown client";
+  if (userAgent === null) return "Unknown browser";
   const named = (names: typeof BROWSERS | typeof SYSTEMS) =>
     names.find(([sign]) => sign.test(userAgent))?.[1];
   const browser = named(BROWSERS) ?? userAgent.slice(0, 40);

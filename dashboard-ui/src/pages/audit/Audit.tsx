@@ -3,9 +3,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorFieldOf } from "../../api/errors.ts";
-import { formatCount } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { EntryDetails } from "./EntryDetails.tsx";
@@ -78,7 +78,10 @@ export function Audit() {
 
   return (
     <div className="audit">
-      <PageHead title="Audit log" lead="Every request made with a key of the account, refused ones included.">
+      <PageHead
+        title="Request log"
+        lead="Every request made with this account's keys, including refused ones."
+      >
         <LiveToggle
           state={state}
           isOn={search.live === true}
@@ -94,7 +97,7 @@ export function Audit() {
       </PageHead>
       <Filters search={search} keys={keys} error={log.error} />
       <p className="visually-hidden" role="status">
-        {foundWords(log.data?.pages[0])}
+        {countText(log.data?.pages[0])}
       </p>
       <div className="entries-place">
         {log.isPending ? <Loading what="entries" /> : null}
@@ -152,7 +155,7 @@ export function Audit() {
 }
 
 /** How many the filters have found, for those who can't see the list. */
-function foundWords(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
+function countText(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
   if (first === undefined) return "";
   const count = first.entries.length;
   if (first.nextCursor !== null) return `More than ${formatCount(count)} entries`;

@@ -1,10 +1,10 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { type ReactNode, useRef } from "react";
-import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../api/format.ts";
 import type { AuditEntry } from "../../api/types.ts";
 import { CopyButton } from "../../components/CopyButton.tsx";
+import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
-import { endWords, entryJson, usageWords, wentWell } from "./entry-words.ts";
+import { endLabel, entryJson, tokenSourceLabel, wentWell } from "./entry-labels.ts";
 import type { OpenEntry } from "./use-open-entry.ts";
 
 interface EntryDetailsProps {
@@ -35,7 +35,7 @@ export function EntryDetails({ opened, goNewer, goOlder, finalFocus, onClose }: 
           }}
         >
           <div className="sheet-head">
-            <Base.Title>Audit entry</Base.Title>
+            <Base.Title>Request</Base.Title>
             <div className="page-actions">
               <Step label="Newer entry" go={goNewer}>
                 ‹
@@ -96,15 +96,15 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
       <div className="sheet-lead">
         <span className={`badge badge-${wentWell(entry) ? "active" : "failed"}`}>{entry.status}</span>
         {errorCode === null ? null : <code>{errorCode}</code>}
-        <span>{endWords(entry)}</span>
+        <span>{endLabel(entry)}</span>
       </div>
       {wouldRefuse === null ? null : (
         <p className="sheet-warning">
-          A rule that only reports would have refused it: <code>{wouldRefuse}</code>.
+          A report-only rule would have refused this request: <code>{wouldRefuse}</code>.
         </p>
       )}
       <dl className="facts">
-        <Fact name="Request id">
+        <Fact name="Request ID">
           <code>{entry.requestId}</code>
         </Fact>
         <Fact name="Time">
@@ -127,17 +127,17 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
       <h3>Tokens and cost</h3>
       <dl className="facts">
         <Fact name="Prompt tokens">{tokens(entry.promptTokens)}</Fact>
-        <Fact name="of them cached">{tokens(entry.cachedTokens)}</Fact>
+        <Fact name="Cached">{tokens(entry.cachedTokens)}</Fact>
         <Fact name="Completion tokens">{tokens(entry.completionTokens)}</Fact>
         <Fact name="Token count">{tokens(entry.tokenCount)}</Fact>
-        <Fact name="Counts">{usageWords(entry)}</Fact>
+        <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
         <Fact name="Cost">{formatUsd(entry.costNanoUsd)}</Fact>
       </dl>
-      <h3>Time taken</h3>
+      <h3>Timing</h3>
       <dl className="facts">
         <Fact name="Latency">{formatDuration(entry.latencyMs)}</Fact>
-        <Fact name="First token">
-          {timeToFirstTokenMs === null ? "none" : `after ${formatDuration(timeToFirstTokenMs)}`}
+        <Fact name="Time to first token">
+          {timeToFirstTokenMs === null ? "none" : formatDuration(timeToFirstTokenMs)}
         </Fact>
       </dl>
       <div className="page-actions">

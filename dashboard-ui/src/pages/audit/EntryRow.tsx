@@ -1,7 +1,13 @@
 import { memo } from "react";
-import { formatCount, formatDate, formatDuration, formatTimeOfDay, formatUsd } from "../../api/format.ts";
 import type { AuditEntry } from "../../api/types.ts";
-import { wentWell } from "./entry-words.ts";
+import {
+  formatCount,
+  formatDate,
+  formatDuration,
+  formatTimeOfDay,
+  formatUsd,
+} from "../../components/format.ts";
+import { wentWell } from "./entry-labels.ts";
 
 interface EntryRowProps {
   readonly entry: AuditEntry;

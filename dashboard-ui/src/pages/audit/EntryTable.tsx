@@ -165,7 +165,7 @@ export function EntryTable(props: EntryTableProps) {
         onClick={onClick}
         onFocus={onFocus}
       >
-        <caption className="visually-hidden">Audit entries, newest first</caption>
+        <caption className="visually-hidden">Requests, newest first</caption>
         <Head />
         <tbody
           ref={rows}

@@ -1,5 +1,5 @@
-import { formatCount } from "../../api/format.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { MOST_ENTRIES } from "./use-entries.ts";
 
@@ -30,7 +30,7 @@ export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   if (isIncomplete && !log.hasNextPage) {
     return (
       <div className="entries-end">
-        <Button onClick={readAgain}>More have come: read the list again</Button>
+        <Button onClick={readAgain}>Load new entries</Button>
       </div>
     );
   }
@@ -41,8 +41,8 @@ export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
       ) : log.hasNextPage ? null : (
         <p className="small">
           {count < MOST_ENTRIES
-            ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in all.`
-            : `These are the newest ${formatCount(count)} entries. Narrow the time to see earlier ones, or export them.`}
+            ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in total.`
+            : `Showing the newest ${formatCount(count)} entries. To see older ones, choose a narrower time or export.`}
         </p>
       )}
     </div>

@@ -1,7 +1,7 @@
 import { Toggle } from "@base-ui/react/toggle";
 import { useEffect, useRef, useState } from "react";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatCount } from "../../api/format.ts";
+import { formatCount } from "../../components/format.ts";
 import type { TailState } from "./tail.ts";
 
 interface LiveToggleProps {
@@ -37,7 +37,7 @@ function wordsOf(state: TailState): string {
     case "connecting":
       return "Connecting…";
     case "live":
-      return "Following";
+      return "Live";
     case "reconnecting":
       return "Reconnecting…";
     case "refused":

@@ -1,4 +1,4 @@
-import { formatUsd } from "../../api/format.ts";
+import { formatUsd } from "../../components/format.ts";
 
 const FRACTION = /[.,]?\d*$/;
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { formatUsd, formatUsdRoughly } from "../../api/format.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 
 const LIVE_MS = 10_000;
@@ -21,19 +21,19 @@ export function Balance() {
             )}
             {balanceNanoUsd > 0n ? null : (
               <Notice tone="warning">
-                <p>There is no credit left: requests are refused with 402 until credits are granted.</p>
+                <p>No credit left. Paid requests are refused with 402 until credit is added.</p>
               </Notice>
             )}
             {reservedNanoUsd === 0n ? null : (
               <p className="quiet">
-                Of it, {formatUsdRoughly(reservedNanoUsd)} is set aside for requests that are being answered,
-                or about to come. What they do not use comes back.
+                {formatUsdRoughly(reservedNanoUsd)} of it is reserved for running and upcoming requests. What
+                they do not use is released.
               </p>
             )}
           </>
         )}
       </Answer>
-      <p className="small">The operator of the service grants credits. Ask them for more.</p>
+      <p className="small">To add credit, contact the operator of the service.</p>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
+import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
 import { Amount, longestFraction } from "./Amount.tsx";
 import type { DayOfCharges, LedgerLine } from "./ledger-lines.ts";
 
@@ -14,8 +14,8 @@ export function LedgerTable({ lines }: { readonly lines: readonly LedgerLine[] }
         <caption className="visually-hidden">Credit ledger, newest first</caption>
         <thead>
           <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
+            <th scope="col">Date</th>
+            <th scope="col">Type</th>
             <th scope="col">Reason</th>
             <th scope="col" className="number">
               Amount
@@ -30,7 +30,7 @@ export function LedgerTable({ lines }: { readonly lines: readonly LedgerLine[] }
                   {line.kind === "charges" ? formatDate(line.at) : formatDateTime(line.at)}
                 </time>
               </th>
-              <td data-label="What">
+              <td data-label="Type">
                 <span className={line.kind === "grant" ? "badge badge-active" : "badge"}>
                   {KINDS[line.kind]}
                 </span>
@@ -55,7 +55,7 @@ function Requests({ day: { at, count } }: { readonly day: DayOfCharges }) {
   return (
     <span>
       <Link to="/audit" search={{ from: from.toISOString(), to: to.toISOString() }}>
-        Requests of the day
+        View requests
       </Link>
       {count === 1 ? null : <span className="small"> in {formatCount(count)} charges</span>}
     </span>

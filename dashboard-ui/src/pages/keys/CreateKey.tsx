@@ -25,7 +25,7 @@ export function CreateKey({ onClose }: { readonly onClose: () => void }) {
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="Name"
-          hint="Identifies the key in the audit log, such as “production” or “staging”."
+          hint="Identifies the key in the request log, for example “production”."
           required
           maxLength={64}
           autoComplete="off"

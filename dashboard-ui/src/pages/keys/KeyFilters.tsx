@@ -12,7 +12,7 @@ const STATES: readonly { readonly value: "all" | "active" | "revoked"; readonly 
 const ORDERS: readonly { readonly value: KeyOrder; readonly label: string }[] = [
   { value: "newest", label: "Newest first" },
   { value: "name", label: "Name" },
-  { value: "last-use", label: "Last use" },
+  { value: "last-use", label: "Last used" },
   { value: "requests", label: "Requests in 24 h" },
 ];
 

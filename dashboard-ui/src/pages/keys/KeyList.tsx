@@ -1,8 +1,8 @@
 import { useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { formatCount } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
 import { KeyFilters } from "./KeyFilters.tsx";
 import { KeyTable } from "./KeyTable.tsx";
 import type { KeysSearch } from "./search.ts";
@@ -59,5 +59,5 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
 
 function noneFound({ search, state }: KeysSearch): string {
   const which = state === undefined ? "key" : `${state} key`;
-  return search === undefined ? `There is no ${which}.` : `No ${which} matches “${search}”.`;
+  return search === undefined ? `No ${which}s.` : `No ${which} matches “${search}”.`;
 }

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
-import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
 import { RotationState } from "./RotationState.tsx";
 
 const COLUMNS = 6;
@@ -25,7 +25,7 @@ export function KeyTable({ keys, all, revoke }: KeyTableProps) {
           <th scope="col">Key</th>
           <th scope="col">State</th>
           <th scope="col">Created</th>
-          <th scope="col">Last use</th>
+          <th scope="col">Last used</th>
           <th scope="col" className="number">
             Requests in 24 h
           </th>
@@ -72,7 +72,7 @@ function KeyRow({ apiKey, replaced, revoke }: KeyRowProps) {
           {name}
           <span className="small">
             <code>…{keyId}</code>
-            {replaced?.state === "active" ? ` takes over from “${replaced.name}”` : null}
+            {replaced?.state === "active" ? ` replaces “${replaced.name}”` : null}
           </span>
         </span>
       </th>
@@ -87,7 +87,7 @@ function KeyRow({ apiKey, replaced, revoke }: KeyRowProps) {
           {formatDate(createdAt)}
         </time>
       </td>
-      <td data-label="Last use">
+      <td data-label="Last used">
         <LastUse usage={usage} />
       </td>
       <td data-label="Requests in 24 h" className="number">

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { formatExactTime } from "../../api/format.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatExactTime } from "../../components/format.ts";
 
 const SHOWN = 6;
 const LIVE_MS = 5_000;
@@ -27,7 +27,7 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
       <div className="panel-head">
         <h3>{title}</h3>
         <Link to="/audit" search={filter}>
-          All in the audit log
+          View in request log
         </Link>
       </div>
       <Answer query={log} what="requests">

@@ -1,4 +1,4 @@
-import { formatCount } from "../../api/format.ts";
+import { formatCount } from "../../components/format.ts";
 import { TRAFFIC_MS, type TrafficPoint } from "./use-traffic.ts";
 
 interface LiveChartProps {
@@ -11,7 +11,7 @@ interface LiveChartProps {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-/** Requests a minute of two keys, up to now. */
+/** Requests per minute of two keys, up to now. */
 export function LiveChart({ label, old, successor }: LiveChartProps) {
   const points = [...old, ...successor];
   const nowMs = Math.max(...points.map(({ atMs }) => atMs));

@@ -2,11 +2,11 @@ import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatCount, formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
+import { formatCount, formatDateTime } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 
 interface RevokeKeyProps {
@@ -38,7 +38,8 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
     <Dialog title={`Revoke “${apiKey.name}”?`} onDismiss={revoke.isPending ? undefined : onClose}>
       <form onSubmit={submit} className="form">
         <p>
-          Requests with the key <code>…{apiKey.keyId}</code> return 401 from now on. This can't be undone.{" "}
+          Requests with the key <code>…{apiKey.keyId}</code> will return 401 immediately. This can't be
+          undone.{" "}
           {lastUsedAt === null
             ? "It was never used."
             : `It was last used ${formatDateTime(lastUsedAt)} from ${lastUsedIp ?? "an unknown address"}.`}
@@ -46,7 +47,7 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
         {requestsLastHour === 0 ? null : (
           <Notice tone="warning">
             <p>
-              Somebody uses it: {formatCount(requestsLastHour)}{" "}
+              This key is in use: {formatCount(requestsLastHour)}{" "}
               {requestsLastHour === 1 ? "request" : "requests"} in the last hour.
             </p>
           </Notice>

@@ -1,10 +1,10 @@
 import { type SubmitEvent, useState } from "react";
 import { client } from "../../api/client.ts";
-import { formatSpan } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
+import { formatSpan } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 import { Select } from "../../components/Select.tsx";
 import { CreatedKey } from "./CreatedKey.tsx";
@@ -41,8 +41,8 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
         keyString={created.key}
         lead={
           <p>
-            It is to take the place of “{apiKey.name}”, which works until you revoke it. This page says when
-            nobody has used “{apiKey.name}” for {formatSpan(Number(quietAfterS))}.
+            This key replaces “{apiKey.name}”, which works until you revoke it. This page tells you when “
+            {apiKey.name}” has been unused for {formatSpan(Number(quietAfterS))}.
           </p>
         }
         onClose={onClose}
@@ -58,13 +58,13 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
     <Dialog title={`Rotate “${apiKey.name}”`} onDismiss={isPending ? undefined : onClose}>
       <form onSubmit={submit} className="form">
         <p>
-          A new key is created to take over from <code>…{apiKey.keyId}</code>. Both work until you revoke the
-          old one.
+          Creates a new key to replace <code>…{apiKey.keyId}</code>. Both keys work until you revoke the old
+          one.
         </p>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="Name of the new key"
-          hint="Left empty, it is named like the old key, with a number."
+          hint="Leave empty to use the old name with a number."
           maxLength={64}
           autoComplete="off"
           value={name}
@@ -72,7 +72,7 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
           onChange={(event) => setName(event.target.value)}
         />
         <Select
-          label="Tell that the old key can be revoked when it has been unused for"
+          label="Suggest revoking the old key after"
           options={QUIET_AFTER}
           value={quietAfterS}
           onChange={(event) => setQuietAfterS(event.target.value)}

@@ -1,5 +1,5 @@
-import { formatDateTime, formatSpan } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
+import { formatDateTime, formatSpan } from "../../components/format.ts";
 
 interface RotationStateProps {
   readonly apiKey: ListedKey;
@@ -15,14 +15,14 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
   return (
     <p className={rotation.isQuiet ? "rotation rotation-quiet" : "rotation"}>
       {successor === undefined ? (
-        "Another key takes over. "
+        "Another key replaces This session. "
       ) : (
         <>
-          “{successor.name}” <code>…{successor.keyId}</code> takes over.{" "}
+          Replaced by “{successor.name}” <code>…{successor.keyId}</code>.{" "}
         </>
       )}
       {rotation.isQuiet ? (
-        <strong>Nobody has used this key for {span}: it can be revoked.</strong>
+        <strong>Unused for {span}. You can revoke it.</strong>
       ) : usage.lastUsedAt !== null && usage.lastUsedAt >= rotation.quietSince ? (
         <>
           <strong>Still used:</strong> last request {formatDateTime(usage.lastUsedAt)} from{" "}
@@ -30,7 +30,7 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
         </>
       ) : (
         <>
-          Unused since {formatDateTime(rotation.quietSince)}; it can be revoked when it has been for {span}.
+          Unused since {formatDateTime(rotation.quietSince)}. You can revoke it after {span} without use.
         </>
       )}
     </p>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { formatSpan } from "../../api/format.ts";
 import type { KeyUse } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatSpan } from "../../components/format.ts";
 import { LatestRequests } from "./LatestRequests.tsx";
 import { currentStep, ROTATION_STEPS, type RotationStep } from "./rotation-progress.ts";
 import { UpdateDeployments } from "./UpdateDeployments.tsx";
@@ -53,7 +53,7 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
     <>
       <p role="status" className="rotation-now">
         {now === "done"
-          ? `“${old.name}” is revoked. Requests with it return 401 from now on.`
+          ? `“${old.name}” is revoked. Requests with it return 401.`
           : `Step ${place + 1} of ${ROTATION_STEPS.length}: ${TITLES[now]}`}
       </p>
       <ol className="rotation-steps">
@@ -93,11 +93,11 @@ function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) 
     return (
       <p>
         {successor === undefined ? (
-          "Another key takes over."
+          "Another key replaces This session."
         ) : (
           <>
-            “{successor.name}” <code>…{successor.keyId}</code> takes over from <code>…{old.keyId}</code>. If
-            its key string was lost, revoke it in the list of keys and create another one here.
+            “{successor.name}” <code>…{successor.keyId}</code> replaces <code>…{old.keyId}</code>. If you lost
+            the new key, revoke it in the list of keys and create another one here.
           </>
         )}
       </p>
@@ -107,8 +107,7 @@ function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) 
   return (
     <>
       <p>
-        It takes over from <code>…{old.keyId}</code> and gets a name of its own. Both keys work until you
-        revoke the old one.
+        The new key replaces <code>…{old.keyId}</code>. Both keys work until you revoke the old one.
       </p>
       <div>
         <Button look="primary" onClick={rotate}>
@@ -125,8 +124,8 @@ function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
       <LatestRequests
         keyId={old.id}
         errorCode="revoked_api_key"
-        title="Who still tries the old key"
-        none="Nobody has tried it since."
+        title="Requests with the revoked key"
+        none="No requests since it was revoked."
       />
     );
   }
@@ -136,9 +135,9 @@ function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
     <>
       <p>
         {isQuiet
-          ? `Nobody has used it for ${formatSpan(quietAfterS)}: it can be revoked. `
-          : `When nobody uses it any more. This page says so when it has been unused for ${formatSpan(quietAfterS)}. `}
-        Requests with it then return 401 at once, and that can't be undone.
+          ? `Unused for ${formatSpan(quietAfterS)}. You can revoke it now. `
+          : `Wait until the key has been unused for ${formatSpan(quietAfterS)}. `}
+        After that, requests with it return 401. This can't be undone.
       </p>
       <div>
         <Button look={isQuiet ? "danger" : "plain"} onClick={revoke}>

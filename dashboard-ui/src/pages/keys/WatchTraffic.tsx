@@ -1,5 +1,5 @@
-import { formatCount, formatDateTime, formatSpan } from "../../api/format.ts";
 import type { KeyUse } from "../../api/types.ts";
+import { formatCount, formatDateTime, formatSpan } from "../../components/format.ts";
 import { Meter } from "../../components/Meter.tsx";
 import { HourlyTraffic } from "./HourlyTraffic.tsx";
 import { LatestRequests } from "./LatestRequests.tsx";
@@ -25,25 +25,21 @@ export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
       </div>
       <div className="traffic-charts">
         <figure>
-          <figcaption>Requests a minute, the last 30 minutes</figcaption>
+          <figcaption>Requests per minute, last 30 minutes</figcaption>
           {oldTraffic.length === 0 || successorTraffic.length === 0 ? null : (
             <LiveChart
-              label={`Requests a minute over the last 30 minutes. In the last one: ${old.requestsLastMinute} with “${old.name}”, ${successor.requestsLastMinute} with “${successor.name}”.`}
+              label={`Requests per minute over the last 30 minutes. In the last minute: ${old.requestsLastMinute} with “${old.name}”, ${successor.requestsLastMinute} with “${successor.name}”.`}
               old={oldTraffic}
               successor={successorTraffic}
             />
           )}
         </figure>
         <figure>
-          <figcaption>Requests an hour, the last 24 hours</figcaption>
+          <figcaption>Requests per hour, last 24 hours</figcaption>
           <HourlyTraffic old={old} successor={successor} />
         </figure>
       </div>
-      <LatestRequests
-        keyId={old.id}
-        title="Where the old key was last used"
-        none="No request with it has been recorded."
-      />
+      <LatestRequests keyId={old.id} title="Latest requests with the old key" none="No requests yet." />
     </>
   );
 }

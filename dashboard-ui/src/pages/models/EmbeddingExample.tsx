@@ -20,7 +20,7 @@ export function EmbeddingExample({ model, onClose }: EmbeddingExampleProps) {
         {(service) => (
           <Snippets
             service={service}
-            request={{ model: model.id, input: ["A door is what a wall can't be.", "Who keeps it?"] }}
+            request={{ model: model.id, input: ["The door is open.", "Who opened it?"] }}
           />
         )}
       </Answer>

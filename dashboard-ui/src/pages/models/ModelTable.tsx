@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { formatCount, formatUsd } from "../../api/format.ts";
-import { chats, embeds, isFree, mediaOf, usesOf } from "../../api/models.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
+import { formatCount, formatUsd } from "../../components/format.ts";
+import { chats, embeds, isFree, mediaOf, usesOf } from "./model.ts";
 
 interface ModelTableProps {
   readonly models: readonly ListedModel[];
@@ -27,16 +27,14 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
               Modalities
             </th>
             <th scope="colgroup" colSpan={2} className="number grouping">
-              Tokens at most
+              Limits
             </th>
             <th scope="colgroup" colSpan={3} className="number grouping">
-              Price of a million tokens
+              Price per 1M tokens
             </th>
             {hasImagePrices ? (
               <th scope="col" rowSpan={2} className="number">
-                Price of
-                <br />
-                an image
+                Price per <br /> image
               </th>
             ) : null}
             <th scope="col" rowSpan={2}>
@@ -84,7 +82,7 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
               <td data-label="Context" className="number">
                 <Tokens count={model.contextTokens} />
               </td>
-              <td data-label="Output at most" className="number">
+              <td data-label="Max output" className="number">
                 <Tokens count={model.maxOutputTokens} />
               </td>
               <Prices model={model} withImages={hasImagePrices} />
@@ -148,16 +146,16 @@ function Prices({ model, withImages }: PricesProps) {
   if (prices === null || isFree(model)) {
     return (
       <td data-label="Price" colSpan={withImages ? 4 : 3} className="number quiet">
-        {prices === null ? "not charged for" : "free"}
+        Free
       </td>
     );
   }
   return (
     <>
-      <Price label="Input, a million tokens" nanoUsd={prices.inputNanoUsdPerMTok} />
+      <Price label="Input per 1M tokens" nanoUsd={prices.inputNanoUsdPerMTok} />
       <Price label="Cached input" nanoUsd={prices.cachedInputNanoUsdPerMTok} />
       <Price label="Output" nanoUsd={prices.outputNanoUsdPerMTok} />
-      {withImages ? <Price label="An image" nanoUsd={prices.imageNanoUsd} /> : null}
+      {withImages ? <Price label="Per image" nanoUsd={prices.imageNanoUsd} /> : null}
     </>
   );
 }

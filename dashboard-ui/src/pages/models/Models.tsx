@@ -2,22 +2,22 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { formatCount } from "../../api/format.ts";
-import { matches } from "../../api/models.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatCount } from "../../components/format.ts";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
 import { EmbeddingExample } from "./EmbeddingExample.tsx";
 import { ModelTable } from "./ModelTable.tsx";
+import { matches } from "./model.ts";
 import { type ModelsSearch, SORTS } from "./search.ts";
 import { sortModels } from "./sort-models.ts";
 import "./models.css";
 
 const SORT_OPTIONS = [
-  { value: "id", label: "Id" },
+  { value: "id", label: "ID" },
   { value: "context", label: "Context, longest first" },
   { value: "price", label: "Price, lowest first" },
 ];
@@ -27,12 +27,12 @@ export function Models() {
   const list = useQuery(api.models.list.queryOptions());
   return (
     <>
-      <PageHead title="Models" lead="Every key opens every one of them. Prices are in US dollars." />
+      <PageHead title="Models" lead="Every API key works with every model. Prices in US dollars." />
       <Answer query={list} what="models">
         {({ models }) =>
           models.length === 0 ? (
             <Empty title="The catalog is empty">
-              <p>The operator of the service decides which models there are.</p>
+              <p>The operator of the service configures the models.</p>
             </Empty>
           ) : (
             <Catalog models={models} />
@@ -59,7 +59,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
       <div className="model-tools">
         <SearchField
           label="Search"
-          placeholder="Id, alias, owner or modality"
+          placeholder="ID, alias, owner or modality"
           value={search}
           // Nothing is asked of the service.
           waitMs={0}
@@ -79,7 +79,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
       </div>
       {shown.length === 0 ? (
         <Empty title={`No model matches “${search}”`}>
-          <p>The search looks at ids, aliases, owners, and what models take and give.</p>
+          <p>Search by ID, alias, owner or modality.</p>
         </Empty>
       ) : (
         <ModelTable models={shown} showExample={setExample} />

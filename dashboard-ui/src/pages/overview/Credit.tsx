@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { formatUsdRoughly } from "../../api/format.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatUsdRoughly } from "../../components/format.ts";
 import { wholeDays } from "../usage/period.ts";
 import { useCurrentHour } from "../usage/use-current-hour.ts";
 import { outlookOf, RATE_DAYS } from "./outlook.ts";
@@ -45,7 +45,7 @@ function Outlook({ balanceNanoUsd, spentNanoUsd }: OutlookProps) {
   return (
     <>
       <p className={isShort ? "overview-credit-short" : undefined}>{words}</p>
-      {spentNanoUsd > 0n ? <p className="small">The rate was {formatUsdRoughly(rate)} a day.</p> : null}
+      {spentNanoUsd > 0n ? <p className="small">Average spend: {formatUsdRoughly(rate)} per day.</p> : null}
     </>
   );
 }

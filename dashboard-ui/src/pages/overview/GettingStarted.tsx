@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { keyVariable, type SnippetService } from "../../api/snippets.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Code } from "../../components/Code.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
+import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 
 /** The way to the first request. The page turns into the overview by itself when it has come. */
 export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }) {
@@ -15,28 +15,28 @@ export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }
   const key = keys.find(({ state }) => state === "active");
   return (
     <section className="panel" aria-labelledby="getting-started">
-      <h2 id="getting-started">Send the first request</h2>
+      <h2 id="getting-started">Send your first request</h2>
       <ol className="first-steps">
         <li>
           <h3>Create a key</h3>
           {key === undefined ? (
             <>
-              <p className="quiet">One key opens every model. It is shown once.</p>
+              <p className="quiet">A key works with every model. It is shown only once.</p>
               <Link to="/settings/keys" className="button button-primary">
                 Create a key
               </Link>
             </>
           ) : (
             <p className="quiet">
-              The account has the key “{key.name}” <code>…{key.keyId}</code>. Is it lost? Then{" "}
-              <Link to="/settings/keys">create another</Link>.
+              The account has the key “{key.name}” <code>…{key.keyId}</code>. If you lost it,{" "}
+              <Link to="/settings/keys">create another one</Link>.
             </p>
           )}
         </li>
         {service === undefined ? null : (
           <>
             <li>
-              <h3>Put it into the environment</h3>
+              <h3>Set the environment variable</h3>
               <Environment variable={keyVariable(service.serviceName)} />
             </li>
             <li>
@@ -62,7 +62,7 @@ interface FirstRequestProps {
 
 function FirstRequest({ service, models }: FirstRequestProps) {
   const model = models.find(({ modalities }) => modalities.output.includes("text"));
-  if (model === undefined) return <p className="quiet">The catalog has no model that answers in text yet.</p>;
+  if (model === undefined) return <p className="quiet">The catalog has no chat model yet.</p>;
   const messages = [{ role: "user", content: "Hello!" }];
   return <Snippets service={service} request={{ model: model.id, messages }} />;
 }
@@ -71,7 +71,9 @@ function Environment({ variable }: { readonly variable: string }) {
   const command = `export ${variable}="sk-…"`;
   return (
     <>
-      <p className="quiet">With the whole key in the place of “sk-…”.</p>
+      <p className="quiet">
+        Replace <code>sk-…</code> with your key.
+      </p>
       <div className="first-command">
         <Code label="Command">{command}</Code>
         <CopyButton text={command} what="command" />

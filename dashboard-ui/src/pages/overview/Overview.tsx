@@ -32,7 +32,7 @@ export function Overview() {
     <>
       <PageHead title="Overview" />
       <p className="visually-hidden" role="status">
-        {hasBegun ? "The first request has come." : ""}
+        {hasBegun ? "The first request has arrived." : ""}
       </p>
       <Answer query={list} what="the account">
         {({ keys }) =>

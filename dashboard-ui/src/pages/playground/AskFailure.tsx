@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { formatSpan } from "../../api/format.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatSpan } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 import type { ChatFailure } from "./failure.ts";
 
@@ -22,7 +22,6 @@ export function AskFailure({ failure, askAgain }: AskFailureProps) {
           {retryAfterMs === null
             ? null
             : `Wait ${formatSpan(Math.ceil(retryAfterMs / 1_000))}, then try again. `}
-          The conversation is kept.
         </p>
         {code === null && requestId === null ? null : (
           <p className="small">
@@ -46,7 +45,7 @@ function adviceFor(code: string | null): ReactNode {
     case "credit_balance_exhausted":
       return (
         <>
-          See the <Link to="/settings/credits">credits</Link> of the account.{" "}
+          Check the account's <Link to="/settings/credits">credits</Link>.{" "}
         </>
       );
     case "context_length_exceeded":
@@ -54,13 +53,13 @@ function adviceFor(code: string | null): ReactNode {
     case "model_not_found":
       return (
         <>
-          Choose one of <Link to="/models">all models</Link>.{" "}
+          Choose another <Link to="/models">model</Link>.{" "}
         </>
       );
     case "revoked_api_key":
       return "Choose another key. ";
     case "not_signed_in":
-      return "The session had ended, and nothing was sent. ";
+      return "Your session expired before the message was sent.  ";
     default:
       return null;
   }

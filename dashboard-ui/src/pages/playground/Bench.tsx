@@ -98,8 +98,8 @@ export function Bench({ chat, models, keys }: BenchProps) {
           </div>
         </div>
         {isNew && state.failure === null ? (
-          <Empty title="Nothing has been said yet">
-            <p>Write a message below. The answer appears here, with what it took and what it cost.</p>
+          <Empty title="Send a message to start">
+            <p>The answer appears here with its tokens, time and cost.</p>
           </Empty>
         ) : (
           <Conversation
@@ -159,7 +159,7 @@ function problemWith(
   key: ListedKey | undefined,
 ): string | null {
   if (model === undefined) return "Choose a model first.";
-  if (key === undefined) return "Create a key first: every request is made with one.";
+  if (key === undefined) return "Create a key first.";
   if ([...state.messages, state.draft].every(({ text }) => text.trim() === ""))
     return "Write a message first.";
   const wrong = PARAMETERS.find((parameter) => problemOf(parameter, state.parameters) !== undefined);

@@ -39,9 +39,7 @@ export function Composer(props: ComposerProps) {
         <div role="status" className="removal">
           {removal === null ? null : (
             <>
-              <span>
-                {removal.what === "message" ? "The message is deleted." : "The conversation is cleared."}
-              </span>
+              <span>{removal.what === "message" ? "Message deleted." : "Conversation cleared."}</span>
               <Button onClick={putBack}>Undo</Button>
             </>
           )}
@@ -67,7 +65,7 @@ export function Composer(props: ComposerProps) {
         >
           {problem ?? (
             <>
-              <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+              <kbd>Enter</kbd> to send, <kbd>Shift</kbd> <kbd>Enter</kbd> for a new line
             </>
           )}
         </p>

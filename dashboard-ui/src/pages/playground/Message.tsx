@@ -44,8 +44,8 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
             </Button>
             <CopyButton short text={text} what={name} />
             {askAgain === null || told === null ? null : (
-              <Button aria-label={`Ask again for ${name}`} onClick={askAgain}>
-                Ask again
+              <Button aria-label={`Regenerate ${name}`} onClick={askAgain}>
+                Regenerate
               </Button>
             )}
             <Button aria-label={`Delete ${name}`} onClick={remove}>
@@ -120,12 +120,12 @@ function courseOf(answer: Answer, outcome: ToldAnswer["outcome"]): string | null
       if (isEmpty(answer)) return "Waiting for the answer…";
       return answer.text === "" && answer.calls.length === 0 ? "Thinking…" : null;
     case "stopped":
-      return isEmpty(answer) ? "Stopped before anything was said." : "Stopped here.";
+      return isEmpty(answer) ? "Stopped before the answer began." : "Stopped.";
     case "broken":
-      return "Broke off here.";
+      return "Answer interrupted.";
     case "whole":
-      if (answer.finishReason === "length") return "Ended at the limit of tokens.";
-      if (answer.finishReason === "content_filter") return "Ended by the model's filter.";
+      if (answer.finishReason === "length") return "Token limit reached.";
+      if (answer.finishReason === "content_filter") return "Stopped by the model's content filter.";
       return answer.text === "" && answer.calls.length === 0 ? "The answer is empty." : null;
   }
 }

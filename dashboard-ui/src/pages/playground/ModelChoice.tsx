@@ -1,9 +1,9 @@
 import { Combobox } from "@base-ui/react/combobox";
 import { Link } from "@tanstack/react-router";
 import { useId } from "react";
-import { formatCount, formatUsd } from "../../api/format.ts";
-import { isFree, matches } from "../../api/models.ts";
 import type { ListedModel } from "../../api/types.ts";
+import { formatCount, formatUsd } from "../../components/format.ts";
+import { isFree, matches } from "../models/model.ts";
 
 interface ModelChoiceProps {
   readonly models: readonly ListedModel[];
@@ -36,7 +36,7 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
           aria-invalid={missing !== null}
         >
           <span className="combobox-name">
-            <Combobox.Value placeholder="None chosen" />
+            <Combobox.Value placeholder="Choose a model" />
           </span>
           <svg width="16" height="16" viewBox="0 0 16 16" fill="currentColor" aria-hidden="true">
             <path d="M12 6H4l4 4.5z" />
@@ -48,7 +48,7 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
               <Combobox.Input
                 className="combobox-search"
                 aria-label="Search models"
-                placeholder="Id, alias, owner or modality"
+                placeholder="ID, alias, owner or modality"
                 spellCheck={false}
               />
               <Combobox.Empty className="combobox-empty">No model matches.</Combobox.Empty>
@@ -70,7 +70,7 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
         </p>
       ) : (
         <p id={`${id}-note`} className="field-error" role="alert">
-          The catalog has no model “{missing}” that chats. Choose another one, or look at{" "}
+          The catalog has no chat model “{missing}”. Choose another one, or see{" "}
           <Link to="/models">all models</Link>.
         </p>
       )}
@@ -80,13 +80,13 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
 
 function priceOf(model: ListedModel): string {
   const { prices } = model;
-  if (prices === null) return "not charged for";
-  if (isFree(model)) return "free";
+  if (prices === null) return "Free";
+  if (isFree(model)) return "Free";
   return `${formatUsd(prices.inputNanoUsdPerMTok)} in, ${formatUsd(prices.outputNanoUsdPerMTok)} out`;
 }
 
 function factsOf(model: ListedModel): string {
   const { contextTokens, prices } = model;
-  const price = prices === null || isFree(model) ? priceOf(model) : `${priceOf(model)} a million tokens`;
-  return contextTokens === null ? price : `${price}, context of ${formatCount(contextTokens)} tokens`;
+  const price = prices === null || isFree(model) ? priceOf(model) : `${priceOf(model)} per 1M tokens`;
+  return contextTokens === null ? price : `${price}, context ${formatCount(contextTokens)} tokens`;
 }

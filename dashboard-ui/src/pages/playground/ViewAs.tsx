@@ -16,7 +16,7 @@ interface ViewAsProps {
 export function ViewAs({ state, model, onClose }: ViewAsProps) {
   const info = useQuery(api.service.info.queryOptions());
   return (
-    <Dialog title="The request as code" onDismiss={onClose}>
+    <Dialog title="Request as code" onDismiss={onClose}>
       <Answer query={info} what="the code">
         {(service) => <Snippets service={service} request={withMessage(bodyOf(state, model))} />}
       </Answer>

@@ -14,7 +14,7 @@ const EXPIRY = [
   { value: "30", label: "30 days" },
   { value: "90", label: "90 days" },
   { value: "365", label: "1 year" },
-  { value: NEVER, label: "No expiry" },
+  { value: NEVER, label: "Never" },
 ];
 
 /** Asks for a name, then shows the token: once, and until the person says that they have it. */
@@ -45,7 +45,7 @@ export function CreateToken({ onClose }: { readonly onClose: () => void }) {
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="Name"
-          hint="What it is for, such as “key rotation”."
+          hint="For example “key rotation”."
           required
           maxLength={64}
           autoComplete="off"
@@ -54,7 +54,7 @@ export function CreateToken({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setName(event.target.value)}
         />
         <Select
-          label="It holds for"
+          label="Expires in"
           options={EXPIRY}
           value={expiry}
           onChange={(event) => setExpiry(event.target.value)}

@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatDateTime } from "../../api/format.ts";
 import type { ListedToken } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
+import { formatDateTime } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 
 interface RevokeTokenProps {
@@ -27,7 +27,7 @@ export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
   return (
     <Dialog title={`Revoke “${token.name}”?`} onDismiss={revoke.isPending ? undefined : onClose}>
       <p>
-        Scripts that use the token <code>…{token.tokenId}</code> are refused from now on. This can't be
+        Requests with the token <code>…{token.tokenId}</code> will be refused immediately. This can't be
         undone.{" "}
         {token.lastUsedAt === null
           ? "It was never used."

@@ -1,6 +1,6 @@
-import { formatDate, formatDateTime } from "../../api/format.ts";
 import type { ListedToken } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatDate, formatDateTime } from "../../components/format.ts";
 
 interface TokenTableProps {
   readonly tokens: readonly ListedToken[];
@@ -16,7 +16,7 @@ export function TokenTable({ tokens, revoke }: TokenTableProps) {
         <tr>
           <th scope="col">Token</th>
           <th scope="col">State</th>
-          <th scope="col">Last use</th>
+          <th scope="col">Last used</th>
           <th scope="col">
             <span className="visually-hidden">Actions</span>
           </th>
@@ -49,7 +49,7 @@ function TokenRow({ token, revoke }: { readonly token: ListedToken; readonly rev
           <span className="small">{validityOf(token)}</span>
         </span>
       </td>
-      <td data-label="Last use">
+      <td data-label="Last used">
         {token.lastUsedAt === null ? (
           <span className="quiet">never</span>
         ) : (

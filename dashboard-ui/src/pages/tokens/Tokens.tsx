@@ -27,8 +27,8 @@ export function Tokens() {
         title="Management tokens"
         lead={
           isOperator
-            ? "They let your scripts do what you may do: manage accounts, plans, IP rules and credits."
-            : "They let your scripts create and revoke API keys. An API key can only read: leaked, it can't mint its own successor."
+            ? "Automate management of accounts, plans, IP rules and credits from scripts."
+            : "Automate key management from scripts. API keys can't create or revoke keys."
         }
       >
         <Button look="primary" disabled={list.isPending} onClick={() => setDialog({ kind: "create" })}>
@@ -37,7 +37,7 @@ export function Tokens() {
       </PageHead>
 
       <p className="visually-hidden" role="status">
-        {revoked === null ? "" : `The token “${revoked}” is revoked.`}
+        {revoked === null ? "" : `Token “${revoked}” revoked.`}
       </p>
       <Answer query={list} what="tokens">
         {({ tokens }) =>
@@ -45,8 +45,8 @@ export function Tokens() {
             <Empty title="No management tokens">
               <p>
                 {isOperator
-                  ? "Create one for a script that manages accounts."
-                  : "Most accounts need none. Create one for a script that manages keys."}
+                  ? "Create a token to manage accounts from a script."
+                  : "Create a token to manage keys from a script."}
               </p>
             </Empty>
           ) : (

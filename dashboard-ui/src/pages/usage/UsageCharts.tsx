@@ -1,8 +1,8 @@
 import { useMemo } from "react";
-import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../api/format.ts";
 import type { UsageTotals } from "../../api/types.ts";
 import { Chart } from "../../components/Chart.tsx";
 import { ChartLegend } from "../../components/chart/ChartLegend.tsx";
+import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../components/format.ts";
 import { tokensOf, type UsageGroup } from "./groups.ts";
 import type { Period } from "./period.ts";
 

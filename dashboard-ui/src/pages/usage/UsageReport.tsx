@@ -1,13 +1,13 @@
 import { type ReactNode, useMemo } from "react";
 import { Swatch } from "../../components/chart/ChartLegend.tsx";
 import { seriesColour } from "../../components/chart/colours.ts";
-import { intervalInWords } from "../../components/chart/time-words.ts";
+import { intervalLabel } from "../../components/chart/time-labels.ts";
 import { type GroupName, groupsOf, sumOf, type UsageGroup, withRest } from "./groups.ts";
 import type { Period } from "./period.ts";
+import type { UsageAnswer } from "./queries.ts";
 import { UsageCharts } from "./UsageCharts.tsx";
 import { UsageFigures } from "./UsageFigures.tsx";
 import { UsageTable, type UsageTableRow } from "./UsageTable.tsx";
-import type { UsageAnswer } from "./use-usage.ts";
 
 interface UsageReportProps<By extends string> {
   readonly answer: UsageAnswer<By>;
@@ -27,7 +27,7 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
   const grouping = isGrouped ? ` by ${by}` : "";
   return (
     <div className={isStale ? "usage-report usage-stale" : "usage-report"} aria-busy={isStale}>
-      <UsageFigures total={total} before={before} wordsBefore={period.wordsBefore} />
+      <UsageFigures total={total} before={before} labelBefore={period.labelBefore} />
       {total.requests === 0 ? (
         <div className="empty">
           <p>No requests in {period.words}.</p>
@@ -47,8 +47,8 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
           />
           <p className="small">
             {period.span.interval === "hour"
-              ? "The present hour is not over yet."
-              : "Days and months are those of UTC; the present one is not over yet."}
+              ? "The current hour is incomplete."
+              : `Times in UTC. ${period.span.interval === "day" ? "Today" : "This month"} is incomplete.`}
           </p>
         </>
       )}
@@ -77,7 +77,7 @@ function rowsOfTime(groups: readonly UsageGroup[], { starts, span }: Period): re
   return starts
     .map((start, index) => ({
       id: start.toISOString(),
-      name: intervalInWords(start, span.interval),
+      name: intervalLabel(start, span.interval),
       total: sumOf(groups.flatMap(({ intervals }) => intervals[index] ?? [])),
     }))
     .toReversed();

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { formatCount, formatShare, formatUsdRoughly } from "../../api/format.ts";
 import type { UsageTotals } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount, formatShare, formatUsdRoughly } from "../../components/format.ts";
 import { tokensOf } from "./groups.ts";
 
 /** From this many rows on, the rest are folded away. */

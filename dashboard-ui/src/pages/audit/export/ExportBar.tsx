@@ -1,5 +1,5 @@
 import { Progress } from "@base-ui/react/progress";
-import { formatBytes, formatCount, formatDateTime } from "../../../api/format.ts";
+import { formatBytes, formatCount, formatDateTime } from "../../../components/format.ts";
 import type { AuditFilters } from "../filters.ts";
 import type { ExportProgress } from "./export-run.ts";
 
@@ -30,7 +30,7 @@ export function ExportBar({ filters, startedAt, progress, isDone }: ExportBarPro
       </Progress.Track>
       <span className="meter-text">
         {words}
-        {progress?.isCut === true ? ". The connection was cut; it goes on in a moment." : ""}
+        {progress?.isCut === true ? ". Connection lost. Resuming…" : ""}
       </span>
     </Progress.Root>
   );

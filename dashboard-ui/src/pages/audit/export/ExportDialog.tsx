@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import { noticeSignedOut } from "../../../api/client.ts";
-import { formatCount } from "../../../api/format.ts";
 import type { ListedKey } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Dialog } from "../../../components/Dialog.tsx";
+import { formatCount } from "../../../components/format.ts";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
-import { type AuditFilters, filterWords } from "../filters.ts";
+import { type AuditFilters, filterLabels } from "../filters.ts";
 import { ExportBar } from "./ExportBar.tsx";
 import {
   type ExportFormat,
@@ -78,7 +78,7 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
       await goOn(run);
       draw();
     } catch {
-      setState({ kind: "choosing", error: "The file can't be written. Choose another place." });
+      setState({ kind: "choosing", error: "The file can't be written. Choose another location." });
     }
   };
   const giveUp = () => {
@@ -89,7 +89,7 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
 
   return (
     <Dialog
-      title="Export audit entries"
+      title="Export request log"
       onDismiss={state.kind === "choosing" || state.kind === "done" ? onClose : undefined}
     >
       <Extent filters={filters} keys={keys} />
@@ -99,8 +99,8 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
             <Segmented label="Format" value={format} options={FORMATS} onChange={setFormat} />
             <p className="hint">
               {format === "csv"
-                ? "A table for spreadsheets, with a header."
-                : "A line of JSON for each entry, with what verifies the log."}
+                ? "Table for spreadsheets, with a header row."
+                : "One JSON object per line, with the data needed to verify the log."}
             </p>
           </div>
           {state.error === null ? null : <Notice tone="error">{state.error}</Notice>}
@@ -131,10 +131,10 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
         {state.kind === "running" ? <Button onClick={giveUp}>Cancel export</Button> : null}
         {state.kind === "failed" ? (
           <>
-            <Button onClick={giveUp}>Give up</Button>
+            <Button onClick={giveUp}>Cancel export</Button>
             {mayGoOn(state.error) ? (
               <Button look="primary" onClick={() => void goOn(state.run)}>
-                Go on
+                Resume
               </Button>
             ) : null}
           </>
@@ -151,13 +151,13 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
 
 /** What will be in the file. */
 function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) {
-  const words = filterWords(filters, keys);
+  const words = filterLabels(filters, keys);
   return (
     <>
       <p>
         {words.length === 0
-          ? "All entries of the account, oldest first."
-          : "All entries with these filters, oldest first:"}
+          ? "All entries of this account, oldest first."
+          : "Entries that match these filters, oldest first:"}
       </p>
       {words.length === 0 ? null : (
         <ul className="chips">
@@ -180,5 +180,5 @@ function mayGoOn(error: unknown): boolean {
 function wordsOf(error: unknown): string {
   if (error instanceof ExportRefused || error instanceof UnwrittenError)
     return `${error.message} Nothing was saved.`;
-  return "The connection breaks off again and again. Nothing is lost: it goes on where it was cut.";
+  return "The connection failed several times. Resume continues where the export stopped.";
 }

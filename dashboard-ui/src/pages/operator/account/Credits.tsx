@@ -2,21 +2,21 @@ import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api } from "../../../api/client.ts";
 import { errorCodeOf, errorTextAt, errorTextBeside } from "../../../api/errors.ts";
-import { formatUsd } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
+import { formatUsd } from "../../../components/format.ts";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
 import { askAgain, clearedOf, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
 import { nanoUsdOf } from "./usd.ts";
 
-type Direction = "grant" | "takeBack";
+type Direction = "grant" | "deduct";
 
 const DIRECTIONS: readonly { readonly value: Direction; readonly label: string }[] = [
   { value: "grant", label: "Grant" },
-  { value: "takeBack", label: "Take back" },
+  { value: "deduct", label: "Deduct" },
 ];
 
 /** The account's balance; credits are granted, or taken back. */
@@ -50,10 +50,10 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
   };
   const amountError =
     isChecked && change === null
-      ? "Must be an amount in US dollars, such as 25 or 0.005"
+      ? "Enter an amount in US dollars, such as 25 or 0.005."
       : errorTextAt(grant.error, "amountNanoUsd");
   const formError = errorTextBeside(grant.error, ["amountNanoUsd", "reason"]);
-  const verb = direction === "grant" ? "Grant" : "Take back";
+  const verb = direction === "grant" ? "Grant" : "Deduct";
   return (
     <section className="panel" aria-labelledby="credits">
       <div className="panel-head">
@@ -69,14 +69,14 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
               {formError}
               {/* To try again without looking could grant it twice. */}
               {errorCodeOf(grant.error) === null
-                ? " The trail below says whether it was recorded: look before you try again."
+                ? " Check the audit trail below before you try again: the change may have been recorded."
                 : ""}
             </p>
           </Notice>
         )}
         <div>
           <Segmented
-            label="Grant or take back"
+            label="Grant or deduct"
             value={direction}
             options={DIRECTIONS}
             onChange={(next) => {
@@ -94,8 +94,8 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
           error={amountError}
           hint={
             change === null
-              ? "Such as 25 or 0.005."
-              : `The balance is ${formatUsd(balanceNanoUsd + change)} then.`
+              ? "For example 25 or 0.005."
+              : `New balance: ${formatUsd(balanceNanoUsd + change)}.`
           }
           onChange={(event) => {
             forget();
@@ -118,6 +118,6 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
 
 function doneText(amountNanoUsd: bigint, balanceNanoUsd: bigint): string {
   const done =
-    amountNanoUsd > 0n ? `${formatUsd(amountNanoUsd)} granted` : `${formatUsd(-amountNanoUsd)} taken back`;
+    amountNanoUsd > 0n ? `${formatUsd(amountNanoUsd)} granted` : `${formatUsd(-amountNanoUsd)} deducted`;
   return `${done}. The new balance is ${formatUsd(balanceNanoUsd)}.`;
 }

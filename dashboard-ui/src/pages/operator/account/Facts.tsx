@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { formatCount, formatDate, formatUsd } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { CopyButton } from "../../../components/CopyButton.tsx";
+import { formatCount, formatDate, formatUsd } from "../../../components/format.ts";
 import { StateBadge } from "../StateBadge.tsx";
 
 /** What an account is. */

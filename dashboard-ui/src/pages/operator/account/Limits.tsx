@@ -10,7 +10,7 @@ import { changeOptions, clearedOf } from "./changes.ts";
 import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
-const PLAN_SAYS = "As the plan says";
+const PLAN_SAYS = "Plan default";
 
 /** The account's own limits, where they differ from its plan's. */
 export function Limits({ account }: { readonly account: AccountDetails }) {
@@ -39,7 +39,7 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
   };
   const errorAt = (name: LimitName) =>
     isChecked && !isWritten(written[name])
-      ? "Must be a whole number from 1 to 1,000,000,000, or empty"
+      ? "Enter a whole number from 1 to 1,000,000,000, or leave the field empty."
       : errorTextAt(setLimits.error, `limits.${name}`);
   const formError = errorTextBeside(setLimits.error, [
     "reason",
@@ -48,7 +48,7 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
   return (
     <section className="panel" aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
-      <p>Left empty, a limit is what the {account.plan} plan says.</p>
+      <p>Leave a limit empty to use the default of the {account.plan} plan.</p>
       <form className="form" onSubmit={submit}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <div className="limit-fields">
@@ -71,11 +71,11 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
         <Reason value={reason} onChange={setReason} error={errorTextAt(setLimits.error, "reason")} />
         <div>
           <Button type="submit" busy={setLimits.isPending}>
-            Set limits
+            Save limits
           </Button>
         </div>
       </form>
-      <p role="status">{setLimits.isSuccess ? "The limits are set." : ""}</p>
+      <p role="status">{setLimits.isSuccess ? "Limits saved." : ""}</p>
     </section>
   );
 }

@@ -11,9 +11,9 @@ import { changeOptions, clearedOf } from "./changes.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
 const WORDS: Readonly<Record<Plan, string>> = {
-  free: "At most 50 active keys. IP rules are not enforced.",
-  pro: "Any number of keys. IP rules are not enforced.",
-  enterprise: "Any number of keys. IP rules are enforced.",
+  free: "Up to 50 active keys. IP rules are not enforced.",
+  pro: "Unlimited keys. IP rules are not enforced.",
+  enterprise: "Unlimited keys. IP rules are enforced.",
 };
 
 /** The account's plan, and the choice of another. */
@@ -40,7 +40,7 @@ export function PlanForm({ account }: { readonly account: AccountDetails }) {
       <form className="form" onSubmit={submit}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Select
-          label="The account is on"
+          label="Plan"
           hint={WORDS[plan]}
           options={PLANS}
           value={plan}
@@ -52,13 +52,11 @@ export function PlanForm({ account }: { readonly account: AccountDetails }) {
         <Reason value={reason} onChange={setReason} error={errorTextAt(setPlan.error, "reason")} />
         <div>
           <Button type="submit" busy={setPlan.isPending}>
-            Set plan
+            Save plan
           </Button>
         </div>
       </form>
-      <p role="status">
-        {setPlan.data === undefined ? "" : `The account is on ${setPlan.data.account.plan}.`}
-      </p>
+      <p role="status">{setPlan.data === undefined ? "" : `Plan changed to ${setPlan.data.account.plan}.`}</p>
       {notices.map((notice) => (
         <Notice key={notice} tone="warning">
           <p>{notice}</p>

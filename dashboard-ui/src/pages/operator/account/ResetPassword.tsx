@@ -30,7 +30,7 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
         title="Password reset"
         what="password"
         secret={password}
-        lead={<p>{email} signs in with this password, and may change it under Settings → Account.</p>}
+        lead={<p>{email} can sign in with this password and change it under Settings → Account.</p>}
         onClose={onClose}
       />
     );
@@ -38,9 +38,9 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
   return (
     <Dialog title="Reset the password?" onDismiss={reset.isPending ? undefined : onClose}>
       <p>
-        The password of <strong className="user-email">{email}</strong> is replaced by a new one, which you
-        are shown next. They are signed out everywhere, and their management tokens are revoked: whoever had
-        the old password may have created some. The account's API keys keep working.
+        <strong className="user-email">{email}</strong> gets a new password, which is shown next. All their
+        sessions end and their management tokens are revoked, because someone with the old password may have
+        created them. The account's API keys keep working.
       </p>
       <label className="check">
         <input
@@ -48,7 +48,7 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
           checked={keepTokens}
           onChange={({ target }) => setKeepTokens(target.checked)}
         />
-        Keep the management tokens
+        Keep management tokens
       </label>
       {reset.error === null ? null : <Notice tone="error">{errorTextOf(reset.error)}</Notice>}
       <div className="dialog-actions">

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { formatDateTime } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { formatDateTime } from "../../../components/format.ts";
 import { Reinstate } from "./Reinstate.tsx";
 import { Suspend } from "./Suspend.tsx";
 
@@ -24,12 +24,12 @@ export function State({ account }: { readonly account: AccountDetails }) {
         </Button>
       </div>
       {suspension === null ? (
-        <p>The account is active: requests with its keys are let in.</p>
+        <p>The account is active. Its keys work.</p>
       ) : (
         <>
           <p>
-            The account is suspended since {formatDateTime(suspension.at)}: every request with a key of this
-            account is refused.
+            Suspended since {formatDateTime(suspension.at)}. Every request with a key of this account is
+            refused.
           </p>
           <p className="quotation">{suspension.reason}</p>
         </>
@@ -38,14 +38,14 @@ export function State({ account }: { readonly account: AccountDetails }) {
       {dialog === "suspend" ? (
         <Suspend
           account={account}
-          onDone={() => setDone("The account is suspended.")}
+          onDone={() => setDone("Account suspended.")}
           onClose={() => setDialog(null)}
         />
       ) : null}
       {dialog === "reinstate" ? (
         <Reinstate
           account={account}
-          onDone={() => setDone("The account is reinstated.")}
+          onDone={() => setDone("Account reinstated.")}
           onClose={() => setDialog(null)}
         />
       ) : null}

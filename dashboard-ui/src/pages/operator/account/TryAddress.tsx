@@ -14,9 +14,9 @@ interface TryAddressProps {
 }
 
 const VERDICTS: Readonly<Record<IpVerdict, string>> = {
-  passes: "passes",
-  reported: "passes, and is reported",
-  blocked: "is refused with 403",
+  passes: "allowed",
+  reported: "allowed and reported",
+  blocked: "refused with 403",
 };
 
 const NOTHING_ASKED = { data: undefined, error: null };
@@ -46,7 +46,7 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
   return (
     <form className="try-address" onSubmit={submit}>
       <Field
-        label="Would this address pass?"
+        label="Test an address"
         placeholder="192.0.2.7"
         autoComplete="off"
         spellCheck={false}
@@ -87,7 +87,7 @@ function Verdict({ by, verdict, note }: VerdictProps) {
     <div className={verdict === "blocked" ? "verdict verdict-blocked" : "verdict"}>
       <dt>{by}</dt>
       <dd>
-        a request from there {VERDICTS[verdict]}
+        Request {VERDICTS[verdict]}
         {note}
       </dd>
     </div>
@@ -97,5 +97,5 @@ function Verdict({ by, verdict, note }: VerdictProps) {
 /** The rules may be what is wrong, and they are not beside this field. */
 function problemOf(error: unknown): string {
   const words = errorTextOf(error);
-  return errorFieldOf(error) === "address" ? words : `The rules can't be tried. ${words}`;
+  return errorFieldOf(error) === "address" ? words : `The rules can't be tested. ${words}`;
 }

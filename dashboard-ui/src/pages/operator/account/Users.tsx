@@ -9,7 +9,7 @@ export function Users({ account }: { readonly account: AccountDetails }) {
   return (
     <section className="panel" aria-labelledby="users">
       <h2 id="users">Users</h2>
-      {account.users.length === 0 ? <p className="quiet">Nobody signs in to this account.</p> : null}
+      {account.users.length === 0 ? <p className="quiet">This account has no users.</p> : null}
       <ul className="rows">
         {account.users.map(({ id, email }) => (
           <li key={id}>

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
-import { formatCount, formatDate, formatUsd } from "../../../api/format.ts";
 import type { ListedAccount } from "../../../api/types.ts";
+import { formatCount, formatDate, formatUsd } from "../../../components/format.ts";
 import { StateBadge } from "../StateBadge.tsx";
 
 interface AccountTableProps {

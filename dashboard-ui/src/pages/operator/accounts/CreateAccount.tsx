@@ -44,7 +44,7 @@ export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
         title={`Account “${created.name}” created`}
         what="password"
         secret={created.password}
-        lead={<p>{created.email} signs in with this password, and may change it under Settings → Account.</p>}
+        lead={<p>{created.email} can sign in with this password and change it under Settings → Account.</p>}
         onClose={() => {
           onClose();
           void navigate({ to: "/operator/accounts/$accountId", params: { accountId: created.id } });
@@ -64,7 +64,7 @@ export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="E-mail"
-          hint="Of the account's first user, who signs in with it."
+          hint="Address of the account's first user."
           type="email"
           required
           maxLength={254}

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { formatCount, formatUsd } from "../../../api/format.ts";
 import type { CatalogModel } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { formatCount, formatUsd } from "../../../components/format.ts";
 import { focusPage } from "../focus.ts";
 
 interface CatalogModelsProps {
@@ -32,7 +32,7 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
       </div>
       <div className="table-frame">
         {models.length === 0 ? (
-          <p className="nothing">{of === 0 ? "The catalog names no models." : "No model matches."}</p>
+          <p className="nothing">{of === 0 ? "The catalog has no models." : "No model matches."}</p>
         ) : (
           <table className="table catalog-table">
             <caption className="visually-hidden">Models with their routes</caption>
@@ -41,10 +41,10 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
                 <th scope="col">Model</th>
                 <th scope="col">Routes</th>
                 <th scope="col" className="number">
-                  Tokens at most
+                  Limits
                 </th>
                 <th scope="col" className="number">
-                  Price of a million tokens
+                  Price per 1M tokens
                 </th>
               </tr>
             </thead>
@@ -81,7 +81,7 @@ function Row({ model }: { readonly model: CatalogModel }) {
       <td data-label="Routes">
         <Routes model={model} />
       </td>
-      <td data-label="Tokens at most" className="number">
+      <td data-label="Limits" className="number">
         {contextTokens === null && maxOutputTokens === null ? (
           <span className="quiet">unknown</span>
         ) : (
@@ -91,7 +91,7 @@ function Row({ model }: { readonly model: CatalogModel }) {
           </span>
         )}
       </td>
-      <td data-label="A million tokens" className="number">
+      <td data-label="Price per 1M tokens" className="number">
         <Prices prices={model.prices} />
       </td>
     </tr>
@@ -131,7 +131,7 @@ function tokensOf(count: number | null): string {
 }
 
 function Prices({ prices }: Pick<CatalogModel, "prices">) {
-  if (prices === null) return <span className="quiet">not charged for</span>;
+  if (prices === null) return <span className="quiet">Free</span>;
   return (
     <span className="pair">
       <span>
@@ -139,7 +139,7 @@ function Prices({ prices }: Pick<CatalogModel, "prices">) {
       </span>
       <span className="small">
         {formatUsd(prices.cachedInputNanoUsdPerMTok)} cached
-        {prices.imageNanoUsd === 0n ? "" : `, ${formatUsd(prices.imageNanoUsd)} an image`}
+        {prices.imageNanoUsd === 0n ? "" : `, ${formatUsd(prices.imageNanoUsd)} per image`}
       </span>
     </span>
   );

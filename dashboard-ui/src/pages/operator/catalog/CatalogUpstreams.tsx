@@ -1,5 +1,5 @@
-import { formatCount, formatDuration, formatSpan } from "../../../api/format.ts";
 import type { CatalogModel, CatalogUpstream } from "../../../api/types.ts";
+import { formatCount, formatDuration, formatSpan } from "../../../components/format.ts";
 import { Dialect } from "../Dialect.tsx";
 
 interface CatalogUpstreamsProps {
@@ -25,7 +25,7 @@ export function CatalogUpstreams({ upstreams, of, models }: CatalogUpstreamsProp
       </div>
       <div className="table-frame">
         {upstreams.length === 0 ? (
-          <p className="nothing">{of === 0 ? "The catalog names no upstreams." : "No upstream matches."}</p>
+          <p className="nothing">{of === 0 ? "The catalog has no upstreams." : "No upstream matches."}</p>
         ) : (
           <table className="table catalog-table">
             <caption className="visually-hidden">Upstreams with their settings</caption>
@@ -37,7 +37,7 @@ export function CatalogUpstreams({ upstreams, of, models }: CatalogUpstreamsProp
                   Models
                 </th>
                 <th scope="col" className="number">
-                  At once
+                  Concurrent requests
                 </th>
                 <th scope="col">Timeouts</th>
                 <th scope="col">Breaker opens</th>
@@ -83,21 +83,21 @@ function Row({ upstream, models }: RowProps) {
       <td data-label="Models" className="number">
         {formatCount(models.length)}
       </td>
-      <td data-label="At once" className="number">
+      <td data-label="Concurrent requests" className="number">
         {formatCount(upstream.maxConcurrency)}
       </td>
       <td data-label="Timeouts">
         <span className="pair">
-          <span>{timeOf(timeouts.firstByteMs)} to the first byte</span>
+          <span>First byte: {timeOf(timeouts.firstByteMs)}</span>
           <span className="small">
-            {timeOf(timeouts.connectMs)} to connect, {timeOf(timeouts.idleMs)} between bytes
+            Connect: {timeOf(timeouts.connectMs)}, idle: {timeOf(timeouts.idleMs)}
           </span>
         </span>
       </td>
       <td data-label="Breaker opens">
         <span className="pair">
           <span>after {formatCount(breaker.failures)} failures</span>
-          <span className="small">for {timeOf(breaker.openMs)} at first</span>
+          <span className="small">for {timeOf(breaker.openMs)} initially</span>
         </span>
       </td>
     </tr>

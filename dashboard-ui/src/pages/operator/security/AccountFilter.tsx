@@ -14,7 +14,7 @@ export function AccountFilter({ accountId, onClear }: AccountFilterProps) {
   return (
     <div className="account-filter">
       <p>
-        <span className="quiet">Only of</span>{" "}
+        <span className="quiet">Account:</span>{" "}
         <Link to="/operator/accounts/$accountId" params={{ accountId }}>
           {account.data?.name ?? accountId}
         </Link>

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { formatCount, formatExactTime } from "../../../api/format.ts";
 import type { SecurityEvent } from "../../../api/types.ts";
-import { SECURITY_WORDS } from "./security-words.ts";
+import { formatCount, formatExactTime } from "../../../components/format.ts";
+import { SECURITY_LABELS } from "./security-labels.ts";
 
 interface SecurityTableProps {
   readonly events: readonly SecurityEvent[];
@@ -20,7 +20,7 @@ export function SecurityTable({ events, busy }: SecurityTableProps) {
           <tr>
             <th scope="col">Last seen</th>
             <th scope="col">Event</th>
-            <th scope="col">Whose</th>
+            <th scope="col">Account</th>
             <th scope="col">Source IP</th>
             <th scope="col" className="number">
               Times
@@ -38,7 +38,7 @@ export function SecurityTable({ events, busy }: SecurityTableProps) {
 }
 
 function Row({ event }: { readonly event: SecurityEvent }) {
-  const { title, more } = SECURITY_WORDS[event.kind];
+  const { title, more } = SECURITY_LABELS[event.kind];
   return (
     <tr>
       <th scope="row" className="time">
@@ -57,7 +57,7 @@ function Row({ event }: { readonly event: SecurityEvent }) {
           <span className="small">{more}</span>
         </span>
       </td>
-      <td data-label="Whose" className="whose">
+      <td data-label="Account" className="whose">
         <span className="pair">
           <AccountOf event={event} />
           <About event={event} />
@@ -97,7 +97,7 @@ function About({
   }
   const name = userEmail ?? upstream;
   if (name !== null) return <span className={account === null ? undefined : "small"}>{name}</span>;
-  return account === null ? <span className="quiet">nobody known</span> : null;
+  return account === null ? <span className="quiet">unknown</span> : null;
 }
 
 function Source({ event: { sourceIp, upstream } }: { readonly event: SecurityEvent }): ReactNode {

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import { actionText } from "../../../api/action-words.ts";
-import { formatExactTime } from "../../../api/format.ts";
 import type { OperatorAction } from "../../../api/types.ts";
+import { actionLabel } from "../../../components/action-labels.ts";
+import { formatExactTime } from "../../../components/format.ts";
 import { type Difference, differencesOf, shortIdOf } from "./differences.ts";
 
 interface ActionTableProps {
@@ -55,7 +55,7 @@ function Change({ action }: { readonly action: OperatorAction }) {
   return (
     <div className="change-body">
       <p className="change-name">
-        {actionText(action)}
+        {actionLabel(action)}
         {id === null ? null : <code className="small"> …{id}</code>}
       </p>
       {action.reason === null ? null : <p className="quotation">{action.reason}</p>}
@@ -105,7 +105,7 @@ function By({ action: { by, byOperator, userEmail } }: { readonly action: Operat
   ].filter((fact) => fact !== null);
   return (
     <span className="pair">
-      <span>{userEmail ?? "a user who is gone"}</span>
+      <span>{userEmail ?? "deleted user"}</span>
       <span className="small">{facts.join(", ")}</span>
     </span>
   );

@@ -1,5 +1,5 @@
-import { formatCount, formatExactTime } from "../../../api/format.ts";
 import type { CatalogUpstream, UpstreamHealth } from "../../../api/types.ts";
+import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Dialect } from "../Dialect.tsx";
 
 interface UpstreamTableProps {
@@ -9,11 +9,11 @@ interface UpstreamTableProps {
 }
 
 const BREAKERS: Readonly<
-  Record<UpstreamHealth["breaker"], { readonly badge: string; readonly words: string }>
+  Record<UpstreamHealth["breaker"], { readonly badge: string; readonly label: string; readonly note: string }>
 > = {
-  closed: { badge: "badge-active", words: "requests pass" },
-  open: { badge: "badge-failed", words: "none passes for a time" },
-  "half-open": { badge: "badge-warning", words: "one at a time passes, to see" },
+  closed: { badge: "badge-active", label: "Healthy", note: "accepts requests" },
+  open: { badge: "badge-failed", label: "Down", note: "paused after failures" },
+  "half-open": { badge: "badge-warning", label: "Recovering", note: "testing" },
 };
 
 /** Upstreams, each with its breaker. */
@@ -21,11 +21,11 @@ export function UpstreamTable({ upstreams, described }: UpstreamTableProps) {
   return (
     <div className="table-frame">
       <table className="table upstream-table">
-        <caption className="visually-hidden">Upstreams as this node has found them</caption>
+        <caption className="visually-hidden">Health of upstreams on this node</caption>
         <thead>
           <tr>
             <th scope="col">Upstream</th>
-            <th scope="col">Breaker</th>
+            <th scope="col">Health</th>
             <th scope="col" className="number">
               In flight
             </th>
@@ -57,7 +57,7 @@ interface RowProps {
 }
 
 function Row({ health, upstream }: RowProps) {
-  const { badge, words } = BREAKERS[health.breaker];
+  const { badge, label, note } = BREAKERS[health.breaker];
   return (
     <tr>
       <th scope="row" className="name">
@@ -70,10 +70,10 @@ function Row({ health, upstream }: RowProps) {
           )}
         </span>
       </th>
-      <td data-label="Breaker">
+      <td data-label="Health">
         <span className="pair">
-          <span className={`badge ${badge}`}>{health.breaker}</span>
-          <span className="small">{words}</span>
+          <span className={`badge ${badge}`}>{label}</span>
+          <span className="small">{note}</span>
         </span>
       </td>
       <td data-label="In flight" className="number">

@@ -24,7 +24,7 @@ const wholeMonth = new Intl.DateTimeFormat(undefined, { month: "long", year: "nu
 const HOUR_MS = 60 * 60_000;
 
 /** An interval in full: "Tue, 3 March 2026". Hours are the reader's, days and months those of UTC. */
-export function intervalInWords(start: Date, interval: ChartInterval): string {
+export function intervalLabel(start: Date, interval: ChartInterval): string {
   switch (interval) {
     case "hour":
       return hourAndDay.formatRange(start, new Date(start.getTime() + HOUR_MS));

@@ -1,28 +1,27 @@
 import type { AuditEntry } from "../../api/types.ts";
 
 const END_REASONS: Readonly<Record<AuditEntry["endReason"], string>> = {
-  stop: "It was answered to its end.",
-  refused: "The service refused it.",
-  client_gone: "The client left before the end.",
-  upstream_error: "The upstream failed.",
-  timeout: "The upstream took too long.",
-  shutdown: "The service was stopped meanwhile.",
-  node_lost:
-    "The process that was answering it died. What it came to is not known, and nothing was charged for it.",
+  stop: "Completed.",
+  refused: "Refused by the service.",
+  client_gone: "Client disconnected.",
+  upstream_error: "The provider failed.",
+  timeout: "The provider timed out.",
+  shutdown: "The service was shut down.",
+  node_lost: "The node crashed while answering. The outcome is unknown; nothing was charged.",
 };
 const USAGE_SOURCES: Readonly<Record<AuditEntry["usageSource"], string>> = {
-  upstream: "told by the upstream",
-  estimated: "estimated, as the upstream did not tell",
+  upstream: "Reported by provider",
+  estimated: "Estimated by the service",
   none: "none",
 };
 
 /** How a request ended, as a sentence. */
-export function endWords({ endReason }: Pick<AuditEntry, "endReason">): string {
+export function endLabel({ endReason }: Pick<AuditEntry, "endReason">): string {
   return END_REASONS[endReason];
 }
 
 /** Where the token counts come from. */
-export function usageWords({ usageSource }: Pick<AuditEntry, "usageSource">): string {
+export function tokenSourceLabel({ usageSource }: Pick<AuditEntry, "usageSource">): string {
   return USAGE_SOURCES[usageSource];
 }
 

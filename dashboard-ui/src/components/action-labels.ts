@@ -1,7 +1,7 @@
-import type { AccountAction } from "./types.ts";
+import type { AccountAction } from "../api/types.ts";
 
 const WORDS: Readonly<Record<AccountAction["action"], string>> = {
-  "account.create": "Account made",
+  "account.create": "Account created",
   "account.suspend": "Account suspended",
   "account.reinstate": "Account reinstated",
   "account.setPlan": "Plan changed",
@@ -12,8 +12,8 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "journal.replay": "Journal lines replayed",
   "journal.discard": "Journal lines discarded",
   "key.create": "Key created",
-  "key.reissue": "Key issued again",
-  "key.rotate": "Successor of a key created",
+  "key.reissue": "Key reissued",
+  "key.rotate": "Key rotated",
   "key.revoke": "Key revoked",
   "token.create": "Management token created",
   "token.revoke": "Management token revoked",
@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
 };
 
 /** What somebody changed, with the name of a key or token: "Key created: “production”". */
-export function actionText(action: Pick<AccountAction, "action" | "after">): string {
+export function actionLabel(action: Pick<AccountAction, "action" | "after">): string {
   const name = isNamed(action) && typeof action.after?.name === "string" ? `: “${action.after.name}”` : "";
   return `${wordsFor(action)}${name}`;
 }
@@ -36,5 +36,5 @@ export function isNamed({ action }: Pick<AccountAction, "action">): boolean {
 
 function wordsFor({ action, after }: Pick<AccountAction, "action" | "after">): string {
   const amount = action === "account.grantCredits" ? after?.amountNanoUsd : null;
-  return typeof amount === "string" && amount.startsWith("-") ? "Credits taken back" : WORDS[action];
+  return typeof amount === "string" && amount.startsWith("-") ? "Credits deducted" : WORDS[action];
 }

@@ -3,11 +3,11 @@ import "./account.css";
 import { Password } from "./Password.tsx";
 import { Sessions } from "./Sessions.tsx";
 
-/** Settings → Signing in, of an operator, who has no account. */
-export function SigningIn() {
+/** Settings → Security of an operator, who has no account. */
+export function SecuritySettings() {
   return (
     <>
-      <PageHead crumb="Settings" title="Signing in" lead="Your password, and where you are signed in." />
+      <PageHead crumb="Settings" title="Security" lead="Password and sessions." />
       <div className="account">
         <Password />
         <Sessions />

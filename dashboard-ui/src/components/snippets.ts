@@ -52,9 +52,9 @@ export function snippetFor(kind: SnippetKind, service: SnippetService, request: 
 
 /** What has to be done before the code runs. */
 export function snippetNeeds(kind: SnippetKind, { serviceName }: SnippetService): string {
-  const key = `${keyVariable(serviceName)} in the environment holds the key.`;
+  const key = `Set ${keyVariable(serviceName)} to your API key.`;
   if (kind === "curl") return key;
-  return `${key} npm install ${kind === "sdk" ? "ostiary" : "openai"}, and save it as a file that ends in .mjs.`;
+  return `${key} Run npm i ${kind === "sdk" ? "ostiary" : "openai"}, save as app.mjs, run node app.mjs.`;
 }
 
 function curlFor({ serviceName, publicUrl }: SnippetService, request: SnippetRequest): string {
