@@ -243,7 +243,7 @@ describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("with %s colours",
     const owner = await signUpWithKey(site.service.baseUrl);
     await insertEntries(site.service, owner, 200);
     const { page, complaints } = await site.open(owner, "/audit?status=4xx&live=true", { colorScheme });
-    await page.getByText("Live").waitFor();
+    await page.getByText("Connected").waitFor();
     await rowsOf(page).first().focus();
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press("Enter");

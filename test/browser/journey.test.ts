@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await fillSignIn(log.page, { email });
     await log.page.getByText("No requests yet").waitFor();
     await log.page.getByRole("button", { name: "Live" }).click();
-    await log.page.getByText("Live").waitFor();
+    await log.page.getByText("Connected").waitFor();
 
     const { page } = watched;
     await page.getByRole("link", { name: "Playground" }).click();

@@ -346,14 +346,14 @@ describe.skipIf(!hasBrowser)("the credit", () => {
     await leave(2n);
     // Tomorrow, today is one of the last whole days.
     const { page } = await pageOf(owner, "/", {}, (page) => page.clock.setFixedTime(Date.now() + DAY_MS));
-    const outlook = page.getByText("Lasts about 2 days at the rate of the last 7 days.");
+    const outlook = page.getByText("Lasts about 2 days at the average spend of the last 7 days.");
     await outlook.waitFor();
     const toneOf = (text: Locator) => text.evaluate((element) => getComputedStyle(element).backgroundColor);
     const warning = await toneOf(outlook);
 
     await operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd: spent, reason: "test" });
     await page.reload();
-    const longer = page.getByText("Lasts about 9 days at the rate of the last 7 days.");
+    const longer = page.getByText("Lasts about 9 days at the average spend of the last 7 days.");
     await longer.waitFor();
     expect(await toneOf(longer)).not.toBe(warning);
   });
@@ -362,7 +362,7 @@ describe.skipIf(!hasBrowser)("the credit", () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await chat(owner.key, "no/such");
     const { page } = await pageOf(owner);
-    await page.getByText(/^Nothing was spent in the 7 days before today/).waitFor();
+    await page.getByText("No spend in the last 7 days.").waitFor();
     await page.getByText("$5.00").first().waitFor();
   });
 });

@@ -41,14 +41,14 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await standsAt(page, "Step 1 of 4: Create a new key");
 
     await page.getByRole("button", { name: "Create the new key" }).click();
-    await page.getByLabel(/unused for/).selectOption("1 hour");
+    await page.getByLabel("Suggest revoking the old key after").selectOption("1 hour");
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     const next = (await page.getByTestId("key-string").textContent()) ?? "";
     await page.getByLabel("I have stored it").check();
     await page.getByRole("button", { name: "Done" }).click();
     await standsAt(page, "Step 2 of 4: Update your deployments");
     await page.getByText("export OSTIARY_API_KEY=sk-…").waitFor();
-    await page.getByText("No request with it has been recorded").waitFor();
+    await page.getByText("No requests yet.").waitFor();
 
     // A deployment comes with the new key, and another one still with the old.
     expect(await statusOf(site.service.baseUrl, next)).toBe(200);

@@ -37,7 +37,7 @@ function wordsOf(state: TailState): string {
     case "connecting":
       return "Connecting…";
     case "live":
-      return "Live";
+      return "Connected";
     case "reconnecting":
       return "Reconnecting…";
     case "refused":

@@ -1,52 +1,51 @@
 import { Link } from "@tanstack/react-router";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
 import { Amount, longestFraction } from "./Amount.tsx";
 import type { DayOfCharges, LedgerLine } from "./ledger-lines.ts";
 
 const KINDS = { charges: "Charges", grant: "Grant", adjustment: "Adjustment" } as const;
 
-/** What came into the account and went out of it, newest first. */
+/** Transactions, newest first. */
 export function LedgerTable({ lines }: { readonly lines: readonly LedgerLine[] }) {
   const fraction = longestFraction(lines.map(({ amountNanoUsd }) => amountNanoUsd));
   return (
-    <div className="table-frame">
-      <table className="table">
-        <caption className="visually-hidden">Credit ledger, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Date</th>
-            <th scope="col">Type</th>
-            <th scope="col">Reason</th>
-            <th scope="col" className="number">
-              Amount
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.id}>
-              <th scope="row" className="time">
-                <time dateTime={line.at.toISOString()}>
-                  {line.kind === "charges" ? formatDate(line.at) : formatDateTime(line.at)}
-                </time>
-              </th>
-              <td data-label="Type">
-                <span className={line.kind === "grant" ? "badge badge-active" : "badge"}>
-                  {KINDS[line.kind]}
-                </span>
-              </td>
-              <td data-label="Reason" className="reason">
-                {line.kind === "charges" ? <Requests day={line} /> : line.reason}
-              </td>
-              <td data-label="Amount" className="number">
-                <Amount nanoUsd={line.amountNanoUsd} fraction={fraction} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Credit ledger, newest first"
+      columns={columnsFor(fraction)}
+      rows={lines}
+      rowKey={({ id }) => id}
+    />
   );
+}
+
+/** `fraction`: digits after the point. */
+function columnsFor(fraction: number): readonly Column<LedgerLine>[] {
+  return [
+    {
+      label: "Date",
+      kind: "time",
+      cell: ({ kind, at }) => (
+        <time dateTime={at.toISOString()}>{kind === "charges" ? formatDate(at) : formatDateTime(at)}</time>
+      ),
+    },
+    {
+      label: "Type",
+      cell: ({ kind }) => (
+        <span className={kind === "grant" ? "badge badge-active" : "badge"}>{KINDS[kind]}</span>
+      ),
+    },
+    {
+      label: "Reason",
+      className: "reason",
+      cell: (line) => (line.kind === "charges" ? <Requests day={line} /> : line.reason),
+    },
+    {
+      label: "Amount",
+      kind: "number",
+      cell: ({ amountNanoUsd }) => <Amount nanoUsd={amountNanoUsd} fraction={fraction} />,
+    },
+  ];
 }
 
 function Requests({ day: { at, count } }: { readonly day: DayOfCharges }) {

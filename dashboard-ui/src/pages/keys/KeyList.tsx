@@ -2,6 +2,7 @@ import { useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { NoRows } from "../../components/DataTable.tsx";
 import { formatCount } from "../../components/format.ts";
 import { KeyFilters } from "./KeyFilters.tsx";
 import { KeyTable } from "./KeyTable.tsx";
@@ -33,13 +34,11 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
   return (
     <>
       {keys.length > 1 ? <KeyFilters search={search} /> : null}
-      <div className="table-frame">
-        {shown.length === 0 ? (
-          <p className="nothing">{noneFound(search)}</p>
-        ) : (
-          <KeyTable keys={shown} all={keys} revoke={revoke} />
-        )}
-      </div>
+      {shown.length === 0 ? (
+        <NoRows>{noneFound(search)}</NoRows>
+      ) : (
+        <KeyTable keys={shown} all={keys} revoke={revoke} />
+      )}
       {keys.length > 1 ? (
         <p className="small" role="status" ref={count} tabIndex={-1}>
           {found.length === keys.length

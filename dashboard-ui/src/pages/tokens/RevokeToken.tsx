@@ -2,10 +2,8 @@ import { useMutation } from "@tanstack/react-query";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { ListedToken } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
-import { Dialog } from "../../components/Dialog.tsx";
+import { FormDialog } from "../../components/FormDialog.tsx";
 import { formatDateTime } from "../../components/format.ts";
-import { Notice } from "../../components/Notice.tsx";
 
 interface RevokeTokenProps {
   readonly token: ListedToken;
@@ -25,7 +23,16 @@ export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
     }),
   );
   return (
-    <Dialog title={`Revoke “${token.name}”?`} onDismiss={revoke.isPending ? undefined : onClose}>
+    <FormDialog
+      title={`Revoke “${token.name}”?`}
+      action="Revoke token"
+      isPending={revoke.isPending}
+      error={revoke.error === null ? null : errorTextOf(revoke.error)}
+      onSubmit={() => revoke.mutate({ id: token.id })}
+      onClose={onClose}
+      look="danger"
+    >
+      {" "}
       <p>
         Requests with the token <code>…{token.tokenId}</code> will be refused immediately. This can't be
         undone.{" "}
@@ -33,15 +40,6 @@ export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
           ? "It was never used."
           : `It was last used ${formatDateTime(token.lastUsedAt)} from ${token.lastUsedIp ?? "an unknown address"}.`}
       </p>
-      {revoke.error === null ? null : <Notice tone="error">{errorTextOf(revoke.error)}</Notice>}
-      <div className="dialog-actions">
-        <Button onClick={onClose} disabled={revoke.isPending}>
-          Cancel
-        </Button>
-        <Button look="danger" busy={revoke.isPending} onClick={() => revoke.mutate({ id: token.id })}>
-          Revoke token
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }

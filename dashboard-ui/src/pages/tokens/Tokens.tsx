@@ -50,9 +50,7 @@ export function Tokens() {
               </p>
             </Empty>
           ) : (
-            <div className="table-frame">
-              <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
-            </div>
+            <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
           )
         }
       </Answer>

@@ -2,9 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client } from "../../../api/client.ts";
 import { errorTextOf } from "../../../api/errors.ts";
-import { Button } from "../../../components/Button.tsx";
-import { Dialog } from "../../../components/Dialog.tsx";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormDialog } from "../../../components/FormDialog.tsx";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
 import { askAgain } from "./changes.ts";
 
@@ -36,7 +34,16 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
     );
   }
   return (
-    <Dialog title="Reset the password?" onDismiss={reset.isPending ? undefined : onClose}>
+    <FormDialog
+      title="Reset the password?"
+      action="Reset password"
+      isPending={reset.isPending}
+      error={reset.error === null ? null : errorTextOf(reset.error)}
+      onSubmit={() => reset.mutate()}
+      onClose={onClose}
+      look="danger"
+    >
+      {" "}
       <p>
         <strong className="user-email">{email}</strong> gets a new password, which is shown next. All their
         sessions end and their management tokens are revoked, because someone with the old password may have
@@ -50,15 +57,6 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
         />
         Keep management tokens
       </label>
-      {reset.error === null ? null : <Notice tone="error">{errorTextOf(reset.error)}</Notice>}
-      <div className="dialog-actions">
-        <Button onClick={onClose} disabled={reset.isPending}>
-          Cancel
-        </Button>
-        <Button look="danger" busy={reset.isPending} onClick={() => reset.mutate()}>
-          Reset password
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { CatalogModel } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
 import { formatCount, formatUsd } from "../../../components/format.ts";
 import { focusPage } from "../focus.ts";
 
@@ -13,6 +14,13 @@ interface CatalogModelsProps {
 
 /** So many are shown at first: a catalog may have thousands. */
 const SHOWN = 100;
+
+const COLUMNS: readonly Column<CatalogModel>[] = [
+  { label: "Model", kind: "name", cell: (model) => <ModelName model={model} /> },
+  { label: "Routes", cell: (model) => <Routes model={model} /> },
+  { label: "Limits", kind: "number", cell: (model) => <Limits model={model} /> },
+  { label: "Price per 1M tokens", kind: "number", cell: ({ prices }) => <Prices prices={prices} /> },
+];
 
 /** Models with their routes and prices. */
 export function CatalogModels({ models, of }: CatalogModelsProps) {
@@ -30,32 +38,17 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
           {models.length === of ? formatCount(of) : `${formatCount(models.length)} of ${formatCount(of)}`}
         </p>
       </div>
-      <div className="table-frame">
-        {models.length === 0 ? (
-          <p className="nothing">{of === 0 ? "The catalog has no models." : "No model matches."}</p>
-        ) : (
-          <table className="table catalog-table">
-            <caption className="visually-hidden">Models with their routes</caption>
-            <thead>
-              <tr>
-                <th scope="col">Model</th>
-                <th scope="col">Routes</th>
-                <th scope="col" className="number">
-                  Limits
-                </th>
-                <th scope="col" className="number">
-                  Price per 1M tokens
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((model) => (
-                <Row key={model.id} model={model} />
-              ))}
-            </tbody>
-          </table>
-        )}
-      </div>
+      {models.length === 0 ? (
+        <NoRows>{of === 0 ? "The catalog has no models." : "No model matches."}</NoRows>
+      ) : (
+        <DataTable
+          caption="Models with their routes"
+          className="catalog-table"
+          columns={COLUMNS}
+          rows={shown}
+          rowKey={({ id }) => id}
+        />
+      )}
       {models.length > shown.length ? (
         <div className="more">
           <Button onClick={showMore}>Show more models</Button>
@@ -65,36 +58,26 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
   );
 }
 
-function Row({ model }: { readonly model: CatalogModel }) {
-  const { contextTokens, maxOutputTokens } = model;
+function ModelName({ model }: { readonly model: CatalogModel }) {
+  const { id, ownedBy, modalities, aliases } = model;
   return (
-    <tr>
-      <th scope="row" className="name">
-        <span className="pair">
-          <code className="model-name">{model.id}</code>
-          <span className="small">
-            by {model.ownedBy} · {model.modalities.input.join(", ")} to {model.modalities.output.join(", ")}
-            {model.aliases.length === 0 ? "" : ` · also ${model.aliases.join(", ")}`}
-          </span>
-        </span>
-      </th>
-      <td data-label="Routes">
-        <Routes model={model} />
-      </td>
-      <td data-label="Limits" className="number">
-        {contextTokens === null && maxOutputTokens === null ? (
-          <span className="quiet">unknown</span>
-        ) : (
-          <span className="pair">
-            <span>{tokensOf(contextTokens)} context</span>
-            <span className="small">{tokensOf(maxOutputTokens)} output</span>
-          </span>
-        )}
-      </td>
-      <td data-label="Price per 1M tokens" className="number">
-        <Prices prices={model.prices} />
-      </td>
-    </tr>
+    <span className="pair">
+      <code className="model-name">{id}</code>
+      <span className="small">
+        by {ownedBy} · {modalities.input.join(", ")} to {modalities.output.join(", ")}
+        {aliases.length === 0 ? "" : ` · also ${aliases.join(", ")}`}
+      </span>
+    </span>
+  );
+}
+
+function Limits({ model: { contextTokens, maxOutputTokens } }: { readonly model: CatalogModel }) {
+  if (contextTokens === null && maxOutputTokens === null) return <span className="quiet">unknown</span>;
+  return (
+    <span className="pair">
+      <span>{tokensOf(contextTokens)} context</span>
+      <span className="small">{tokensOf(maxOutputTokens)} output</span>
+    </span>
   );
 }
 

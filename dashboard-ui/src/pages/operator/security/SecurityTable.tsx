@@ -1,7 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { SecurityEvent } from "../../../api/types.ts";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatCount, formatExactTime } from "../../../components/format.ts";
+import { Pair } from "../../../components/Pair.tsx";
 import { SECURITY_LABELS } from "./security-labels.ts";
 
 interface SecurityTableProps {
@@ -10,66 +12,54 @@ interface SecurityTableProps {
   readonly busy: boolean;
 }
 
-/** Events that have everything in common are one row. */
+const COLUMNS: readonly Column<SecurityEvent>[] = [
+  { label: "Last seen", kind: "time", cell: (event) => <Times event={event} /> },
+  {
+    label: "Event",
+    cell: ({ kind }) => (
+      <Pair first={<span className="event-title">{SECURITY_LABELS[kind].title}</span>}>
+        {SECURITY_LABELS[kind].more}
+      </Pair>
+    ),
+  },
+  {
+    label: "Account",
+    className: "whose",
+    cell: (event) => (
+      <span className="pair">
+        <AccountOf event={event} />
+        <About event={event} />
+      </span>
+    ),
+  },
+  { label: "Source IP", cell: (event) => <Source event={event} /> },
+  { label: "Count", kind: "number", cell: ({ count }) => formatCount(count) },
+];
+
+/** Security events; equal events of an hour are one row. */
 export function SecurityTable({ events, busy }: SecurityTableProps) {
   return (
-    <div className="table-frame" aria-busy={busy}>
-      <table className="table security-table">
-        <caption className="visually-hidden">Security events, last seen first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Last seen</th>
-            <th scope="col">Event</th>
-            <th scope="col">Account</th>
-            <th scope="col">Source IP</th>
-            <th scope="col" className="number">
-              Times
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <Row key={event.id} event={event} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Security events, most recent first"
+      className="security-table"
+      columns={COLUMNS}
+      rows={events}
+      rowKey={({ id }) => id}
+      busy={busy}
+    />
   );
 }
 
-function Row({ event }: { readonly event: SecurityEvent }) {
-  const { title, more } = SECURITY_LABELS[event.kind];
+function Times({ event: { firstAt, lastAt } }: { readonly event: SecurityEvent }) {
+  const [first, last] = [formatExactTime(firstAt), formatExactTime(lastAt)];
   return (
-    <tr>
-      <th scope="row" className="time">
-        <span className="pair">
-          <time dateTime={event.lastAt.toISOString()}>{formatExactTime(event.lastAt)}</time>
-          {formatExactTime(event.firstAt) === formatExactTime(event.lastAt) ? null : (
-            <span className="small">
-              first <time dateTime={event.firstAt.toISOString()}>{formatExactTime(event.firstAt)}</time>
-            </span>
-          )}
-        </span>
-      </th>
-      <td data-label="Event" className="event">
-        <span className="pair">
-          <span className="event-title">{title}</span>
-          <span className="small">{more}</span>
-        </span>
-      </td>
-      <td data-label="Account" className="whose">
-        <span className="pair">
-          <AccountOf event={event} />
-          <About event={event} />
-        </span>
-      </td>
-      <td data-label="Source IP">
-        <Source event={event} />
-      </td>
-      <td data-label="Times" className="number">
-        {formatCount(event.count)}
-      </td>
-    </tr>
+    <Pair first={<time dateTime={lastAt.toISOString()}>{last}</time>}>
+      {first === last ? null : (
+        <>
+          first <time dateTime={firstAt.toISOString()}>{first}</time>
+        </>
+      )}
+    </Pair>
   );
 }
 

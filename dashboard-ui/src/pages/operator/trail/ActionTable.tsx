@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { OperatorAction } from "../../../api/types.ts";
 import { actionLabel } from "../../../components/action-labels.ts";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatExactTime } from "../../../components/format.ts";
 import { type Difference, differencesOf, shortIdOf } from "./differences.ts";
 
@@ -10,42 +11,38 @@ interface ActionTableProps {
   readonly of: "account" | "service";
 }
 
-/** What was changed: before and after, by whom, from where. */
+const TIME: Column<OperatorAction> = {
+  label: "Time",
+  kind: "time",
+  cell: ({ at }) => <time dateTime={at.toISOString()}>{formatExactTime(at)}</time>,
+};
+const CHANGE: Column<OperatorAction> = {
+  label: "Change",
+  className: "change",
+  cell: (action) => <Change action={action} />,
+};
+const ACCOUNT: Column<OperatorAction> = {
+  label: "Account",
+  className: "whose",
+  cell: (action) => <AccountOf action={action} />,
+};
+const BY: Column<OperatorAction> = {
+  label: "By",
+  className: "whose",
+  cell: (action) => <By action={action} />,
+};
+const COLUMNS = { account: [TIME, CHANGE, BY], service: [TIME, CHANGE, ACCOUNT, BY] };
+
+/** Changes: before and after, by whom, from where. */
 export function ActionTable({ actions, of }: ActionTableProps) {
   return (
-    <div className="table-frame">
-      <table className="table trail-table">
-        <caption className="visually-hidden">Changes, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Change</th>
-            {of === "service" ? <th scope="col">Account</th> : null}
-            <th scope="col">By</th>
-          </tr>
-        </thead>
-        <tbody>
-          {actions.map((action) => (
-            <tr key={action.id}>
-              <th scope="row" className="time">
-                <time dateTime={action.at.toISOString()}>{formatExactTime(action.at)}</time>
-              </th>
-              <td data-label="Change" className="change">
-                <Change action={action} />
-              </td>
-              {of === "service" ? (
-                <td data-label="Account" className="whose">
-                  <AccountOf action={action} />
-                </td>
-              ) : null}
-              <td data-label="By" className="whose">
-                <By action={action} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Changes, newest first"
+      className="trail-table"
+      columns={COLUMNS[of]}
+      rows={actions}
+      rowKey={({ id }) => id}
+    />
   );
 }
 

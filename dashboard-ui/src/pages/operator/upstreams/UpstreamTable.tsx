@@ -1,5 +1,7 @@
 import type { CatalogUpstream, UpstreamHealth } from "../../../api/types.ts";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatCount, formatExactTime } from "../../../components/format.ts";
+import { Pair } from "../../../components/Pair.tsx";
 import { Dialect } from "../Dialect.tsx";
 
 interface UpstreamTableProps {
@@ -16,95 +18,58 @@ const BREAKERS: Readonly<
   "half-open": { badge: "badge-warning", label: "Recovering", note: "testing" },
 };
 
-/** Upstreams, each with its breaker. */
+/** Upstreams with their health. */
 export function UpstreamTable({ upstreams, described }: UpstreamTableProps) {
   return (
-    <div className="table-frame">
-      <table className="table upstream-table">
-        <caption className="visually-hidden">Health of upstreams on this node</caption>
-        <thead>
-          <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col">Health</th>
-            <th scope="col" className="number">
-              In flight
-            </th>
-            <th scope="col" className="number">
-              Waiting
-            </th>
-            <th scope="col" className="number">
-              Answered
-            </th>
-            <th scope="col" className="number">
-              Failed
-            </th>
-            <th scope="col">Last failure</th>
-          </tr>
-        </thead>
-        <tbody>
-          {upstreams.map((upstream) => (
-            <Row key={upstream.name} health={upstream} upstream={described.get(upstream.name)} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Health of upstreams on this node"
+      className="upstream-table"
+      columns={columnsFor(described)}
+      rows={upstreams}
+      rowKey={({ name }) => name}
+    />
   );
 }
 
-interface RowProps {
-  readonly health: UpstreamHealth;
-  readonly upstream: CatalogUpstream | undefined;
+function columnsFor(described: UpstreamTableProps["described"]): readonly Column<UpstreamHealth>[] {
+  return [
+    {
+      label: "Upstream",
+      kind: "name",
+      cell: ({ name }) => {
+        const upstream = described.get(name);
+        return <Pair first={name}>{upstream === undefined ? null : <Dialect upstream={upstream} />}</Pair>;
+      },
+    },
+    { label: "Health", cell: ({ breaker }) => <Health {...BREAKERS[breaker]} /> },
+    {
+      label: "In flight",
+      kind: "number",
+      cell: ({ name, inFlight }) => {
+        const upstream = described.get(name);
+        return (
+          <Pair first={formatCount(inFlight)}>
+            {upstream === undefined ? null : `of ${formatCount(upstream.maxConcurrency)}`}
+          </Pair>
+        );
+      },
+    },
+    { label: "Waiting", kind: "number", cell: ({ waiting }) => formatCount(waiting) },
+    { label: "Answered", kind: "number", cell: ({ successes }) => formatCount(successes) },
+    { label: "Failed", kind: "number", cell: ({ failures }) => formatCount(failures) },
+    { label: "Last failure", className: "last-failure", cell: (health) => <LastFailure health={health} /> },
+  ];
 }
 
-function Row({ health, upstream }: RowProps) {
-  const { badge, label, note } = BREAKERS[health.breaker];
+function Health({ badge, label, note }: (typeof BREAKERS)["open"]) {
+  return <Pair first={<span className={`badge ${badge}`}>{label}</span>}>{note}</Pair>;
+}
+
+function LastFailure({ health: { lastFailure } }: { readonly health: UpstreamHealth }) {
+  if (lastFailure === null) return <span className="quiet">none</span>;
   return (
-    <tr>
-      <th scope="row" className="name">
-        <span className="pair">
-          {health.name}
-          {upstream === undefined ? null : (
-            <span className="small">
-              <Dialect upstream={upstream} />
-            </span>
-          )}
-        </span>
-      </th>
-      <td data-label="Health">
-        <span className="pair">
-          <span className={`badge ${badge}`}>{label}</span>
-          <span className="small">{note}</span>
-        </span>
-      </td>
-      <td data-label="In flight" className="number">
-        <span className="pair">
-          {formatCount(health.inFlight)}
-          {upstream === undefined ? null : (
-            <span className="small">of {formatCount(upstream.maxConcurrency)}</span>
-          )}
-        </span>
-      </td>
-      <td data-label="Waiting" className="number">
-        {formatCount(health.waiting)}
-      </td>
-      <td data-label="Answered" className="number">
-        {formatCount(health.successes)}
-      </td>
-      <td data-label="Failed" className="number">
-        {formatCount(health.failures)}
-      </td>
-      <td data-label="Last failure" className="last-failure">
-        {health.lastFailure === null ? (
-          <span className="quiet">none</span>
-        ) : (
-          <span className="pair">
-            <span>{health.lastFailure.reason === "" ? "unknown" : health.lastFailure.reason}</span>
-            <time className="small" dateTime={health.lastFailure.at.toISOString()}>
-              {formatExactTime(health.lastFailure.at)}
-            </time>
-          </span>
-        )}
-      </td>
-    </tr>
+    <Pair first={lastFailure.reason === "" ? "unknown" : lastFailure.reason}>
+      <time dateTime={lastFailure.at.toISOString()}>{formatExactTime(lastFailure.at)}</time>
+    </Pair>
   );
 }
