@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import styles from "./Chart.module.css";
 import "uplot/dist/uPlot.min.css";
-import "./chart/chart.css";
 import { ChartCursor } from "./chart/ChartCursor.tsx";
 import { ChartLegend } from "./chart/ChartLegend.tsx";
 import { ChartTooltip } from "./chart/ChartTooltip.tsx";
@@ -100,10 +100,10 @@ export function Chart({
   const isShown = shown !== null && time !== undefined;
   const top = topOf(ticks);
   return (
-    <figure className="chart">
+    <figure className={styles.chart}>
       {hasLegend && series.length > 1 ? <ChartLegend series={series} /> : null}
-      <div className="chart-body">
-        <div className="chart-values" aria-hidden="true" style={{ height: heightPx }}>
+      <div className={styles.chartBody}>
+        <div className={styles.chartValues} aria-hidden="true" style={{ height: heightPx }}>
           {ticks.map((tick) => (
             <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
               {formatTick(tick)}
@@ -111,9 +111,18 @@ export function Chart({
           ))}
         </div>
         {isShown ? (
-          <div className="chart-column" style={{ left: at * columnPx, width: columnPx, height: heightPx }} />
+          <div
+            className={styles.chartColumn}
+            style={{ left: at * columnPx, width: columnPx, height: heightPx }}
+          />
         ) : null}
-        <div ref={place} className="chart-plot" role="img" aria-label={label} style={{ height: heightPx }} />
+        <div
+          ref={place}
+          className={styles.chartPlot}
+          role="img"
+          aria-label={label}
+          style={{ height: heightPx }}
+        />
         {time === undefined ? null : (
           <ChartCursor
             label={label}
@@ -128,7 +137,7 @@ export function Chart({
             onLeave={() => setShown(null)}
           />
         )}
-        <div className="chart-times" aria-hidden="true">
+        <div className={styles.chartTimes} aria-hidden="true">
           {timeLabels.map(({ index, text }) => (
             <span key={index} style={{ left: (index + 0.5) * columnPx }}>
               {text}

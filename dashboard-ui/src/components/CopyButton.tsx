@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { Button } from "./Button.tsx";
+import textStyles from "./text.module.css";
 
 interface CopyButtonProps {
   readonly text: string;
@@ -39,7 +40,7 @@ export function CopyButton({ text, what, short = false }: CopyButtonProps) {
       <Button onClick={copy} aria-label={short && state === "idle" ? label : undefined}>
         {short && state === "idle" ? "Copy" : label}
       </Button>
-      <span className="visually-hidden" role="status">
+      <span className={textStyles.visuallyHidden} role="status">
         {state === "idle" ? "" : label}
       </span>
     </>

@@ -1,4 +1,7 @@
 import { Fragment, type ReactNode } from "react";
+import { classes } from "./classes.ts";
+import styles from "./DataTable.module.css";
+import textStyles from "./text.module.css";
 
 export interface Column<Row> {
   readonly label: string;
@@ -9,7 +12,7 @@ export interface Column<Row> {
   readonly kind?: "name" | "time" | "number" | "actions";
   /** The label beside the value on a phone, where there are no heads. Default: `label`. */
   readonly cardLabel?: string;
-  readonly className?: string | ((row: Row) => string | undefined);
+  readonly className?: string | undefined | ((row: Row) => string | undefined);
   readonly cell: (row: Row) => ReactNode;
 }
 
@@ -20,7 +23,7 @@ interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  readonly className?: string;
+  readonly className?: string | undefined;
   /** Revoked keys and the like are faded. */
   readonly isFaded?: (row: Row) => boolean;
   /** More about a row, below it, over all columns. */
@@ -35,22 +38,22 @@ interface DataTableProps<Row> {
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, columns, rows, rowKey, className, isFaded, details, busy, footer } = props;
   return (
-    <div className="table-frame" aria-busy={busy}>
-      <table className={className === undefined ? "table" : `table ${className}`}>
-        <caption className="visually-hidden">{caption}</caption>
+    <div className={styles.tableFrame} aria-busy={busy}>
+      <table className={classes(styles.table, className)}>
+        <caption className={textStyles.visuallyHidden}>{caption}</caption>
         <Head columns={columns} />
         <tbody>
           {rows.map((row) => {
             const more = details?.(row) ?? null;
             return (
               <Fragment key={rowKey(row)}>
-                <tr className={isFaded?.(row) === true ? "faded" : undefined}>
+                <tr className={isFaded?.(row) === true ? styles.faded : undefined}>
                   {columns.map((column, index) => (
                     <Cell key={keyOf(column)} column={column} row={row} isName={index === 0} />
                   ))}
                 </tr>
                 {more === null ? null : (
-                  <tr className="below">
+                  <tr className={styles.below}>
                     <td colSpan={columns.length}>{more}</td>
                   </tr>
                 )}
@@ -67,11 +70,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 /** In the place of a table without rows. */
 export function NoRows({ children }: { readonly children: ReactNode }) {
   return (
-    <div className="table-frame">
-      <p className="nothing">{children}</p>
+    <div className={styles.tableFrame}>
+      <p className={styles.nothing}>{children}</p>
     </div>
   );
 }
+
+const KINDS = { name: styles.name, time: styles.time, number: styles.number, actions: styles.actions };
 
 interface CellProps<Row> {
   readonly column: Column<Row>;
@@ -82,13 +87,13 @@ interface CellProps<Row> {
 function Cell<Row>({ column, row, isName }: CellProps<Row>) {
   const { kind, label, cardLabel = label, isLabelHidden = false, className } = column;
   const own = typeof className === "function" ? className(row) : className;
-  const classes = [kind, own].filter((name) => name !== undefined).join(" ") || undefined;
+  const all = classes(kind === undefined ? undefined : KINDS[kind], own);
   return isName ? (
-    <th scope="row" className={classes}>
+    <th scope="row" className={all}>
       {column.cell(row)}
     </th>
   ) : (
-    <td data-label={isLabelHidden ? undefined : cardLabel} className={classes}>
+    <td data-label={isLabelHidden ? undefined : cardLabel} className={all}>
       {column.cell(row)}
     </td>
   );
@@ -103,9 +108,13 @@ function Head<Row>({ columns }: Pick<DataTableProps<Row>, "columns">) {
       key={keyOf(column)}
       scope="col"
       rowSpan={rowSpan}
-      className={column.kind === "number" ? "number" : undefined}
+      className={column.kind === "number" ? styles.number : undefined}
     >
-      {column.isLabelHidden === true ? <span className="visually-hidden">{column.label}</span> : column.label}
+      {column.isLabelHidden === true ? (
+        <span className={textStyles.visuallyHidden}>{column.label}</span>
+      ) : (
+        column.label
+      )}
     </th>
   );
   if (!isGrouped) {
@@ -127,7 +136,7 @@ function Head<Row>({ columns }: Pick<DataTableProps<Row>, "columns">) {
               key={group}
               scope="colgroup"
               colSpan={groups.filter((other) => other === group).length}
-              className="number grouping"
+              className={classes(styles.number, styles.grouping)}
             >
               {group}
             </th>

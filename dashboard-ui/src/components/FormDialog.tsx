@@ -1,6 +1,8 @@
 import type { ReactNode, SubmitEvent } from "react";
 import { Button } from "./Button.tsx";
+import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
+import formStyles from "./form.module.css";
 import { Notice } from "./Notice.tsx";
 
 interface FormDialogProps {
@@ -38,10 +40,10 @@ export function FormDialog(props: FormDialogProps) {
   };
   return (
     <Dialog title={title} onDismiss={isPending ? undefined : onClose}>
-      <form onSubmit={submit} className="form">
+      <form onSubmit={submit} className={formStyles.form}>
         {children}
         {error === null ? null : <Notice tone="error">{error}</Notice>}
-        <div className="dialog-actions">
+        <div className={dialogStyles.dialogActions}>
           <Button onClick={onClose} disabled={isPending}>
             Cancel
           </Button>

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import textStyles from "./text.module.css";
 
 interface PairProps {
   readonly first: ReactNode;
@@ -9,9 +10,9 @@ interface PairProps {
 /** A value with more about it on a second line. */
 export function Pair({ first, children }: PairProps) {
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <span>{first}</span>
-      {children == null ? null : <span className="small">{children}</span>}
+      {children == null ? null : <span className={textStyles.small}>{children}</span>}
     </span>
   );
 }

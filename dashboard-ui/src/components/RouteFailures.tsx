@@ -1,5 +1,6 @@
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
 import { LoadError, Loading } from "./Notice.tsx";
+import welcomeStyles from "./Welcome.module.css";
 import { Welcome } from "./Welcome.tsx";
 
 export function PageNotFound() {
@@ -24,7 +25,7 @@ export function PageFailed({ error }: ErrorComponentProps) {
 
 export function DashboardLoading() {
   return (
-    <main className="welcome">
+    <main className={welcomeStyles.welcome}>
       <Loading what="the dashboard" />
     </main>
   );

@@ -2,7 +2,10 @@ import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Button } from "./Button.tsx";
 import { CopyButton } from "./CopyButton.tsx";
+import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
+import formStyles from "./form.module.css";
+import styles from "./ShownOnce.module.css";
 
 type Secret = "key" | "token" | "password";
 
@@ -34,16 +37,16 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
       <p>
         The {what} is shown only once. {ADVICE[what]}
       </p>
-      <div className="secret">
+      <div className={styles.secret}>
         <code data-testid={`${what}-string`}>{secret}</code>
       </div>
       <CopyButton text={secret} what={what} />
       {children}
-      <label className="check">
+      <label className={formStyles.check}>
         <input type="checkbox" checked={stored} onChange={(event) => setStored(event.target.checked)} />I have
         stored it
       </label>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" disabled={!stored} onClick={onClose}>
           Done
         </Button>
@@ -55,7 +58,7 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
 /** A command that tries the secret, folded away. */
 export function TryWithCurl({ command }: { readonly command: string }) {
   return (
-    <details className="snippet">
+    <details className={styles.snippet}>
       <summary>Try it with curl</summary>
       <pre>
         <code>{command}</code>

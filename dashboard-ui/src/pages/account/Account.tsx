@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
-import { PageHead } from "../../components/PageHead.tsx";
-import "./account.css";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
+import { PageHead } from "../../components/PageHead.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import styles from "./Account.module.css";
 import { IpRules } from "./IpRules.tsx";
 import { Password } from "./Password.tsx";
 import { Plan } from "./Plan.tsx";
@@ -18,8 +19,8 @@ export function Account() {
   return (
     <>
       <PageHead crumb="Settings" title="Account" lead="Plan, limits, IP rules and sign-in security." />
-      <div className="account">
-        <div className="account-column">
+      <div className={styles.account}>
+        <div className={styles.accountColumn}>
           <Answer query={account} what="the account">
             {(data) => (
               <>
@@ -30,10 +31,10 @@ export function Account() {
             )}
           </Answer>
         </div>
-        <div className="account-column">
+        <div className={styles.accountColumn}>
           <Password />
           <Sessions />
-          <section className="panel" aria-labelledby="tokens">
+          <section className={panelStyles.panel} aria-labelledby="tokens">
             <h2 id="tokens">Management tokens</h2>
             <p>
               Automate key management from scripts. <Link to="/settings/tokens">Manage tokens</Link>

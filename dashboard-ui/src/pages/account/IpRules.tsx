@@ -4,6 +4,10 @@ import { errorTextOf } from "../../api/errors.ts";
 import type { AccountView, IpVerdict } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Field } from "../../components/Field.tsx";
+import formStyles from "../../components/form.module.css";
+import listsStyles from "../../components/lists.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 
 const VERDICTS: Readonly<Record<IpVerdict, string>> = {
   passes: "Requests from this address are allowed.",
@@ -14,11 +18,11 @@ const VERDICTS: Readonly<Record<IpVerdict, string>> = {
 /** From where keys may be used; set by the operator of the service. */
 export function IpRules({ account }: { readonly account: AccountView }) {
   return (
-    <section className="panel" aria-labelledby="ip-rules">
+    <section className={panelStyles.panel} aria-labelledby="ip-rules">
       <h2 id="ip-rules">IP rules</h2>
       <p>{describe(account)}</p>
       {account.ipRules.networks.length === 0 ? null : (
-        <ul className="chips">
+        <ul className={listsStyles.chips}>
           {account.ipRules.networks.map((network) => (
             <li key={network}>
               <code>{network}</code>
@@ -26,7 +30,7 @@ export function IpRules({ account }: { readonly account: AccountView }) {
           ))}
         </ul>
       )}
-      <p className="small">
+      <p className={textStyles.small}>
         The operator of the service sets IP rules for enterprise accounts. Contact them to change the rules.
       </p>
       <TryAddress />
@@ -60,7 +64,7 @@ function TryAddress() {
     setAsking(false);
   };
   return (
-    <form className="inline-form" onSubmit={submit}>
+    <form className={formStyles.inlineForm} onSubmit={submit}>
       <Field
         label="Test an address"
         placeholder="192.0.2.7"

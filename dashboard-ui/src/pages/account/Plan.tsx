@@ -3,19 +3,23 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import type { AccountView } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
 import { formatCount, formatDate, formatDateTime, formatUsdRoughly } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 
 /** What the account is. */
 export function Plan({ account }: { readonly account: AccountView }) {
   const { suspension } = account;
   const balance = useQuery(api.credits.balance.queryOptions());
   return (
-    <section className="panel" aria-labelledby="plan">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="plan">
+      <div className={panelStyles.panelHead}>
         <h2 id="plan">{account.name}</h2>
-        <span className="badge badge-active">{account.plan}</span>
+        <Badge tone="good">{account.plan}</Badge>
       </div>
-      <dl className="figures">
+      <dl className={listsStyles.figures}>
         <Fact name="State">
           {suspension === null
             ? account.state
@@ -33,7 +37,7 @@ export function Plan({ account }: { readonly account: AccountView }) {
         </Fact>
         <Fact name="Created">{formatDate(account.createdAt)}</Fact>
       </dl>
-      <p className="small">To change plan or limits, contact the operator of the service.</p>
+      <p className={textStyles.small}>To change plan or limits, contact the operator of the service.</p>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { PageHead } from "../../components/PageHead.tsx";
-import "./account.css";
+import accountStyles from "./Account.module.css";
 import { Password } from "./Password.tsx";
 import { Sessions } from "./Sessions.tsx";
 
@@ -8,7 +8,7 @@ export function SecuritySettings() {
   return (
     <>
       <PageHead crumb="Settings" title="Security" lead="Password and sessions." />
-      <div className="account">
+      <div className={accountStyles.account}>
         <Password />
         <Sessions />
       </div>

@@ -4,9 +4,13 @@ import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { ListedSession } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
 import { formatDateTime } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
 import { Notice } from "../../components/Notice.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 
 /** Where one is signed in, to be ended one at a time or all at once. */
 export function Sessions() {
@@ -29,8 +33,8 @@ export function Sessions() {
   );
   const error = end.error ?? endAll.error;
   return (
-    <section className="panel" aria-labelledby="sessions">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="sessions">
+      <div className={panelStyles.panelHead}>
         <h2 id="sessions" ref={title} tabIndex={-1}>
           Sessions
         </h2>
@@ -41,12 +45,12 @@ export function Sessions() {
       {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
       <Answer query={list} what="sessions">
         {({ sessions }) => (
-          <ul className="rows">
+          <ul className={listsStyles.rows}>
             {sessions.map((session) => (
               <li key={session.id}>
                 <Session session={session} />
                 {session.isCurrent ? (
-                  <span className="badge badge-active">This session</span>
+                  <Badge tone="good">This session</Badge>
                 ) : (
                   <Button
                     aria-label={`Sign out session: ${browserOf(session)}`}
@@ -67,9 +71,9 @@ export function Sessions() {
 
 function Session({ session }: { readonly session: ListedSession }) {
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       {browserOf(session)}
-      <span className="small">
+      <span className={textStyles.small}>
         from <code>{session.sourceIp ?? "an unknown address"}</code>, last seen{" "}
         {formatDateTime(session.lastSeenAt)}
       </span>

@@ -8,6 +8,8 @@ import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
+import styles from "./Audit.module.css";
 import { EntryDetails } from "./EntryDetails.tsx";
 import { EntryTable } from "./EntryTable.tsx";
 import { EntryList, type EntryPage } from "./entry-list.ts";
@@ -22,7 +24,6 @@ import { useEntries } from "./use-entries.ts";
 import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
-import "./audit.css";
 
 // Few come to export: it is loaded when they do.
 const ExportDialog = lazy(async () => {
@@ -77,7 +78,7 @@ export function Audit() {
   };
 
   return (
-    <div className="audit">
+    <div className={styles.audit}>
       <PageHead
         title="Request log"
         lead="Every request made with this account's keys, including refused ones."
@@ -96,18 +97,18 @@ export function Audit() {
         <Button onClick={() => setExporting(true)}>Export</Button>
       </PageHead>
       <Filters search={search} keys={keys} error={log.error} />
-      <p className="visually-hidden" role="status">
+      <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>
-      <div className="entries-place">
+      <div className={styles.entriesPlace}>
         {log.isPending ? <Loading what="entries" /> : null}
         {isRefused ? <FilterRefused /> : null}
         {log.isError && !isRefused && !log.isFetchNextPageError ? (
           <LoadError error={log.error} busy={log.isFetching} retry={() => void readAgain()} />
         ) : null}
-        {live.told === null ? null : <p className="small">{live.told}</p>}
+        {live.told === null ? null : <p className={textStyles.small}>{live.told}</p>}
         {live.waiting > 0 ? (
-          <div className="entries-new">
+          <div className={styles.entriesNew}>
             <Button look="primary" onClick={showWaiting}>
               {formatCount(live.waiting)} new
             </Button>

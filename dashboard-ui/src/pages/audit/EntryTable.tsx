@@ -12,7 +12,11 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { classes } from "../../components/classes.ts";
+import dataTableStyles from "../../components/DataTable.module.css";
+import textStyles from "../../components/text.module.css";
 import { EntryRow } from "./EntryRow.tsx";
+import styles from "./EntryTable.module.css";
 import type { EntryList } from "./entry-list.ts";
 
 interface EntryTableProps {
@@ -150,7 +154,7 @@ export function EntryTable(props: EntryTableProps) {
 
   return (
     <div
-      className={`entries-frame${isCards ? " entries-cards" : ""}`}
+      className={classes(styles.entriesFrame, isCards && styles.entriesCards)}
       ref={scroller}
       onScroll={({ currentTarget }) => {
         if (currentTarget.scrollTop === 0) onTop();
@@ -160,16 +164,16 @@ export function EntryTable(props: EntryTableProps) {
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the arrow keys go from row to row
         role="grid"
         aria-rowcount={hasMore ? -1 : entries.length + 1}
-        className="entries"
+        className={styles.entries}
         onKeyDown={onKeyDown}
         onClick={onClick}
         onFocus={onFocus}
       >
-        <caption className="visually-hidden">Requests, newest first</caption>
+        <caption className={textStyles.visuallyHidden}>Requests, newest first</caption>
         <Head />
         <tbody
           ref={rows}
-          className="entries-body"
+          className={styles.entriesBody}
           style={{ height: virtualizer.getTotalSize(), paddingTop: (inFlow?.start ?? headPx) - headPx }}
         >
           {items.map(({ index, key, start }) => {
@@ -195,29 +199,29 @@ export function EntryTable(props: EntryTableProps) {
 
 function Head() {
   return (
-    <thead className="entries-head">
-      <tr aria-rowindex={1} className="entry">
+    <thead className={styles.entriesHead}>
+      <tr aria-rowindex={1} className={styles.entry}>
         <th scope="col">Time</th>
         <th scope="col">Key</th>
         <th scope="col">Model, endpoint</th>
-        <th scope="col" className="entry-status entry-alone">
+        <th scope="col" className={classes(styles.entryStatus, styles.entryAlone)}>
           Status
         </th>
-        <th scope="col" className="entry-code">
-          <span className="visually-hidden">Error code</span>
+        <th scope="col" className={styles.entryCode}>
+          <span className={textStyles.visuallyHidden}>Error code</span>
         </th>
-        <th scope="col" className="number">
+        <th scope="col" className={dataTableStyles.number}>
           Tokens
         </th>
-        <th scope="col" className="number">
+        <th scope="col" className={dataTableStyles.number}>
           Cost
         </th>
-        <th scope="col" className="number">
+        <th scope="col" className={dataTableStyles.number}>
           Latency
         </th>
         <th scope="col">Source IP</th>
         <th scope="col">
-          <span className="visually-hidden">Details</span>
+          <span className={textStyles.visuallyHidden}>Details</span>
         </th>
       </tr>
     </thead>

@@ -5,8 +5,10 @@ import { api } from "../../api/client.ts";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
+import styles from "./Filters.module.css";
 import { countFilters, findKey, RANGE_NAMES } from "./filters.ts";
 import { SuggestField } from "./SuggestField.tsx";
 import { type AuditSearch, NO_FILTERS, RANGES } from "./search.ts";
@@ -61,13 +63,13 @@ export function Filters({ search, keys, error }: FiltersProps) {
   }));
 
   return (
-    <section className="filters" aria-label="Filters">
-      <div className="filters-head">
+    <section className={styles.filters} aria-label="Filters">
+      <div className={styles.filtersHead}>
         <Button aria-expanded={!isFolded} aria-controls={id} onClick={() => setUnfolded(isFolded)}>
           Filters{used === 0 ? "" : ` (${used})`}
         </Button>
       </div>
-      <div id={id} className={`filters-fields${isFolded ? " filters-folded" : ""}`}>
+      <div id={id} className={classes(styles.filtersFields, isFolded && styles.filtersFolded)}>
         <Select
           label="Time"
           options={TIMES}
@@ -128,7 +130,7 @@ export function Filters({ search, keys, error }: FiltersProps) {
           onCommit={putText("source")}
         />
         {used === 0 ? null : (
-          <div className="filters-clear">
+          <div className={styles.filtersClear}>
             <Button onClick={clear}>Clear filters</Button>
           </div>
         )}

@@ -3,6 +3,9 @@ import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import creditsStyles from "./Credits.module.css";
 
 const LIVE_MS = 10_000;
 
@@ -10,14 +13,14 @@ const LIVE_MS = 10_000;
 export function Balance() {
   const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   return (
-    <section className="panel" aria-labelledby="balance">
+    <section className={panelStyles.panel} aria-labelledby="balance">
       <h2 id="credit-balance">Balance</h2>
       <Answer query={balance} what="the balance">
         {({ balanceNanoUsd, reservedNanoUsd }) => (
           <>
-            <p className="credit-balance">{formatUsdRoughly(balanceNanoUsd)}</p>
+            <p className={creditsStyles.creditBalance}>{formatUsdRoughly(balanceNanoUsd)}</p>
             {formatUsdRoughly(balanceNanoUsd) === formatUsd(balanceNanoUsd) ? null : (
-              <p className="quiet">Exactly {formatUsd(balanceNanoUsd)}.</p>
+              <p className={textStyles.quiet}>Exactly {formatUsd(balanceNanoUsd)}.</p>
             )}
             {balanceNanoUsd > 0n ? null : (
               <Notice tone="warning">
@@ -25,7 +28,7 @@ export function Balance() {
               </Notice>
             )}
             {reservedNanoUsd === 0n ? null : (
-              <p className="quiet">
+              <p className={textStyles.quiet}>
                 {formatUsdRoughly(reservedNanoUsd)} of it is reserved for running and upcoming requests. What
                 they do not use is released.
               </p>
@@ -33,7 +36,7 @@ export function Balance() {
           </>
         )}
       </Answer>
-      <p className="small">To add credit, contact the operator of the service.</p>
+      <p className={textStyles.small}>To add credit, contact the operator of the service.</p>
     </section>
   );
 }

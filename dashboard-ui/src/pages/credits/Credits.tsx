@@ -2,7 +2,7 @@ import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Balance } from "./Balance.tsx";
-import "./credits.css";
+import styles from "./Credits.module.css";
 import { LedgerTable } from "./LedgerTable.tsx";
 import { useLedger } from "./use-ledger.ts";
 
@@ -13,7 +13,7 @@ export function Credits() {
     <>
       <PageHead crumb="Settings" title="Credits" lead="All keys of the account share this credit." />
       <Balance />
-      <section className="credit-ledger" aria-labelledby="ledger">
+      <section className={styles.creditLedger} aria-labelledby="ledger">
         <h2 id="ledger">Ledger</h2>
         <Paged query={query} what="entries">
           {lines.length > 0 ? <LedgerTable lines={lines} /> : null}

@@ -1,7 +1,10 @@
 import { Link } from "@tanstack/react-router";
+import { Badge } from "../../components/Badge.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
 import { Amount, longestFraction } from "./Amount.tsx";
+import styles from "./LedgerTable.module.css";
 import type { DayOfCharges, LedgerLine } from "./ledger-lines.ts";
 
 const KINDS = { charges: "Charges", grant: "Grant", adjustment: "Adjustment" } as const;
@@ -31,13 +34,11 @@ function columnsFor(fraction: number): readonly Column<LedgerLine>[] {
     },
     {
       label: "Type",
-      cell: ({ kind }) => (
-        <span className={kind === "grant" ? "badge badge-active" : "badge"}>{KINDS[kind]}</span>
-      ),
+      cell: ({ kind }) => <Badge tone={kind === "grant" ? "good" : undefined}>{KINDS[kind]}</Badge>,
     },
     {
       label: "Reason",
-      className: "reason",
+      className: styles.reason,
       cell: (line) => (line.kind === "charges" ? <Requests day={line} /> : line.reason),
     },
     {
@@ -56,7 +57,7 @@ function Requests({ day: { at, count } }: { readonly day: DayOfCharges }) {
       <Link to="/audit" search={{ from: from.toISOString(), to: to.toISOString() }}>
         View requests
       </Link>
-      {count === 1 ? null : <span className="small"> in {formatCount(count)} charges</span>}
+      {count === 1 ? null : <span className={textStyles.small}> in {formatCount(count)} charges</span>}
     </span>
   );
 }

@@ -4,6 +4,8 @@ import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { NoRows } from "../../components/DataTable.tsx";
 import { formatCount } from "../../components/format.ts";
+import pagedStyles from "../../components/Paged.module.css";
+import textStyles from "../../components/text.module.css";
 import { KeyFilters } from "./KeyFilters.tsx";
 import { KeyTable } from "./KeyTable.tsx";
 import type { KeysSearch } from "./search.ts";
@@ -40,7 +42,7 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
         <KeyTable keys={shown} all={keys} revoke={revoke} />
       )}
       {keys.length > 1 ? (
-        <p className="small" role="status" ref={count} tabIndex={-1}>
+        <p className={textStyles.small} role="status" ref={count} tabIndex={-1}>
           {found.length === keys.length
             ? `${formatCount(keys.length)} keys`
             : `${formatCount(found.length)} of ${formatCount(keys.length)} keys`}
@@ -48,7 +50,7 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
         </p>
       ) : null}
       {shown.length < found.length ? (
-        <div className="more">
+        <div className={pagedStyles.more}>
           <Button onClick={showMore}>Show more keys</Button>
         </div>
       ) : null}

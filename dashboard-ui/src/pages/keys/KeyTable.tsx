@@ -1,9 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ListedKey } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
+import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
 import { Pair } from "../../components/Pair.tsx";
+import textStyles from "../../components/text.module.css";
+import styles from "./KeyTable.module.css";
 import { RotationState } from "./RotationState.tsx";
 
 interface KeyTableProps {
@@ -19,7 +23,7 @@ export function KeyTable({ keys, all, revoke }: KeyTableProps) {
   return (
     <DataTable
       caption="API keys of the account"
-      className="key-table"
+      className={styles.keyTable}
       columns={columnsFor(byId, revoke)}
       rows={keys}
       rowKey={({ id }) => id}
@@ -48,7 +52,7 @@ function columnsFor(
     {
       label: "State",
       cell: ({ state, revokedAt }) => (
-        <Pair first={<span className={`badge badge-${state}`}>{state}</span>}>
+        <Pair first={<Badge tone={state === "active" ? "good" : undefined}>{state}</Badge>}>
           {revokedAt === null ? null : <Time at={revokedAt} />}
         </Pair>
       ),
@@ -92,7 +96,7 @@ function Actions({ apiKey, revoke }: { readonly apiKey: ListedKey; readonly revo
   return (
     <>
       <Link
-        className="button"
+        className={buttonStyles.button}
         to="/settings/keys/$keyId/rotation"
         params={{ keyId: id }}
         aria-label={`${rotation === null ? "Rotate" : "Rotation of"} ${name}`}
@@ -107,11 +111,11 @@ function Actions({ apiKey, revoke }: { readonly apiKey: ListedKey; readonly revo
 }
 
 function LastUse({ usage }: Pick<ListedKey, "usage">) {
-  if (usage.lastUsedAt === null) return <span className="quiet">never</span>;
+  if (usage.lastUsedAt === null) return <span className={textStyles.quiet}>never</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <Time at={usage.lastUsedAt} />
-      <span className="small">
+      <span className={textStyles.small}>
         from <code>{usage.lastUsedIp ?? "an unknown address"}</code>
         {usage.addresses > 1 ? `, one of ${formatCount(usage.addresses)} addresses` : null}
       </span>
@@ -121,12 +125,12 @@ function LastUse({ usage }: Pick<ListedKey, "usage">) {
 
 function Requests({ usage }: Pick<ListedKey, "usage">) {
   const { requestsLastDay, requestsLastMinute } = usage;
-  if (requestsLastDay === 0) return <span className="quiet">0</span>;
+  if (requestsLastDay === 0) return <span className={textStyles.quiet}>0</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       {formatCount(requestsLastDay)}
       {requestsLastMinute === 0 ? null : (
-        <span className="small">{formatCount(requestsLastMinute)} in the last minute</span>
+        <span className={textStyles.small}>{formatCount(requestsLastMinute)} in the last minute</span>
       )}
     </span>
   );

@@ -8,9 +8,9 @@ import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
 import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
-import "./keys.css";
 import { RevokeKey } from "./RevokeKey.tsx";
 
 /** How often the list is asked for again while somebody looks at it. */
@@ -53,7 +53,7 @@ export function Keys() {
           another.
         </Notice>
       ) : null}
-      <p className="visually-hidden" role="status">
+      <p className={textStyles.visuallyHidden} role="status">
         {revoked === null ? "" : `Key “${revoked}” revoked.`}
       </p>
       <Answer query={list} what="keys">
@@ -66,7 +66,7 @@ export function Keys() {
             <>
               <KeyList keys={all} search={search} revoke={(key) => setDialog({ kind: "revoke", key })} />
               {list.data?.nextCursor == null ? null : (
-                <p className="small">
+                <p className={textStyles.small}>
                   Showing the first {formatCount(all.length)} keys, active ones first. Use the SDK or the
                   command line to list all keys.
                 </p>

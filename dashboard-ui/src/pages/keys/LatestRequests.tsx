@@ -5,6 +5,9 @@ import type { AuditEntry } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatExactTime } from "../../components/format.ts";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./LatestRequests.module.css";
 
 const SHOWN = 6;
 const LIVE_MS = 5_000;
@@ -19,8 +22,8 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     label: "Model",
     cell: ({ model }) => (
-      <span className="cut" title={model ?? undefined}>
-        {model ?? <span className="quiet">none</span>}
+      <span className={textStyles.cut} title={model ?? undefined}>
+        {model ?? <span className={textStyles.quiet}>none</span>}
       </span>
     ),
   },
@@ -44,8 +47,8 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
     api.audit.list.queryOptions({ ...filter, limit: SHOWN }, { refetchInterval: LIVE_MS }),
   );
   return (
-    <div className="rotation-latest">
-      <div className="panel-head">
+    <div className={styles.rotationLatest}>
+      <div className={panelStyles.panelHead}>
         <h3>{title}</h3>
         <Link to="/audit" search={filter}>
           View in request log
@@ -54,7 +57,7 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
       <Answer query={log} what="requests">
         {({ entries }) =>
           entries.length === 0 ? (
-            <p className="quiet">{none}</p>
+            <p className={textStyles.quiet}>{none}</p>
           ) : (
             <DataTable caption={title} columns={COLUMNS} rows={entries} rowKey={({ id }) => id} />
           )

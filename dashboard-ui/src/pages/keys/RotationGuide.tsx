@@ -8,7 +8,6 @@ import { RevokeKey } from "./RevokeKey.tsx";
 import { RotateKey } from "./RotateKey.tsx";
 import { RotationSteps } from "./RotationSteps.tsx";
 import { useKeyUse } from "./use-key-use.ts";
-import "./rotation.css";
 
 /** Settings → API Keys → Rotation: from one key to its successor, without downtime. */
 export function RotationGuide() {

@@ -1,5 +1,7 @@
 import type { ListedKey } from "../../api/types.ts";
+import { classes } from "../../components/classes.ts";
 import { formatDateTime, formatSpan } from "../../components/format.ts";
+import styles from "./RotationState.module.css";
 
 interface RotationStateProps {
   readonly apiKey: ListedKey;
@@ -13,7 +15,7 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
   if (rotation === null) return null;
   const span = formatSpan(rotation.quietAfterS);
   return (
-    <p className={rotation.isQuiet ? "rotation rotation-quiet" : "rotation"}>
+    <p className={rotation.isQuiet ? classes(styles.rotation, styles.rotationQuiet) : styles.rotation}>
       {successor === undefined ? (
         "Another key replaces This session. "
       ) : (

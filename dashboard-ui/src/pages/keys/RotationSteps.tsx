@@ -1,8 +1,12 @@
 import type { ReactNode } from "react";
 import type { KeyUse } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import { formatSpan } from "../../components/format.ts";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 import { LatestRequests } from "./LatestRequests.tsx";
+import styles from "./RotationSteps.module.css";
 import { currentStep, ROTATION_STEPS, type RotationStep } from "./rotation-progress.ts";
 import { UpdateDeployments } from "./UpdateDeployments.tsx";
 import { WatchTraffic } from "./WatchTraffic.tsx";
@@ -28,7 +32,7 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
   // It was revoked without a successor, or there is none any more.
   if (now === "done" && old.rotation === null) {
     return (
-      <section className="panel" aria-labelledby="revoked">
+      <section className={panelStyles.panel} aria-labelledby="revoked">
         <h2 id="revoked">“{old.name}” is revoked</h2>
         <p>Requests with it return 401.</p>
         <Revoke old={old} revoke={revoke} />
@@ -51,28 +55,31 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
   };
   return (
     <>
-      <p role="status" className="rotation-now">
+      <p role="status" className={styles.rotationNow}>
         {now === "done"
           ? `“${old.name}” is revoked. Requests with it return 401.`
           : `Step ${place + 1} of ${ROTATION_STEPS.length}: ${TITLES[now]}`}
       </p>
-      <ol className="rotation-steps">
+      <ol className={styles.rotationSteps}>
         {ROTATION_STEPS.map((step, index) => {
           const state = stateOf(step, now, index - place);
           return (
             <li
               key={step}
-              className={`panel rotation-step rotation-step-${state}`}
+              className={classes(panelStyles.panel, styles.rotationStep)}
+              data-state={state}
               aria-current={state === "now" ? "step" : undefined}
             >
-              <span className="rotation-step-number" aria-hidden="true">
+              <span className={styles.rotationStepNumber} aria-hidden="true">
                 {state === "done" ? "✓" : index + 1}
               </span>
               <h2>
                 {TITLES[step]}
-                {state === "done" ? <span className="visually-hidden"> (done)</span> : null}
+                {state === "done" ? <span className={textStyles.visuallyHidden}> (done)</span> : null}
               </h2>
-              {contents[step] === null ? null : <div className="rotation-step-body">{contents[step]}</div>}
+              {contents[step] === null ? null : (
+                <div className={styles.rotationStepBody}>{contents[step]}</div>
+              )}
             </li>
           );
         })}

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { keyVariable } from "../../components/snippets.ts";
+import styles from "./UpdateDeployments.module.css";
 
 interface UpdateDeploymentsProps {
   readonly oldName: string;
@@ -15,11 +16,11 @@ export function UpdateDeployments({ oldName, successorName }: UpdateDeploymentsP
   return (
     <>
       <p>Clients read the key from the environment. Update one service at a time:</p>
-      <ol className="rotation-checklist">
+      <ol className={styles.rotationChecklist}>
         <li>
           Replace “{oldName}” with “{successorName}” in the service's secret manager.
           {assignment === null ? null : (
-            <span className="rotation-assignment">
+            <span className={styles.rotationAssignment}>
               <code>{assignment}</code>
               <CopyButton text={assignment} what="line" short />
             </span>

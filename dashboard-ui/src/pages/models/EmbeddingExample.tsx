@@ -3,6 +3,7 @@ import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 
@@ -24,7 +25,7 @@ export function EmbeddingExample({ model, onClose }: EmbeddingExampleProps) {
           />
         )}
       </Answer>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close
         </Button>

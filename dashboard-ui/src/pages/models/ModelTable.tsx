@@ -1,9 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ListedModel } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
+import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatUsd } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import styles from "./ModelTable.module.css";
 import { chats, embeds, isFree, mediaOf, usesOf } from "./model.ts";
 
 interface ModelTableProps {
@@ -18,7 +22,7 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
   return (
     <DataTable
       caption="Models of the catalog"
-      className="models"
+      className={styles.models}
       columns={[
         ...FACTS,
         ...PRICES.filter(({ label }) => hasImagePrices || label !== "Per image"),
@@ -37,7 +41,7 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
 
 const FACTS: readonly Column<ListedModel>[] = [
   { label: "Model", kind: "name", cell: (model) => <ModelName model={model} /> },
-  { label: "Modalities", className: "modalities", cell: (model) => <Modalities model={model} /> },
+  { label: "Modalities", className: styles.modalities, cell: (model) => <Modalities model={model} /> },
   {
     label: "Context",
     group: "Limits",
@@ -80,7 +84,7 @@ function priceColumn(
     cardLabel,
     ...(group === undefined ? {} : { group }),
     kind: "number",
-    className: (model) => (priceOf(model) === 0n ? "no-charge" : undefined),
+    className: (model) => (priceOf(model) === 0n ? styles.noCharge : undefined),
     cell: (model) => <Price nanoUsd={priceOf(model)} />,
   };
 }
@@ -90,21 +94,19 @@ function Price({ nanoUsd }: { readonly nanoUsd: bigint }) {
   return (
     <>
       <span aria-hidden="true">–</span>
-      <span className="visually-hidden">no charge</span>
+      <span className={textStyles.visuallyHidden}>no charge</span>
     </>
   );
 }
 
 function Modalities({ model }: { readonly model: ListedModel }) {
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       {usesOf(model).map((use) => (
-        <span key={use} className="badge">
-          {use}
-        </span>
+        <Badge key={use}>{use}</Badge>
       ))}
       {mediaOf(model).map((media) => (
-        <span key={media} className="small">
+        <span key={media} className={textStyles.small}>
           {media}
         </span>
       ))}
@@ -118,8 +120,8 @@ function Action({
 }: { readonly model: ListedModel } & Pick<ModelTableProps, "showExample">) {
   if (chats(model)) {
     return (
-      <Link to="/playground" search={{ model: model.id }} className="button">
-        Try it<span className="visually-hidden"> with {model.id}</span>
+      <Link to="/playground" search={{ model: model.id }} className={buttonStyles.button}>
+        Try it<span className={textStyles.visuallyHidden}> with {model.id}</span>
       </Link>
     );
   }
@@ -133,12 +135,12 @@ function Action({
 
 function ModelName({ model }: { readonly model: ListedModel }) {
   return (
-    <span className="pair">
-      <span className="model-id">
+    <span className={textStyles.pair}>
+      <span className={styles.modelId}>
         <code>{model.id}</code>
         <CopyButton short text={model.id} what={model.id} />
       </span>
-      <span className="small">
+      <span className={textStyles.small}>
         by {model.ownedBy}
         {model.sandbox ? " · sandbox" : null}
         {model.aliases.length === 0 ? null : (
@@ -158,5 +160,5 @@ function ModelName({ model }: { readonly model: ListedModel }) {
 }
 
 function Tokens({ count }: { readonly count: number | null }) {
-  return count === null ? <span className="quiet">unknown</span> : formatCount(count);
+  return count === null ? <span className={textStyles.quiet}>unknown</span> : formatCount(count);
 }

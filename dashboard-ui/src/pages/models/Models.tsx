@@ -9,12 +9,13 @@ import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
+import textStyles from "../../components/text.module.css";
 import { EmbeddingExample } from "./EmbeddingExample.tsx";
+import styles from "./Models.module.css";
 import { ModelTable } from "./ModelTable.tsx";
 import { matches } from "./model.ts";
 import { type ModelsSearch, SORTS } from "./search.ts";
 import { sortModels } from "./sort-models.ts";
-import "./models.css";
 
 const SORT_OPTIONS = [
   { value: "id", label: "ID" },
@@ -56,7 +57,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
 
   return (
     <>
-      <div className="model-tools">
+      <div className={styles.modelTools}>
         <SearchField
           label="Search"
           placeholder="ID, alias, owner or modality"
@@ -71,7 +72,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
           options={SORT_OPTIONS}
           onChange={({ target }) => void show({ sort: SORTS.find((one) => one === target.value) })}
         />
-        <p className="quiet" role="status">
+        <p className={textStyles.quiet} role="status">
           {shown.length === models.length
             ? `${formatCount(models.length)} ${models.length === 1 ? "model" : "models"}`
             : `${formatCount(shown.length)} of ${formatCount(models.length)} models`}

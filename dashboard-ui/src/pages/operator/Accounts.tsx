@@ -7,8 +7,10 @@ import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
+import textStyles from "../../components/text.module.css";
 import { AccountTable } from "./accounts/AccountTable.tsx";
 import { CreateAccount } from "./accounts/CreateAccount.tsx";
+import consoleStyles from "./console.module.css";
 import { focusPage } from "./focus.ts";
 import { PLANS } from "./plans.ts";
 import { accountsQuery } from "./queries.ts";
@@ -40,7 +42,7 @@ export function Accounts() {
           Create account
         </Button>
       </PageHead>
-      <search className="console-filters">
+      <search className={consoleStyles.consoleFilters}>
         <SearchField
           label="Search"
           placeholder="Name or e-mail prefix, or ID"
@@ -60,7 +62,7 @@ export function Accounts() {
           onChange={(event) => narrow({ plan: event.target.value })}
         />
       </search>
-      <p className="visually-hidden" role="status">
+      <p className={textStyles.visuallyHidden} role="status">
         {list.isSuccess && !list.isPlaceholderData ? countOf(accounts.length, list.hasNextPage) : ""}
       </p>
       <Paged query={list} what="accounts">

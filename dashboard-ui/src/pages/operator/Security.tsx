@@ -7,6 +7,7 @@ import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
+import consoleStyles from "./console.module.css";
 import { focusPage } from "./focus.ts";
 import { securityQuery } from "./queries.ts";
 import { readSecuritySearch } from "./search.ts";
@@ -54,7 +55,7 @@ export function Security() {
           Refresh
         </Button>
       </PageHead>
-      <search className="console-filters">
+      <search className={consoleStyles.consoleFilters}>
         <Select
           label="Event"
           options={[{ value: "", label: "Any" }, ...SECURITY_KINDS]}

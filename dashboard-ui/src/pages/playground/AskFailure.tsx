@@ -3,6 +3,8 @@ import type { ReactNode } from "react";
 import { Button } from "../../components/Button.tsx";
 import { formatSpan } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
+import textStyles from "../../components/text.module.css";
+import styles from "./AskFailure.module.css";
 import type { ChatFailure } from "./failure.ts";
 
 interface AskFailureProps {
@@ -15,7 +17,7 @@ export function AskFailure({ failure, askAgain }: AskFailureProps) {
   const { code, message, requestId, retryAfterMs } = failure;
   return (
     <Notice tone="error">
-      <div className="ask-failure">
+      <div className={styles.askFailure}>
         <p>{message}</p>
         <p>
           {adviceFor(code)}
@@ -24,7 +26,7 @@ export function AskFailure({ failure, askAgain }: AskFailureProps) {
             : `Wait ${formatSpan(Math.ceil(retryAfterMs / 1_000))}, then try again. `}
         </p>
         {code === null && requestId === null ? null : (
-          <p className="small">
+          <p className={textStyles.small}>
             {code === null ? null : <code>{code}</code>}{" "}
             {requestId === null ? null : (
               <Link to="/audit" search={{ entry: requestId }}>

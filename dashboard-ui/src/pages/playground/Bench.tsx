@@ -3,8 +3,13 @@ import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import { Empty } from "../../components/Notice.tsx";
+import pageHeadStyles from "../../components/PageHead.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 import { AskFailure } from "./AskFailure.tsx";
+import styles from "./Bench.module.css";
 import { Composer } from "./Composer.tsx";
 import { Conversation } from "./Conversation.tsx";
 import type { Chat } from "./chat.ts";
@@ -59,8 +64,8 @@ export function Bench({ chat, models, keys }: BenchProps) {
   const isNew = state.messages.length === 0;
 
   return (
-    <div className="playground">
-      <section className="panel setup" aria-labelledby="request">
+    <div className={styles.playground}>
+      <section className={classes(panelStyles.panel, styles.setup)} aria-labelledby="request">
         <h2 id="request">Request</h2>
         <ModelChoice
           models={models}
@@ -79,10 +84,10 @@ export function Bench({ chat, models, keys }: BenchProps) {
           onStreamChange={(stream) => chat.set({ stream })}
         />
       </section>
-      <section className="talk" ref={talk} aria-labelledby="conversation">
-        <div className="panel-head">
+      <section className={styles.talk} ref={talk} aria-labelledby="conversation">
+        <div className={panelStyles.panelHead}>
           <h2 id="conversation">Conversation</h2>
-          <div className="page-actions">
+          <div className={pageHeadStyles.pageActions}>
             <Button disabled={model === undefined} onClick={() => setViewing(true)}>
               View as code
             </Button>
@@ -114,7 +119,7 @@ export function Bench({ chat, models, keys }: BenchProps) {
           />
         )}
         {state.failure === null ? null : <AskFailure failure={state.failure} askAgain={askAgain} />}
-        <p className="visually-hidden" role="status">
+        <p className={textStyles.visuallyHidden} role="status">
           {state.announcement}
         </p>
         <Composer

@@ -1,5 +1,10 @@
 import { type KeyboardEvent, type RefObject, type SubmitEvent, useId } from "react";
 import { Button } from "../../components/Button.tsx";
+import formStyles from "../../components/form.module.css";
+import pageHeadStyles from "../../components/PageHead.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./Composer.module.css";
 import type { Draft, Removal } from "./chat-state.ts";
 import { RoleChoice } from "./RoleChoice.tsx";
 
@@ -34,9 +39,9 @@ export function Composer(props: ComposerProps) {
   };
 
   return (
-    <form className="composer" onSubmit={submit}>
-      <div className="panel">
-        <div role="status" className="removal">
+    <form className={styles.composer} onSubmit={submit}>
+      <div className={panelStyles.panel}>
+        <div role="status" className={styles.removal}>
           {removal === null ? null : (
             <>
               <span>{removal.what === "message" ? "Message deleted." : "Conversation cleared."}</span>
@@ -44,7 +49,7 @@ export function Composer(props: ComposerProps) {
             </>
           )}
         </div>
-        <label className="visually-hidden" htmlFor={id}>
+        <label className={textStyles.visuallyHidden} htmlFor={id}>
           Message
         </label>
         <textarea
@@ -60,7 +65,7 @@ export function Composer(props: ComposerProps) {
         />
         <p
           id={`${id}-note`}
-          className={problem === null ? "hint" : "field-error"}
+          className={problem === null ? formStyles.hint : formStyles.fieldError}
           role={problem === null ? undefined : "alert"}
         >
           {problem ?? (
@@ -69,12 +74,12 @@ export function Composer(props: ComposerProps) {
             </>
           )}
         </p>
-        <div className="panel-head">
+        <div className={panelStyles.panelHead}>
           <RoleChoice value={draft.role} onChange={(role) => onChange({ ...draft, role })} />
-          <div className="page-actions">
+          <div className={pageHeadStyles.pageActions}>
             <Button disabled={draft.text.trim() === ""} onClick={add}>
               <span>
-                Add<span className="rest"> without sending</span>
+                Add<span className={styles.rest}> without sending</span>
               </span>
             </Button>
             {isRunning ? <Button onClick={stop}>Stop</Button> : null}

@@ -5,7 +5,6 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { chats } from "../models/model.ts";
 import { Bench } from "./Bench.tsx";
 import { chatOf } from "./chat.ts";
-import "./playground.css";
 
 /** Talking to a model by hand. */
 export function Playground() {

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 import { bodyOf, type ChatBody, type ChatState } from "./chat-state.ts";
@@ -20,7 +21,7 @@ export function ViewAs({ state, model, onClose }: ViewAsProps) {
       <Answer query={info} what="the code">
         {(service) => <Snippets service={service} request={withMessage(bodyOf(state, model))} />}
       </Answer>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close
         </Button>

@@ -1,8 +1,10 @@
 import type { ListedToken } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatDate, formatDateTime } from "../../components/format.ts";
 import { Pair } from "../../components/Pair.tsx";
+import textStyles from "../../components/text.module.css";
 
 interface TokenTableProps {
   readonly tokens: readonly ListedToken[];
@@ -52,14 +54,14 @@ function columnsFor(revoke: TokenTableProps["revoke"]): readonly Column<ListedTo
 function State({ token }: { readonly token: ListedToken }) {
   const state = stateOf(token);
   return (
-    <Pair first={<span className={`badge badge-${state === "active" ? "active" : "revoked"}`}>{state}</span>}>
+    <Pair first={<Badge tone={state === "active" ? "good" : undefined}>{state}</Badge>}>
       {validityOf(token)}
     </Pair>
   );
 }
 
 function LastUse({ token: { lastUsedAt, lastUsedIp } }: { readonly token: ListedToken }) {
-  if (lastUsedAt === null) return <span className="quiet">never</span>;
+  if (lastUsedAt === null) return <span className={textStyles.quiet}>never</span>;
   return (
     <Pair first={<time dateTime={lastUsedAt.toISOString()}>{formatDateTime(lastUsedAt)}</time>}>
       from <code>{lastUsedIp ?? "an unknown address"}</code>

@@ -6,6 +6,7 @@ import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
 import { CreateToken } from "./CreateToken.tsx";
 import { RevokeToken } from "./RevokeToken.tsx";
 import { TokenTable } from "./TokenTable.tsx";
@@ -36,7 +37,7 @@ export function Tokens() {
         </Button>
       </PageHead>
 
-      <p className="visually-hidden" role="status">
+      <p className={textStyles.visuallyHidden} role="status">
         {revoked === null ? "" : `Token “${revoked}” revoked.`}
       </p>
       <Answer query={list} what="tokens">

@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
 import type { UsageTotals } from "../../api/types.ts";
 import { formatCount, formatShare, formatUsdRoughly } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
 import { tokensOf } from "./groups.ts";
+import usageStyles from "./usage.module.css";
 
 /** From here on percentages say little. */
 const MANY_TIMES = 10;
@@ -19,13 +21,13 @@ export function UsageFigures({ total, before, labelBefore }: UsageFiguresProps) 
   const compare = (read: (totals: UsageTotals) => number) =>
     inComparison(read(total), read(before), labelBefore);
   return (
-    <dl className="usage-figures">
+    <dl className={usageStyles.usageFigures}>
       <Figure name="Requests" note={compare(({ requests }) => requests)}>
         {formatCount(total.requests)}
       </Figure>
       <Figure name="Errors" note={before.requests === 0 ? null : `${rateOf(before)} in ${labelBefore}`}>
         {formatCount(total.errors)}
-        {total.requests === 0 ? null : <span className="usage-rate"> {rateOf(total)}</span>}
+        {total.requests === 0 ? null : <span className={usageStyles.usageRate}> {rateOf(total)}</span>}
       </Figure>
       <Figure name="Tokens" note={compare(tokensOf)}>
         {formatCount(tokensOf(total))}
@@ -47,8 +49,8 @@ function Figure({ name, note, children }: FigureProps) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd className="usage-figure">{children}</dd>
-      {note === null ? null : <dd className="small">{note}</dd>}
+      <dd className={usageStyles.usageFigure}>{children}</dd>
+      {note === null ? null : <dd className={textStyles.small}>{note}</dd>}
     </div>
   );
 }

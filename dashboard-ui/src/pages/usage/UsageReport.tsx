@@ -2,12 +2,16 @@ import { type ReactNode, useMemo } from "react";
 import { Swatch } from "../../components/chart/ChartLegend.tsx";
 import { seriesColour } from "../../components/chart/colours.ts";
 import { intervalLabel } from "../../components/chart/time-labels.ts";
+import { classes } from "../../components/classes.ts";
+import noticeStyles from "../../components/Notice.module.css";
+import textStyles from "../../components/text.module.css";
 import { type GroupName, groupsOf, sumOf, type UsageGroup, withRest } from "./groups.ts";
 import type { Period } from "./period.ts";
 import type { UsageAnswer } from "./queries.ts";
 import { UsageCharts } from "./UsageCharts.tsx";
 import { UsageFigures } from "./UsageFigures.tsx";
 import { UsageTable, type UsageTableRow } from "./UsageTable.tsx";
+import usageStyles from "./usage.module.css";
 
 interface UsageReportProps<By extends string> {
   readonly answer: UsageAnswer<By>;
@@ -26,10 +30,13 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
   const isGrouped = by !== "none";
   const grouping = isGrouped ? ` by ${by}` : "";
   return (
-    <div className={isStale ? "usage-report usage-stale" : "usage-report"} aria-busy={isStale}>
+    <div
+      className={isStale ? classes(usageStyles.usageReport, usageStyles.usageStale) : usageStyles.usageReport}
+      aria-busy={isStale}
+    >
       <UsageFigures total={total} before={before} labelBefore={period.labelBefore} />
       {total.requests === 0 ? (
-        <div className="empty">
+        <div className={noticeStyles.empty}>
           <p>No requests in {period.words}.</p>
         </div>
       ) : (
@@ -45,7 +52,7 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
               isGrouped ? rowsOfGroups(groups, (group) => nameOf(group, answer)) : rowsOfTime(groups, period)
             }
           />
-          <p className="small">
+          <p className={textStyles.small}>
             {period.span.interval === "hour"
               ? "The current hour is incomplete."
               : `Times in UTC. ${period.span.interval === "day" ? "Today" : "This month"} is incomplete.`}
@@ -63,7 +70,7 @@ function rowsOfGroups(
   return groups.map((group, index) => ({
     id: group.id,
     name: (
-      <span className="usage-name">
+      <span className={usageStyles.usageName}>
         {groups.length > 1 ? <Swatch colour={seriesColour(index, group.isRest)} /> : null}
         {nameOf(group)}
       </span>

@@ -7,8 +7,8 @@ import { type UsageAnswer, type UsageSource, usageQuery } from "./queries.ts";
 import type { Range } from "./search.ts";
 import { UsageControls } from "./UsageControls.tsx";
 import { UsageReport } from "./UsageReport.tsx";
+import usageStyles from "./usage.module.css";
 import { useCurrentHour } from "./use-current-hour.ts";
-import "./usage.css";
 
 /** How often visible usage is refreshed. */
 const REFRESH_MS = 30_000;
@@ -32,7 +32,7 @@ export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
   const usage = useQuery({ ...usageQuery(source, period, by), refetchInterval: REFRESH_MS });
   return (
     <>
-      <div className="usage-head">
+      <div className={usageStyles.usageHead}>
         <h2>{title}</h2>
         <UsageControls range={range} by={by} groupings={groupings} onChange={onChange} />
       </div>

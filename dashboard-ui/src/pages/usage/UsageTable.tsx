@@ -1,9 +1,12 @@
 import { type ReactNode, useState } from "react";
 import type { UsageTotals } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatShare, formatUsdRoughly } from "../../components/format.ts";
+import pagedStyles from "../../components/Paged.module.css";
 import { tokensOf } from "./groups.ts";
+import usageStyles from "./usage.module.css";
 
 /** From this many rows on, the rest are folded away. */
 const FOLDED = 12;
@@ -43,7 +46,7 @@ export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
       rowKey={({ id }) => id}
       footer={
         isLong ? (
-          <div className="more usage-more">
+          <div className={classes(pagedStyles.more, usageStyles.usageMore)}>
             <Button aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
               {isUnfolded ? "Show fewer" : `Show all ${formatCount(rows.length)}`}
             </Button>
@@ -59,7 +62,7 @@ function Errors({ total }: { readonly total: UsageTotals }) {
     <span>
       {formatCount(total.errors)}
       {total.errors === 0 ? null : (
-        <span className="usage-rate"> {formatShare(total.errors / total.requests)}</span>
+        <span className={usageStyles.usageRate}> {formatShare(total.errors / total.requests)}</span>
       )}
     </span>
   );

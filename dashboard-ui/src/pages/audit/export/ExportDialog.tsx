@@ -1,13 +1,19 @@
 import { useEffect, useRef, useState } from "react";
 import { noticeSignedOut } from "../../../api/client.ts";
 import type { ListedKey } from "../../../api/types.ts";
+import { Badge } from "../../../components/Badge.tsx";
 import { Button } from "../../../components/Button.tsx";
+import dialogStyles from "../../../components/Dialog.module.css";
 import { Dialog } from "../../../components/Dialog.tsx";
+import formStyles from "../../../components/form.module.css";
 import { formatCount } from "../../../components/format.ts";
+import listsStyles from "../../../components/lists.module.css";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
+import textStyles from "../../../components/text.module.css";
 import { type AuditFilters, filterLabels } from "../filters.ts";
 import { ExportBar } from "./ExportBar.tsx";
+import styles from "./ExportDialog.module.css";
 import {
   type ExportFormat,
   type ExportProgress,
@@ -95,9 +101,9 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
       <Extent filters={filters} keys={keys} />
       {state.kind === "choosing" ? (
         <>
-          <div className="export-format">
+          <div className={styles.exportFormat}>
             <Segmented label="Format" value={format} options={FORMATS} onChange={setFormat} />
-            <p className="hint">
+            <p className={formStyles.hint}>
               {format === "csv"
                 ? "Table for spreadsheets, with a header row."
                 : "One JSON object per line, with the data needed to verify the log."}
@@ -114,12 +120,12 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
         />
       )}
       {state.kind === "failed" ? <Notice tone="error">{wordsOf(state.error)}</Notice> : null}
-      <p role="status" className={state.kind === "done" ? undefined : "visually-hidden"}>
+      <p role="status" className={state.kind === "done" ? undefined : textStyles.visuallyHidden}>
         {state.kind === "done"
           ? `${formatCount(progress?.entries ?? 0)} ${progress?.entries === 1 ? "entry is" : "entries are"} in ${state.run.fileName}.`
           : ""}
       </p>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         {state.kind === "choosing" ? (
           <>
             <Button onClick={onClose}>Cancel</Button>
@@ -160,10 +166,10 @@ function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) 
           : "Entries that match these filters, oldest first:"}
       </p>
       {words.length === 0 ? null : (
-        <ul className="chips">
+        <ul className={listsStyles.chips}>
           {words.map((word) => (
-            <li key={word} className="badge">
-              {word}
+            <li key={word}>
+              <Badge>{word}</Badge>
             </li>
           ))}
         </ul>

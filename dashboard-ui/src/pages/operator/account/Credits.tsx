@@ -5,9 +5,12 @@ import { errorCodeOf, errorTextAt, errorTextBeside } from "../../../api/errors.t
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
+import formStyles from "../../../components/form.module.css";
 import { formatUsd } from "../../../components/format.ts";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
+import textStyles from "../../../components/text.module.css";
 import { askAgain, clearedOf, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
 import { nanoUsdOf } from "./usd.ts";
@@ -55,14 +58,14 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
   const formError = errorTextBeside(grant.error, ["amountNanoUsd", "reason"]);
   const verb = direction === "grant" ? "Grant" : "Deduct";
   return (
-    <section className="panel" aria-labelledby="credits">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="credits">
+      <div className={panelStyles.panelHead}>
         <h2 id="credits">Credits</h2>
         <p>
-          <span className="quiet">Balance</span> <strong>{formatUsd(balanceNanoUsd)}</strong>
+          <span className={textStyles.quiet}>Balance</span> <strong>{formatUsd(balanceNanoUsd)}</strong>
         </p>
       </div>
-      <form className="form" onSubmit={submit}>
+      <form className={formStyles.form} onSubmit={submit}>
         {formError === null ? null : (
           <Notice tone="error">
             <p>

@@ -4,9 +4,14 @@ import { api } from "../../../api/client.ts";
 import { errorFieldOf, errorTextAt, errorTextOf } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import formStyles from "../../../components/form.module.css";
 import { formatCount } from "../../../components/format.ts";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+import accountIpRulesStyles from "./AccountIpRules.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 import { TextArea } from "./TextArea.tsx";
@@ -56,10 +61,10 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
   const isElsewhere = setRules.error !== null && networksError === undefined && reasonError === undefined;
 
   return (
-    <section className="panel" aria-labelledby="ip-rules">
+    <section className={panelStyles.panel} aria-labelledby="ip-rules">
       <h2 id="ip-rules">IP rules</h2>
       {isEnterprise ? null : rules.networks.length === 0 ? (
-        <p className="quiet">
+        <p className={textStyles.quiet}>
           IP rules require the enterprise plan. This account is on the {account.plan} plan.
         </p>
       ) : (
@@ -70,9 +75,9 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
           </p>
         </Notice>
       )}
-      <form className="form" id={formId} onSubmit={submit}>
+      <form className={formStyles.form} id={formId} onSubmit={submit}>
         {isElsewhere ? <Notice tone="error">{errorTextOf(setRules.error)}</Notice> : null}
-        <div className="rule-networks">
+        <div className={accountIpRulesStyles.ruleNetworks}>
           <TextArea
             ref={networks}
             label="Networks"
@@ -85,15 +90,15 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
             onChange={(event) => write({ networks: event.target.value })}
           />
         </div>
-        <div className="rule-mode">
+        <div className={accountIpRulesStyles.ruleMode}>
           <Segmented label="Mode" value={written.mode} options={MODES} onChange={(mode) => write({ mode })} />
-          <p className="hint">{effectOf(rules, isEnterprise)}</p>
+          <p className={formStyles.hint}>{effectOf(rules, isEnterprise)}</p>
         </div>
       </form>
       <TryAddress account={account} rules={rules} isDifferent={isDifferent} />
-      <div className="form">
+      <div className={formStyles.form}>
         <Reason form={formId} value={reason} onChange={setReason} error={reasonError} />
-        <div className="console-row">
+        <div className={consoleStyles.consoleRow}>
           <Button type="submit" form={formId} busy={setRules.isPending}>
             Save IP rules
           </Button>

@@ -5,8 +5,11 @@ import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
+import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
+import styles from "./Limits.module.css";
 import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
@@ -46,12 +49,12 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
     ...LIMITS.map(({ name }) => `limits.${name}`),
   ]);
   return (
-    <section className="panel" aria-labelledby="limits">
+    <section className={panelStyles.panel} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
       <p>Leave a limit empty to use the default of the {account.plan} plan.</p>
-      <form className="form" onSubmit={submit}>
+      <form className={formStyles.form} onSubmit={submit}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <div className="limit-fields">
+        <div className={styles.limitFields}>
           {LIMITS.map(({ name, label }) => (
             <Field
               key={name}

@@ -4,7 +4,9 @@ import { api } from "../../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { Select } from "../../../components/Select.tsx";
 import { isPlan, PLANS, type Plan } from "../plans.ts";
 import { changeOptions, clearedOf } from "./changes.ts";
@@ -35,9 +37,9 @@ export function PlanForm({ account }: { readonly account: AccountDetails }) {
   const formError = errorTextBeside(setPlan.error, ["reason"]);
   const notices = setPlan.data?.notices ?? [];
   return (
-    <section className="panel" aria-labelledby="plan">
+    <section className={panelStyles.panel} aria-labelledby="plan">
       <h2 id="plan">Plan</h2>
-      <form className="form" onSubmit={submit}>
+      <form className={formStyles.form} onSubmit={submit}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Select
           label="Plan"

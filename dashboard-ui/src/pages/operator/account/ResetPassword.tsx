@@ -3,8 +3,10 @@ import { useState } from "react";
 import { client } from "../../../api/client.ts";
 import { errorTextOf } from "../../../api/errors.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
+import formStyles from "../../../components/form.module.css";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
 import { askAgain } from "./changes.ts";
+import usersStyles from "./Users.module.css";
 
 interface ResetPasswordProps {
   readonly email: string;
@@ -45,11 +47,11 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
     >
       {" "}
       <p>
-        <strong className="user-email">{email}</strong> gets a new password, which is shown next. All their
-        sessions end and their management tokens are revoked, because someone with the old password may have
-        created them. The account's API keys keep working.
+        <strong className={usersStyles.userEmail}>{email}</strong> gets a new password, which is shown next.
+        All their sessions end and their management tokens are revoked, because someone with the old password
+        may have created them. The account's API keys keep working.
       </p>
-      <label className="check">
+      <label className={formStyles.check}>
         <input
           type="checkbox"
           checked={keepTokens}

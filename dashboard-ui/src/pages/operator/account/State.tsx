@@ -2,6 +2,8 @@ import { useState } from "react";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { formatDateTime } from "../../../components/format.ts";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
 import { Reinstate } from "./Reinstate.tsx";
 import { Suspend } from "./Suspend.tsx";
 
@@ -15,8 +17,8 @@ export function State({ account }: { readonly account: AccountDetails }) {
     setDialog(which);
   };
   return (
-    <section className="panel" aria-labelledby="state">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="state">
+      <div className={panelStyles.panelHead}>
         <h2 id="state">State</h2>
         {/* One button, whichever it says: the focus comes back to it from the dialog. */}
         <Button onClick={() => open(suspension === null ? "suspend" : "reinstate")}>
@@ -31,7 +33,7 @@ export function State({ account }: { readonly account: AccountDetails }) {
             Suspended since {formatDateTime(suspension.at)}. Every request with a key of this account is
             refused.
           </p>
-          <p className="quotation">{suspension.reason}</p>
+          <p className={textStyles.quotation}>{suspension.reason}</p>
         </>
       )}
       <p role="status">{done}</p>

@@ -4,7 +4,9 @@ import { client } from "../../../api/client.ts";
 import { errorFieldOf, errorTextOf } from "../../../api/errors.ts";
 import type { AccountDetails, IpVerdict } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { classes } from "../../../components/classes.ts";
 import { Field } from "../../../components/Field.tsx";
+import styles from "./TryAddress.module.css";
 
 interface TryAddressProps {
   readonly account: AccountDetails;
@@ -44,7 +46,7 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
   };
   const isEnterprise = account.plan === "enterprise";
   return (
-    <form className="try-address" onSubmit={submit}>
+    <form className={styles.tryAddress} onSubmit={submit}>
       <Field
         label="Test an address"
         placeholder="192.0.2.7"
@@ -60,7 +62,7 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
       </Button>
       <div role="status">
         {data === undefined ? null : (
-          <dl className="verdicts">
+          <dl className={styles.verdicts}>
             {isDifferent || !isEnterprise ? (
               <Verdict
                 by={isDifferent ? "As typed" : "If enforced"}
@@ -84,7 +86,7 @@ interface VerdictProps {
 
 function Verdict({ by, verdict, note }: VerdictProps) {
   return (
-    <div className={verdict === "blocked" ? "verdict verdict-blocked" : "verdict"}>
+    <div className={verdict === "blocked" ? classes(styles.verdict, styles.verdictBlocked) : styles.verdict}>
       <dt>{by}</dt>
       <dd>
         Request {VERDICTS[verdict]}

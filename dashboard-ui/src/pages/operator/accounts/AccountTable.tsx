@@ -2,18 +2,20 @@ import { Link } from "@tanstack/react-router";
 import type { ListedAccount } from "../../../api/types.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatCount, formatDate, formatUsd } from "../../../components/format.ts";
+import textStyles from "../../../components/text.module.css";
 import { StateBadge } from "../StateBadge.tsx";
+import styles from "./AccountTable.module.css";
 
 const COLUMNS: readonly Column<ListedAccount>[] = [
   {
     label: "Account",
     kind: "name",
     cell: (account) => (
-      <span className="pair">
+      <span className={textStyles.pair}>
         <Link to="/operator/accounts/$accountId" params={{ accountId: account.id }}>
           {account.name}
         </Link>
-        <span className="small">{usersOf(account)}</span>
+        <span className={textStyles.small}>{usersOf(account)}</span>
       </span>
     ),
   },
@@ -37,7 +39,7 @@ export function AccountTable({ accounts, busy }: AccountTableProps) {
   return (
     <DataTable
       caption="Accounts, newest first"
-      className="accounts-table"
+      className={styles.accountsTable}
       columns={COLUMNS}
       rows={accounts}
       rowKey={({ id }) => id}

@@ -3,7 +3,12 @@ import type { CatalogModel } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
 import { formatCount, formatUsd } from "../../../components/format.ts";
+import pagedStyles from "../../../components/Paged.module.css";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
 import { focusPage } from "../focus.ts";
+import catalogStyles from "./catalog.module.css";
 
 interface CatalogModelsProps {
   /** Those that the search found. */
@@ -31,10 +36,10 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
     if (models.length <= most + 10 * SHOWN) focusPage();
   };
   return (
-    <section className="console-part" aria-labelledby="models">
-      <div className="panel-head">
+    <section className={consoleStyles.consolePart} aria-labelledby="models">
+      <div className={panelStyles.panelHead}>
         <h2 id="models">Models</h2>
-        <p className="quiet" role="status">
+        <p className={textStyles.quiet} role="status">
           {models.length === of ? formatCount(of) : `${formatCount(models.length)} of ${formatCount(of)}`}
         </p>
       </div>
@@ -43,14 +48,14 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
       ) : (
         <DataTable
           caption="Models with their routes"
-          className="catalog-table"
+          className={catalogStyles.catalogTable}
           columns={COLUMNS}
           rows={shown}
           rowKey={({ id }) => id}
         />
       )}
       {models.length > shown.length ? (
-        <div className="more">
+        <div className={pagedStyles.more}>
           <Button onClick={showMore}>Show more models</Button>
         </div>
       ) : null}
@@ -61,9 +66,9 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
 function ModelName({ model }: { readonly model: CatalogModel }) {
   const { id, ownedBy, modalities, aliases } = model;
   return (
-    <span className="pair">
-      <code className="model-name">{id}</code>
-      <span className="small">
+    <span className={textStyles.pair}>
+      <code className={catalogStyles.modelName}>{id}</code>
+      <span className={textStyles.small}>
         by {ownedBy} · {modalities.input.join(", ")} to {modalities.output.join(", ")}
         {aliases.length === 0 ? "" : ` · also ${aliases.join(", ")}`}
       </span>
@@ -72,11 +77,12 @@ function ModelName({ model }: { readonly model: CatalogModel }) {
 }
 
 function Limits({ model: { contextTokens, maxOutputTokens } }: { readonly model: CatalogModel }) {
-  if (contextTokens === null && maxOutputTokens === null) return <span className="quiet">unknown</span>;
+  if (contextTokens === null && maxOutputTokens === null)
+    return <span className={textStyles.quiet}>unknown</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <span>{tokensOf(contextTokens)} context</span>
-      <span className="small">{tokensOf(maxOutputTokens)} output</span>
+      <span className={textStyles.small}>{tokensOf(maxOutputTokens)} output</span>
     </span>
   );
 }
@@ -84,7 +90,7 @@ function Limits({ model: { contextTokens, maxOutputTokens } }: { readonly model:
 function Routes({ model }: { readonly model: CatalogModel }) {
   const total = model.routes.reduce((sum, { weight }) => sum + weight, 0);
   return (
-    <ul className="model-routes">
+    <ul className={catalogStyles.modelRoutes}>
       {model.routes.map((route) => (
         <li key={`${route.upstream} ${route.model}`}>
           <span>
@@ -97,7 +103,7 @@ function Routes({ model }: { readonly model: CatalogModel }) {
             )}
           </span>
           {model.routes.length === 1 ? null : (
-            <span className="small">
+            <span className={textStyles.small}>
               {total === 0
                 ? "weight 0"
                 : `${((100 * route.weight) / total).toFixed(0)}%, weight ${route.weight}`}
@@ -114,13 +120,13 @@ function tokensOf(count: number | null): string {
 }
 
 function Prices({ prices }: Pick<CatalogModel, "prices">) {
-  if (prices === null) return <span className="quiet">Free</span>;
+  if (prices === null) return <span className={textStyles.quiet}>Free</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <span>
         {formatUsd(prices.inputNanoUsdPerMTok)} in, {formatUsd(prices.outputNanoUsdPerMTok)} out
       </span>
-      <span className="small">
+      <span className={textStyles.small}>
         {formatUsd(prices.cachedInputNanoUsdPerMTok)} cached
         {prices.imageNanoUsd === 0n ? "" : `, ${formatUsd(prices.imageNanoUsd)} per image`}
       </span>

@@ -2,7 +2,11 @@ import type { CatalogModel, CatalogUpstream } from "../../../api/types.ts";
 import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
 import { formatCount, formatDuration, formatSpan } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
 import { Dialect } from "../Dialect.tsx";
+import catalogStyles from "./catalog.module.css";
 
 interface CatalogUpstreamsProps {
   /** Those that the search found. */
@@ -16,10 +20,10 @@ interface CatalogUpstreamsProps {
 /** Upstreams with what they are given to answer in. */
 export function CatalogUpstreams({ upstreams, of, models }: CatalogUpstreamsProps) {
   return (
-    <section className="console-part" aria-labelledby="upstreams">
-      <div className="panel-head">
+    <section className={consoleStyles.consolePart} aria-labelledby="upstreams">
+      <div className={panelStyles.panelHead}>
         <h2 id="upstreams">Upstreams</h2>
-        <p className="quiet" role="status">
+        <p className={textStyles.quiet} role="status">
           {upstreams.length === of
             ? formatCount(of)
             : `${formatCount(upstreams.length)} of ${formatCount(of)}`}
@@ -30,7 +34,7 @@ export function CatalogUpstreams({ upstreams, of, models }: CatalogUpstreamsProp
       ) : (
         <DataTable
           caption="Upstreams with their settings"
-          className="catalog-table"
+          className={catalogStyles.catalogTable}
           columns={columnsFor(models)}
           rows={upstreams}
           rowKey={({ name }) => name}
@@ -53,7 +57,7 @@ function columnsFor(models: readonly CatalogModel[]): readonly Column<CatalogUps
     },
     {
       label: "Credential",
-      cell: ({ hasCredential }) => (hasCredential ? "set" : <span className="quiet">none</span>),
+      cell: ({ hasCredential }) => (hasCredential ? "set" : <span className={textStyles.quiet}>none</span>),
     },
     { label: "Models", kind: "number", cell: ({ name }) => formatCount(servedBy(name, models)) },
     {

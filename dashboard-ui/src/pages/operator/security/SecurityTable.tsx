@@ -4,6 +4,9 @@ import type { SecurityEvent } from "../../../api/types.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+import styles from "./SecurityTable.module.css";
 import { SECURITY_LABELS } from "./security-labels.ts";
 
 interface SecurityTableProps {
@@ -17,16 +20,16 @@ const COLUMNS: readonly Column<SecurityEvent>[] = [
   {
     label: "Event",
     cell: ({ kind }) => (
-      <Pair first={<span className="event-title">{SECURITY_LABELS[kind].title}</span>}>
+      <Pair first={<span className={styles.eventTitle}>{SECURITY_LABELS[kind].title}</span>}>
         {SECURITY_LABELS[kind].more}
       </Pair>
     ),
   },
   {
     label: "Account",
-    className: "whose",
+    className: consoleStyles.whose,
     cell: (event) => (
-      <span className="pair">
+      <span className={textStyles.pair}>
         <AccountOf event={event} />
         <About event={event} />
       </span>
@@ -41,7 +44,7 @@ export function SecurityTable({ events, busy }: SecurityTableProps) {
   return (
     <DataTable
       caption="Security events, most recent first"
-      className="security-table"
+      className={styles.securityTable}
       columns={COLUMNS}
       rows={events}
       rowKey={({ id }) => id}
@@ -80,18 +83,19 @@ function About({
 }): ReactNode {
   if (keyId !== null) {
     return (
-      <span className="small">
+      <span className={textStyles.small}>
         key <code>…{keyId}</code>
       </span>
     );
   }
   const name = userEmail ?? upstream;
-  if (name !== null) return <span className={account === null ? undefined : "small"}>{name}</span>;
-  return account === null ? <span className="quiet">unknown</span> : null;
+  if (name !== null) return <span className={account === null ? undefined : textStyles.small}>{name}</span>;
+  return account === null ? <span className={textStyles.quiet}>unknown</span> : null;
 }
 
 function Source({ event: { sourceIp, upstream } }: { readonly event: SecurityEvent }): ReactNode {
-  if (sourceIp === null) return <span className="quiet">{upstream === null ? "unknown" : "–"}</span>;
+  if (sourceIp === null)
+    return <span className={textStyles.quiet}>{upstream === null ? "unknown" : "–"}</span>;
   return (
     <Link
       to="/operator/security"

@@ -3,6 +3,9 @@ import type { OperatorAction } from "../../../api/types.ts";
 import { actionLabel } from "../../../components/action-labels.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatExactTime } from "../../../components/format.ts";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+import styles from "./ActionTable.module.css";
 import { type Difference, differencesOf, shortIdOf } from "./differences.ts";
 
 interface ActionTableProps {
@@ -18,17 +21,17 @@ const TIME: Column<OperatorAction> = {
 };
 const CHANGE: Column<OperatorAction> = {
   label: "Change",
-  className: "change",
+  className: styles.change,
   cell: (action) => <Change action={action} />,
 };
 const ACCOUNT: Column<OperatorAction> = {
   label: "Account",
-  className: "whose",
+  className: consoleStyles.whose,
   cell: (action) => <AccountOf action={action} />,
 };
 const BY: Column<OperatorAction> = {
   label: "By",
-  className: "whose",
+  className: consoleStyles.whose,
   cell: (action) => <By action={action} />,
 };
 const COLUMNS = { account: [TIME, CHANGE, BY], service: [TIME, CHANGE, ACCOUNT, BY] };
@@ -38,7 +41,7 @@ export function ActionTable({ actions, of }: ActionTableProps) {
   return (
     <DataTable
       caption="Changes, newest first"
-      className="trail-table"
+      className={styles.trailTable}
       columns={COLUMNS[of]}
       rows={actions}
       rowKey={({ id }) => id}
@@ -50,14 +53,14 @@ function Change({ action }: { readonly action: OperatorAction }) {
   const differences = differencesOf(action);
   const id = shortIdOf(action);
   return (
-    <div className="change-body">
-      <p className="change-name">
+    <div className={styles.changeBody}>
+      <p className={styles.changeName}>
         {actionLabel(action)}
-        {id === null ? null : <code className="small"> …{id}</code>}
+        {id === null ? null : <code className={textStyles.small}> …{id}</code>}
       </p>
-      {action.reason === null ? null : <p className="quotation">{action.reason}</p>}
+      {action.reason === null ? null : <p className={textStyles.quotation}>{action.reason}</p>}
       {differences.length === 0 ? null : (
-        <dl className="differences">
+        <dl className={styles.differences}>
           {differences.map((difference) => (
             <div key={difference.name}>
               <dt>{difference.name}</dt>
@@ -77,7 +80,7 @@ function Values({ difference: { before, after } }: { readonly difference: Differ
   return (
     <>
       <del>{before}</del>
-      <span className="visually-hidden"> became </span>
+      <span className={textStyles.visuallyHidden}> became </span>
       <span aria-hidden="true"> → </span>
       <ins>{after ?? "none"}</ins>
     </>
@@ -85,7 +88,7 @@ function Values({ difference: { before, after } }: { readonly difference: Differ
 }
 
 function AccountOf({ action: { accountId, accountName } }: { readonly action: OperatorAction }) {
-  if (accountId === null) return <span className="quiet">none</span>;
+  if (accountId === null) return <span className={textStyles.quiet}>none</span>;
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId }}>
       {accountName ?? accountId}
@@ -101,9 +104,9 @@ function By({ action: { by, byOperator, userEmail } }: { readonly action: Operat
     by.sourceIp === null ? null : `from ${by.sourceIp}`,
   ].filter((fact) => fact !== null);
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <span>{userEmail ?? "deleted user"}</span>
-      <span className="small">{facts.join(", ")}</span>
+      <span className={textStyles.small}>{facts.join(", ")}</span>
     </span>
   );
 }

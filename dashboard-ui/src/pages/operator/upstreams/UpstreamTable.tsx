@@ -1,8 +1,11 @@
 import type { CatalogUpstream, UpstreamHealth } from "../../../api/types.ts";
+import { Badge } from "../../../components/Badge.tsx";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
+import textStyles from "../../../components/text.module.css";
 import { Dialect } from "../Dialect.tsx";
+import styles from "./UpstreamTable.module.css";
 
 interface UpstreamTableProps {
   readonly upstreams: readonly UpstreamHealth[];
@@ -11,11 +14,14 @@ interface UpstreamTableProps {
 }
 
 const BREAKERS: Readonly<
-  Record<UpstreamHealth["breaker"], { readonly badge: string; readonly label: string; readonly note: string }>
+  Record<
+    UpstreamHealth["breaker"],
+    { readonly tone: "good" | "bad" | "warning"; readonly label: string; readonly note: string }
+  >
 > = {
-  closed: { badge: "badge-active", label: "Healthy", note: "accepts requests" },
-  open: { badge: "badge-failed", label: "Down", note: "paused after failures" },
-  "half-open": { badge: "badge-warning", label: "Recovering", note: "testing" },
+  closed: { tone: "good", label: "Healthy", note: "accepts requests" },
+  open: { tone: "bad", label: "Down", note: "paused after failures" },
+  "half-open": { tone: "warning", label: "Recovering", note: "testing" },
 };
 
 /** Upstreams with their health. */
@@ -23,7 +29,7 @@ export function UpstreamTable({ upstreams, described }: UpstreamTableProps) {
   return (
     <DataTable
       caption="Health of upstreams on this node"
-      className="upstream-table"
+      className={styles.upstreamTable}
       columns={columnsFor(described)}
       rows={upstreams}
       rowKey={({ name }) => name}
@@ -57,16 +63,20 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
     { label: "Waiting", kind: "number", cell: ({ waiting }) => formatCount(waiting) },
     { label: "Answered", kind: "number", cell: ({ successes }) => formatCount(successes) },
     { label: "Failed", kind: "number", cell: ({ failures }) => formatCount(failures) },
-    { label: "Last failure", className: "last-failure", cell: (health) => <LastFailure health={health} /> },
+    {
+      label: "Last failure",
+      className: styles.lastFailure,
+      cell: (health) => <LastFailure health={health} />,
+    },
   ];
 }
 
-function Health({ badge, label, note }: (typeof BREAKERS)["open"]) {
-  return <Pair first={<span className={`badge ${badge}`}>{label}</span>}>{note}</Pair>;
+function Health({ tone, label, note }: (typeof BREAKERS)["open"]) {
+  return <Pair first={<Badge tone={tone}>{label}</Badge>}>{note}</Pair>;
 }
 
 function LastFailure({ health: { lastFailure } }: { readonly health: UpstreamHealth }) {
-  if (lastFailure === null) return <span className="quiet">none</span>;
+  if (lastFailure === null) return <span className={textStyles.quiet}>none</span>;
   return (
     <Pair first={lastFailure.reason === "" ? "unknown" : lastFailure.reason}>
       <time dateTime={lastFailure.at.toISOString()}>{formatExactTime(lastFailure.at)}</time>
