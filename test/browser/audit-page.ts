@@ -39,6 +39,8 @@ export async function goToEnd(page: Page): Promise<void> {
       return page.getByText(/ in total\.$/).isVisible();
     })
     .toBe(true);
+  // What was loaded last may have come after the key.
+  await page.keyboard.press("End");
 }
 
 /** The index of the row that has the focus, if it can be seen. */

@@ -78,14 +78,7 @@ export function Chart({
     return timeTicks(times, interval, { columnPx: widthPx / times.length, widthOf: measureIn(element) });
   }, [times, interval, widthPx]);
 
-  useEffect(() => {
-    if (shown === null) return;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape") setShown(null);
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [shown]);
+  useEscape(shown !== null, setShown);
 
   const last = times.length - 1;
   const columnPx = widthPx / Math.max(1, times.length);
@@ -98,18 +91,11 @@ export function Chart({
   // Where they are stacked, those that are not there say nothing.
   const told = isStacked && series.length > 1 ? values.filter(({ value }) => value !== 0) : values;
   const isShown = shown !== null && time !== undefined;
-  const top = topOf(ticks);
   return (
     <figure className={styles.chart}>
       {hasLegend && series.length > 1 ? <ChartLegend series={series} /> : null}
       <div className={styles.chartBody}>
-        <div className={styles.chartValues} aria-hidden="true" style={{ height: heightPx }}>
-          {ticks.map((tick) => (
-            <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
-              {formatTick(tick)}
-            </span>
-          ))}
-        </div>
+        <Ticks ticks={ticks} heightPx={heightPx} format={formatTick} />
         {isShown ? (
           <div
             className={styles.chartColumn}
@@ -156,6 +142,38 @@ export function Chart({
         ) : null}
       </div>
     </figure>
+  );
+}
+
+/** Hides the values on Escape. */
+function useEscape(isShown: boolean, setShown: (shown: null) => void): void {
+  useEffect(() => {
+    if (!isShown) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape") setShown(null);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isShown, setShown]);
+}
+
+interface TicksProps {
+  readonly ticks: readonly number[];
+  readonly heightPx: number;
+  readonly format: (value: number) => string;
+}
+
+/** The values beside the chart. */
+function Ticks({ ticks, heightPx, format }: TicksProps) {
+  const top = topOf(ticks);
+  return (
+    <div className={styles.chartValues} aria-hidden="true" style={{ height: heightPx }}>
+      {ticks.map((tick) => (
+        <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
+          {format(tick)}
+        </span>
+      ))}
+    </div>
   );
 }
 

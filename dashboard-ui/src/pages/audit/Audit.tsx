@@ -20,6 +20,7 @@ import { LiveToggle } from "./LiveToggle.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { NO_FILTERS } from "./search.ts";
+import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
 import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
@@ -79,23 +80,14 @@ export function Audit() {
 
   return (
     <div className={styles.audit}>
-      <PageHead
-        title="Request log"
-        lead="Every request made with this account's keys, including refused ones."
-      >
-        <LiveToggle
-          state={state}
-          isOn={search.live === true}
-          arrived={live.arrived}
-          onChange={(isOn) =>
-            void navigate({ search: (now) => ({ ...now, live: isOn ? true : undefined }), replace: true })
-          }
-        />
-        <Button busy={log.isRefetching && !log.isFetchingNextPage} onClick={refresh}>
-          Refresh
-        </Button>
-        <Button onClick={() => setExporting(true)}>Export</Button>
-      </PageHead>
+      <AuditHead
+        state={state}
+        isOn={search.live === true}
+        arrived={live.arrived}
+        isRefreshing={log.isRefetching && !log.isFetchingNextPage}
+        refresh={refresh}
+        startExport={() => setExporting(true)}
+      />
       <Filters search={search} keys={keys} error={log.error} />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
@@ -107,13 +99,7 @@ export function Audit() {
           <LoadError error={log.error} busy={log.isFetching} retry={() => void readAgain()} />
         ) : null}
         {live.told === null ? null : <p className={textStyles.small}>{live.told}</p>}
-        {live.waiting > 0 ? (
-          <div className={styles.entriesNew}>
-            <Button look="primary" onClick={showWaiting}>
-              {formatCount(live.waiting)} new
-            </Button>
-          </div>
-        ) : null}
+        <NewEntries count={live.waiting} show={showWaiting} />
         {log.isSuccess && entries.length === 0 ? (
           <NoEntries
             isFiltered={countFilters(search) > 0}
@@ -151,6 +137,42 @@ export function Audit() {
           <ExportDialog filters={filters} keys={keys} onClose={() => setExporting(false)} />
         </Suspense>
       ) : null}
+    </div>
+  );
+}
+
+interface AuditHeadProps {
+  readonly state: TailState | null;
+  readonly isOn: boolean;
+  readonly arrived: number;
+  readonly isRefreshing: boolean;
+  readonly refresh: () => void;
+  readonly startExport: () => void;
+}
+
+function AuditHead({ state, isOn, arrived, isRefreshing, refresh, startExport }: AuditHeadProps) {
+  const navigate = useNavigate({ from: "/audit" });
+  const follow = (wanted: boolean) =>
+    void navigate({ search: (now) => ({ ...now, live: wanted ? true : undefined }), replace: true });
+  return (
+    <PageHead title="Request log" lead="Every request made with this account's keys, including refused ones.">
+      <LiveToggle state={state} isOn={isOn} arrived={arrived} onChange={follow} />
+      <Button busy={isRefreshing} onClick={refresh}>
+        Refresh
+      </Button>
+      <Button onClick={startExport}>Export</Button>
+    </PageHead>
+  );
+}
+
+/** Shows entries that wait because the reader has scrolled away. */
+function NewEntries({ count, show }: { readonly count: number; readonly show: () => void }) {
+  if (count === 0) return null;
+  return (
+    <div className={styles.entriesNew}>
+      <Button look="primary" onClick={show}>
+        {formatCount(count)} new
+      </Button>
     </div>
   );
 }

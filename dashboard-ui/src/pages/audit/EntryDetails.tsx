@@ -149,7 +149,7 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
         </Fact>
       </dl>
       <div className={pageHeadStyles.pageActions}>
-        <CopyButton text={entry.requestId} what="request id" />
+        <CopyButton text={entry.requestId} what="request ID" />
         <CopyButton text={entryJson(entry)} what="as JSON" />
       </div>
     </>

@@ -66,29 +66,7 @@ export function EntryTable(props: EntryTableProps) {
 
   const current =
     currentPlace === null ? 0 : Math.min(Math.max(0, entries.indexOf(currentPlace)), entries.length - 1);
-  const rangeExtractor = useCallback(
-    (range: Range) => {
-      const indexes = defaultRangeExtractor(range);
-      if (indexes.includes(current) || current >= range.count) return indexes;
-      return current < (indexes[0] ?? 0) ? [current, ...indexes] : [...indexes, current];
-    },
-    [current],
-  );
-  // The same function for the same entries: with another one all of them would be measured again, at each scroll.
-  const getItemKey = useCallback((index: number) => entries.placeOf(index), [entries]);
-  const virtualizer = useVirtualizer({
-    count: entries.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowPx,
-    getItemKey,
-    overscan: OVERSCAN,
-    scrollMargin: headPx,
-    scrollPaddingStart: headPx,
-    rangeExtractor,
-  });
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what it has measured are rows of the other height
-  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowPx]);
+  const virtualizer = useVirtualRows({ entries, current, scroller, rowPx, headPx });
 
   const goTo = (index: number) => {
     const wanted = Math.min(Math.max(0, index), entries.length - 1);
@@ -125,16 +103,8 @@ export function EntryTable(props: EntryTableProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const inView = Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 0) - headPx) / rowPx) - 1);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: current + 1,
-      ArrowUp: current - 1,
-      PageDown: current + inView,
-      PageUp: current - inView,
-      Home: 0,
-      End: entries.length - 1,
-    };
-    const index = steps[event.key];
-    if (index !== undefined) goTo(index);
+    const index = indexAfter(event.key, current, inView, entries.length);
+    if (index !== null) goTo(index);
     else if (event.key === "Enter" || event.key === " ") open(entries.placeOf(current));
     else return;
     event.preventDefault();
@@ -195,6 +165,54 @@ export function EntryTable(props: EntryTableProps) {
       {children}
     </div>
   );
+}
+
+interface VirtualRowsOptions extends Pick<EntryTableProps, "entries" | "scroller"> {
+  /** The row that the keyboard is at. */
+  readonly current: number;
+  readonly rowPx: number;
+  readonly headPx: number;
+}
+
+/** Rows in view, and the current one wherever it is. */
+function useVirtualRows({ entries, current, scroller, rowPx, headPx }: VirtualRowsOptions) {
+  const rangeExtractor = useCallback(
+    (range: Range) => {
+      const indexes = defaultRangeExtractor(range);
+      if (indexes.includes(current) || current >= range.count) return indexes;
+      return current < (indexes[0] ?? 0) ? [current, ...indexes] : [...indexes, current];
+    },
+    [current],
+  );
+  // The same function for the same entries: with another one all of them would be measured again, at each scroll.
+  const getItemKey = useCallback((index: number) => entries.placeOf(index), [entries]);
+  const virtualizer = useVirtualizer({
+    count: entries.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPx,
+    getItemKey,
+    overscan: OVERSCAN,
+    scrollMargin: headPx,
+    scrollPaddingStart: headPx,
+    rangeExtractor,
+  });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it has measured are rows of the other height
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowPx]);
+  return virtualizer;
+}
+
+/** The row that a key leads to; `null` for other keys. */
+function indexAfter(key: string, current: number, inView: number, length: number): number | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: current + 1,
+    ArrowUp: current - 1,
+    PageDown: current + inView,
+    PageUp: current - inView,
+    Home: 0,
+    End: length - 1,
+  };
+  return steps[key] ?? null;
 }
 
 function Head() {

@@ -35,7 +35,6 @@ interface BenchProps {
 export function Bench({ chat, models, keys }: BenchProps) {
   const state = useSyncExternalStore(chat.subscribe, chat.state);
   const { model: asked } = useSearch({ from: "/shell/account/playground" });
-  const navigate = useNavigate({ from: "/playground" });
   const [key, chooseKey] = useChosenKey(keys);
   const [problem, setProblem] = useState<string | null>(null);
   const [isViewing, setViewing] = useState(false);
@@ -65,42 +64,28 @@ export function Bench({ chat, models, keys }: BenchProps) {
 
   return (
     <div className={styles.playground}>
-      <section className={classes(panelStyles.panel, styles.setup)} aria-labelledby="request">
-        <h2 id="request">Request</h2>
-        <ModelChoice
-          models={models}
-          value={model ?? null}
-          missing={model === undefined ? (asked ?? null) : null}
-          onChange={({ id }) => {
-            void navigate({ search: { model: id }, replace: true, resetScroll: false });
-          }}
-        />
-        <KeyChoice keys={keys} value={key} onChange={chooseKey} />
-        <SystemPrompt value={state.system} onChange={(system) => chat.set({ system })} />
-        <Parameters
-          texts={state.parameters}
-          stream={state.stream}
-          onChange={(parameters) => chat.set({ parameters })}
-          onStreamChange={(stream) => chat.set({ stream })}
-        />
-      </section>
+      <RequestPanel
+        chat={chat}
+        state={state}
+        models={models}
+        model={model}
+        asked={asked}
+        keys={keys}
+        apiKey={key}
+        chooseKey={chooseKey}
+      />
       <section className={styles.talk} ref={talk} aria-labelledby="conversation">
         <div className={panelStyles.panelHead}>
           <h2 id="conversation">Conversation</h2>
-          <div className={pageHeadStyles.pageActions}>
-            <Button disabled={model === undefined} onClick={() => setViewing(true)}>
-              View as code
-            </Button>
-            <Button
-              disabled={isNew}
-              onClick={() => {
-                chat.clear();
-                backToComposer();
-              }}
-            >
-              Clear
-            </Button>
-          </div>
+          <TalkActions
+            canView={model !== undefined}
+            canClear={!isNew}
+            view={() => setViewing(true)}
+            clear={() => {
+              chat.clear();
+              backToComposer();
+            }}
+          />
         </div>
         {isNew && state.failure === null ? (
           <Empty title="Send a message to start">
@@ -147,6 +132,60 @@ export function Bench({ chat, models, keys }: BenchProps) {
       {isViewing && model !== undefined ? (
         <ViewAs state={state} model={model.id} onClose={() => setViewing(false)} />
       ) : null}
+    </div>
+  );
+}
+
+interface RequestPanelProps extends BenchProps {
+  readonly state: ChatState;
+  readonly model: ListedModel | undefined;
+  /** The model that the address names. */
+  readonly asked: string | undefined;
+  readonly apiKey: ListedKey | undefined;
+  readonly chooseKey: (id: string) => void;
+}
+
+function RequestPanel({ chat, state, models, model, asked, keys, apiKey, chooseKey }: RequestPanelProps) {
+  const navigate = useNavigate({ from: "/playground" });
+  return (
+    <section className={classes(panelStyles.panel, styles.setup)} aria-labelledby="request">
+      <h2 id="request">Request</h2>
+      <ModelChoice
+        models={models}
+        value={model ?? null}
+        missing={model === undefined ? (asked ?? null) : null}
+        onChange={({ id }) => {
+          void navigate({ search: { model: id }, replace: true, resetScroll: false });
+        }}
+      />
+      <KeyChoice keys={keys} value={apiKey} onChange={chooseKey} />
+      <SystemPrompt value={state.system} onChange={(system) => chat.set({ system })} />
+      <Parameters
+        texts={state.parameters}
+        stream={state.stream}
+        onChange={(parameters) => chat.set({ parameters })}
+        onStreamChange={(stream) => chat.set({ stream })}
+      />
+    </section>
+  );
+}
+
+interface TalkActionsProps {
+  readonly canView: boolean;
+  readonly canClear: boolean;
+  readonly view: () => void;
+  readonly clear: () => void;
+}
+
+function TalkActions({ canView, canClear, view, clear }: TalkActionsProps) {
+  return (
+    <div className={pageHeadStyles.pageActions}>
+      <Button disabled={!canView} onClick={view}>
+        View as code
+      </Button>
+      <Button disabled={!canClear} onClick={clear}>
+        Clear
+      </Button>
     </div>
   );
 }

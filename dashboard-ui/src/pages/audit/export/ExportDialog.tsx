@@ -126,33 +126,57 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
           : ""}
       </p>
       <div className={dialogStyles.dialogActions}>
-        {state.kind === "choosing" ? (
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" onClick={() => void start()}>
-              Export
-            </Button>
-          </>
-        ) : null}
-        {state.kind === "running" ? <Button onClick={giveUp}>Cancel export</Button> : null}
-        {state.kind === "failed" ? (
-          <>
-            <Button onClick={giveUp}>Cancel export</Button>
-            {mayGoOn(state.error) ? (
-              <Button look="primary" onClick={() => void goOn(state.run)}>
-                Resume
-              </Button>
-            ) : null}
-          </>
-        ) : null}
-        {state.kind === "done" ? (
-          <Button look="primary" onClick={onClose}>
-            Close
-          </Button>
-        ) : null}
+        <Actions
+          state={state}
+          start={() => void start()}
+          resume={(run) => void goOn(run)}
+          giveUp={giveUp}
+          close={onClose}
+        />
       </div>
     </Dialog>
   );
+}
+
+interface ActionsProps {
+  readonly state: ExportState;
+  readonly start: () => void;
+  readonly resume: (run: ExportRun) => void;
+  readonly giveUp: () => void;
+  readonly close: () => void;
+}
+
+function Actions({ state, start, resume, giveUp, close }: ActionsProps) {
+  switch (state.kind) {
+    case "choosing":
+      return (
+        <>
+          <Button onClick={close}>Cancel</Button>
+          <Button look="primary" onClick={start}>
+            Export
+          </Button>
+        </>
+      );
+    case "running":
+      return <Button onClick={giveUp}>Cancel export</Button>;
+    case "failed":
+      return (
+        <>
+          <Button onClick={giveUp}>Cancel export</Button>
+          {mayGoOn(state.error) ? (
+            <Button look="primary" onClick={() => resume(state.run)}>
+              Resume
+            </Button>
+          ) : null}
+        </>
+      );
+    case "done":
+      return (
+        <Button look="primary" onClick={close}>
+          Close
+        </Button>
+      );
+  }
 }
 
 /** What will be in the file. */
