@@ -11,6 +11,7 @@ interface LoadableQuery {
  */
 export async function load(...queries: readonly LoadableQuery[]): Promise<void> {
   const loading = queries.map((query) => {
+    // The types of a query are known where it is made; here only its kind matters.
     const options = { ...query, revalidateIfStale: true };
     return "getNextPageParam" in query
       ? queryClient.ensureInfiniteQueryData(options as never)

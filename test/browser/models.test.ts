@@ -70,7 +70,7 @@ function idsOn(page: Page): Promise<string[]> {
 }
 
 describe.skipIf(!hasBrowser)("the catalog's page", () => {
-  it("tells limits, modalities, and prices to the last digit; what is free, and what is Free", async () => {
+  it("tells limits, modalities, and prices to the last digit; and what is free", async () => {
     const { page, complaints } = await modelsPage();
     const textOf = async (id: string) =>
       (await page.getByRole("row", { name: new RegExp(`^${id}`) }).textContent()) ?? "";

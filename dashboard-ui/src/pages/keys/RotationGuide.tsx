@@ -25,7 +25,7 @@ function Guide({ id }: { readonly id: string }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const old = useKeyUse(id);
   const successor = useKeyUse(old.data?.rotation?.successorId);
-  // Key not found, or this can be none's id.
+  // There is no such key, or the address has no valid ID.
   const isMissing = ["not_found", "invalid_request"].includes(errorCodeOf(old.error) ?? "");
   return (
     <>

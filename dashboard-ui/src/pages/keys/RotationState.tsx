@@ -17,7 +17,7 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
   return (
     <p className={rotation.isQuiet ? classes(styles.rotation, styles.rotationQuiet) : styles.rotation}>
       {successor === undefined ? (
-        "Another key replaces This session. "
+        "Another key replaces this one. "
       ) : (
         <>
           Replaced by “{successor.name}” <code>…{successor.keyId}</code>.{" "}

@@ -100,7 +100,7 @@ function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) 
     return (
       <p>
         {successor === undefined ? (
-          "Another key replaces This session."
+          "Another key replaces this one."
         ) : (
           <>
             “{successor.name}” <code>…{successor.keyId}</code> replaces <code>…{old.keyId}</code>. If you lost

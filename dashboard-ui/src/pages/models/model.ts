@@ -32,7 +32,7 @@ function wordsFor(modalities: readonly string[], way: "in" | "out"): readonly st
   return media.length === 0 ? [] : [`${media.map(({ words }) => words).join(", ")} ${way}`];
 }
 
-/** Whether its prices say that it costs nothing. One without prices is Free: that is another thing. */
+/** Whether its prices say that it costs nothing. A model without prices is not charged for either; callers check that first. */
 export function isFree({ prices }: ListedModel): boolean {
   return prices !== null && Object.values(prices).every((price) => price === 0n);
 }

@@ -44,7 +44,7 @@ const UNKNOWN_MODELS = { error_code: "model_not_found" };
 
 /** Leads to the entries that were counted. */
 function GroupLink({ group: { id, label, isRest }, by, span }: GroupLinkProps) {
-  // Entries without a model can't be asked for, nor those of All others.
+  // Entries without a model can't be asked for, nor those of the rest.
   if (id === "" || isRest === true) return label;
   const filter = by === "key" ? { key: id } : id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
   return (

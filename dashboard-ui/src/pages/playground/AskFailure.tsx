@@ -61,7 +61,7 @@ function adviceFor(code: string | null): ReactNode {
     case "revoked_api_key":
       return "Choose another key. ";
     case "not_signed_in":
-      return "Your session expired before the message was sent.  ";
+      return "Your session expired before the message was sent. ";
     default:
       return null;
   }

@@ -11,7 +11,7 @@ export interface Period {
   readonly span: Span;
   /** When each of the span's intervals begins, the present one included. */
   readonly starts: readonly Date[];
-  /** The same time before, as far as This session has come: else every morning would look worse than the day before. */
+  /** The preceding period, up to the same point: otherwise every morning would look worse than the day before. */
   readonly before: Span;
   /** "the last 7 days" */
   readonly words: string;

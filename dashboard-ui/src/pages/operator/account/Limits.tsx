@@ -13,7 +13,7 @@ import styles from "./Limits.module.css";
 import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
-const PLAN_SAYS = "Plan default";
+const PLAN_DEFAULT = "Plan default";
 
 /** The account's own limits, where they differ from its plan's. */
 export function Limits({ account }: { readonly account: AccountDetails }) {
@@ -61,7 +61,7 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
               label={label}
               inputMode="numeric"
               autoComplete="off"
-              placeholder={PLAN_SAYS}
+              placeholder={PLAN_DEFAULT}
               value={written[name]}
               error={errorAt(name)}
               onChange={(event) => {

@@ -2,7 +2,7 @@ import type { AccountDetails } from "../../../api/types.ts";
 
 export type LimitName = keyof AccountDetails["limits"];
 
-/** Limits as somebody types them; empty: plan default. */
+/** Limits as text. Empty means the default of the plan. */
 export type WrittenLimits = Readonly<Record<LimitName, string>>;
 
 export const LIMITS: readonly { readonly name: LimitName; readonly label: string }[] = [
@@ -28,7 +28,7 @@ export function isWritten(text: string): boolean {
   return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MOST);
 }
 
-/** `null`: plan default. */
+/** `null` means the default of the plan. */
 export function limitOf(text: string): number | null {
   return text.trim() === "" ? null : Number(text);
 }
