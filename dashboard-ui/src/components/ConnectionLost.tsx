@@ -10,7 +10,7 @@ export function ConnectionLost() {
     <div className={styles.connection} role="status">
       {isLost ? (
         <p>
-          <Spinner /> Connection lost. Reconnecting…
+          <Spinner /> Connection lost. Trying again…
         </p>
       ) : null}
     </div>
