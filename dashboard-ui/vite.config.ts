@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
@@ -6,6 +7,12 @@ const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react()],
+  css: {
+    modules: {
+      // Readable, and named after the file: a module that adjusts another component's part writes `:global(.Button_button)`.
+      generateScopedName: (name, file) => `${basename(file).split(".", 1)[0]}_${name}`,
+    },
+  },
   build: {
     // A data: URL would need an exception in the content security policy.
     assetsInlineLimit: 0,

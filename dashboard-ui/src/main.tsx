@@ -4,7 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient, whenSignedOut } from "./api/client.ts";
-import { applyTheme, readTheme } from "./api/theme.ts";
+import { applyTheme, readTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
 

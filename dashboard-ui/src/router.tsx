@@ -2,94 +2,73 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  type ErrorComponentProps,
-  Link,
   lazyRouteComponent,
   Outlet,
   redirect,
-  useRouter,
 } from "@tanstack/react-router";
-import { api, queryClient } from "./api/client.ts";
-import { LoadError, Loading } from "./components/Notice.tsx";
+import { api } from "./api/client.ts";
+import { DashboardLoading, PageFailed, PageLoading, PageNotFound } from "./components/RouteFailures.tsx";
 import { Shell } from "./components/Shell.tsx";
-import { Welcome } from "./components/Welcome.tsx";
+import { load, ownPath, requireSession } from "./load.ts";
+import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
+import { ledgerQuery } from "./pages/credits/ledger-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
+import {
+  ACCOUNT_TRAIL_SIZE,
+  accountsQuery,
+  SERVICE_TRAIL_SIZE,
+  securityQuery,
+  trailQuery,
+} from "./pages/operator/queries.ts";
 import { readAccountsSearch, readCatalogSearch, readSecuritySearch } from "./pages/operator/search.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { SignIn } from "./pages/SignIn.tsx";
 import { SignUp } from "./pages/SignUp.tsx";
+import { currentUsageQuery } from "./pages/usage/queries.ts";
 import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
+import { ACCOUNT_USAGE, SERVICE_USAGE } from "./pages/usage/sources.ts";
 
 const root = createRootRoute({
   component: Outlet,
-  notFoundComponent: () => (
-    <Welcome title="There is no such page">
-      <p>
-        <Link to="/">Go to the overview</Link>
-      </p>
-    </Welcome>
-  ),
-  errorComponent: PageError,
+  notFoundComponent: PageNotFound,
+  errorComponent: PageFailed,
 });
-
-function PageError({ error }: ErrorComponentProps) {
-  const router = useRouter();
-  return (
-    <Welcome title="The page could not be shown">
-      {/* Asks again who is signed in: to forget the error alone would only bring it back. */}
-      <LoadError error={error} retry={() => router.invalidate()} />
-    </Welcome>
-  );
-}
-
-/** Only a path of this dashboard: a link must not be able to send someone elsewhere after signing in. */
-function ownPath(value: unknown): string | undefined {
-  return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
-}
-
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  // Named even when there is none: what a validator leaves out, the router takes from the address as it stands.
+  // Every name is present: the router takes names that a validator omits from the address, unchecked.
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
     to: ownPath(search.to),
   }),
+  loader: () => load(api.service.info.queryOptions()),
   component: SignIn,
 });
-const signUp = createRoute({ getParentRoute: () => root, path: "/sign-up", component: SignUp });
-
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-up",
+  loader: () => load(api.service.info.queryOptions()),
+  component: SignUp,
+});
 const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
+  beforeLoad: ({ location }) => requireSession(location.href),
   component: Shell,
-  pendingComponent: () => (
-    <main className="welcome">
-      <Loading what="the dashboard" />
-    </main>
-  ),
-  beforeLoad: async ({ location }) => {
-    // The account may have been suspended since: what is known is shown, and asked for again.
-    const me = await queryClient.ensureQueryData({ ...api.auth.me.queryOptions(), revalidateIfStale: true });
-    if (me === null) {
-      queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
-      throw redirect({ to: "/sign-in", search: { to: location.href } });
-    }
-    return { role: me.user.role };
-  },
+  pendingComponent: DashboardLoading,
 });
 const tokens = createRoute({
   getParentRoute: () => shell,
   path: "/settings/tokens",
+  loader: () => load(api.tokens.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
 });
 
-/** Pages of an account, which operators have none of. */
+/** Pages of an account. Operators have no account. */
 const account = createRoute({
   getParentRoute: () => shell,
   id: "account",
-  component: Outlet,
   beforeLoad: ({ context }) => {
     if (context.role === "operator") throw redirect({ to: "/operator" });
   },
@@ -98,100 +77,140 @@ const overview = createRoute({
   getParentRoute: () => account,
   path: "/",
   validateSearch: readUsageSearch,
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) =>
+    load(
+      api.keys.list.queryOptions(),
+      api.account.get.queryOptions(),
+      api.account.limits.queryOptions(),
+      api.credits.balance.queryOptions(),
+      currentUsageQuery(ACCOUNT_USAGE, deps.range, deps.by),
+    ),
   component: lazyRouteComponent(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });
 const playground = createRoute({
   getParentRoute: () => account,
   path: "/playground",
   validateSearch: readPlaygroundSearch,
+  loader: () => load(api.models.list.queryOptions(), api.keys.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/playground/Playground.tsx"), "Playground"),
 });
 const models = createRoute({
   getParentRoute: () => account,
   path: "/models",
   validateSearch: readModelsSearch,
+  loader: () => load(api.models.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/models/Models.tsx"), "Models"),
 });
 const audit = createRoute({
   getParentRoute: () => account,
   path: "/audit",
   validateSearch: readAuditSearch,
+  // The page itself reads the entries: each time anew, from the moment that it is opened.
+  loader: () => load(api.keys.list.queryOptions(), api.models.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/audit/Audit.tsx"), "Audit"),
 });
 const keys = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys",
   validateSearch: readKeysSearch,
+  loader: () => load(api.keys.list.queryOptions(), api.account.get.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/keys/Keys.tsx"), "Keys"),
 });
 const rotation = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys/$keyId/rotation",
+  loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
   component: lazyRouteComponent(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
 });
 const credits = createRoute({
   getParentRoute: () => account,
   path: "/settings/credits",
+  loader: () => load(api.credits.balance.queryOptions(), ledgerQuery()),
   component: lazyRouteComponent(() => import("./pages/credits/Credits.tsx"), "Credits"),
 });
 const settings = createRoute({
   getParentRoute: () => account,
   path: "/settings/account",
+  loader: () =>
+    load(
+      api.account.get.queryOptions(),
+      api.account.limits.queryOptions(),
+      api.keys.list.queryOptions(),
+      api.credits.balance.queryOptions(),
+      api.auth.sessions.queryOptions(),
+      changesQuery(),
+    ),
   component: lazyRouteComponent(() => import("./pages/account/Account.tsx"), "Account"),
 });
 
-/** The operator console: nobody else's browser loads its pages. */
+/** The operator console, whose code other users do not load. */
 const operator = createRoute({
   getParentRoute: () => shell,
   id: "operator",
-  component: Outlet,
   beforeLoad: ({ context }) => {
     if (context.role !== "operator") throw redirect({ to: "/" });
   },
 });
+const consolePages = () => import("./pages/operator/console.ts");
 const operatorAccounts = createRoute({
   getParentRoute: () => operator,
   path: "/operator",
   validateSearch: readAccountsSearch,
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Accounts"),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => load(accountsQuery(deps)),
+  component: lazyRouteComponent(consolePages, "Accounts"),
 });
 const operatorAccount = createRoute({
   getParentRoute: () => operator,
   path: "/operator/accounts/$accountId",
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "AccountPage"),
+  loader: ({ params: { accountId } }) =>
+    load(
+      api.operator.accounts.get.queryOptions({ id: accountId }),
+      trailQuery({ accountId, pageSize: ACCOUNT_TRAIL_SIZE }),
+    ),
+  component: lazyRouteComponent(consolePages, "AccountPage"),
 });
 const operatorUsage = createRoute({
   getParentRoute: () => operator,
   path: "/operator/usage",
   validateSearch: readServiceUsageSearch,
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "ServiceUsage"),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
+  component: lazyRouteComponent(consolePages, "ServiceUsage"),
 });
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Upstreams"),
+  loader: () => load(api.operator.upstreams.queryOptions(), api.operator.catalog.queryOptions()),
+  component: lazyRouteComponent(consolePages, "Upstreams"),
 });
 const operatorCatalog = createRoute({
   getParentRoute: () => operator,
   path: "/operator/catalog",
   validateSearch: readCatalogSearch,
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "CatalogPage"),
+  loader: () => load(api.operator.catalog.queryOptions()),
+  component: lazyRouteComponent(consolePages, "CatalogPage"),
 });
 const operatorSecurity = createRoute({
   getParentRoute: () => operator,
   path: "/operator/security",
   validateSearch: readSecuritySearch,
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Security"),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => load(securityQuery(deps)),
+  component: lazyRouteComponent(consolePages, "Security"),
 });
 const operatorTrail = createRoute({
   getParentRoute: () => operator,
   path: "/operator/trail",
-  component: lazyRouteComponent(() => import("./pages/operator/console.ts"), "Trail"),
+  loader: () => load(trailQuery({ pageSize: SERVICE_TRAIL_SIZE })),
+  component: lazyRouteComponent(consolePages, "Trail"),
 });
-const signingIn = createRoute({
+const security = createRoute({
   getParentRoute: () => operator,
   path: "/settings/sign-in",
-  component: lazyRouteComponent(() => import("./pages/account/SigningIn.tsx"), "SigningIn"),
+  loader: () => load(api.auth.sessions.queryOptions()),
+  component: lazyRouteComponent(() => import("./pages/account/SecuritySettings.tsx"), "SecuritySettings"),
 });
 
 export const router = createRouter({
@@ -209,12 +228,15 @@ export const router = createRouter({
         operatorCatalog,
         operatorSecurity,
         operatorTrail,
-        signingIn,
+        security,
       ]),
     ]),
   ]),
   defaultPreload: "intent",
+  // The query cache decides what is fresh.
+  defaultPreloadStaleTime: 0,
   defaultPendingMs: 400,
+  defaultPendingComponent: PageLoading,
 });
 
 declare module "@tanstack/react-router" {

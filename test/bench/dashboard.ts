@@ -8,7 +8,7 @@ const ROUNDS = 7;
 const PAGES = [
   { path: "/sign-in", ready: "Sign in" },
   { path: "/", ready: "Overview" },
-  { path: "/audit", ready: "Audit log" },
+  { path: "/audit", ready: "Request log" },
   { path: "/settings/keys", ready: "API keys" },
 ];
 

@@ -129,7 +129,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     proxy.cutAfter(1);
     await startExport(page, "NDJSON");
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("it goes on in a moment").waitFor();
+    await dialog.getByText("Connection lost. Resuming…").waitFor();
     await dialog.getByRole("button", { name: "Cancel export" }).click();
     await dialog.waitFor({ state: "detached" });
     proxy.cutAfter(null);
@@ -154,10 +154,10 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
         return dialog.getByRole("alert").isVisible();
       })
       .toBe(true);
-    await dialog.getByRole("alert").getByText("it goes on where it was cut").waitFor();
+    await dialog.getByRole("alert").getByText("continues where the export stopped").waitFor();
     expect(saved).toEqual([]);
     proxy.cutAfter(null);
-    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByRole("button", { name: "Resume" }).click();
     await expect.poll(() => saved.length).toBe(1);
     const [download] = saved;
     expect(download === undefined ? "" : await textOf(download)).toBe(

@@ -16,7 +16,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await rowsOf(page).first().waitFor();
     expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("-1");
     await goToEnd(page);
-    await page.getByText("2,000 entries in all.").waitFor();
+    await page.getByText("2,000 entries in total.").waitFor();
     expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("2001");
     expect(await rowsOf(page).count()).toBeLessThan(80);
     const [oldest = ""] = (await exported(site.service.baseUrl, owner.key, "format=ndjson")).split("\n");
@@ -47,8 +47,10 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await expect.poll(() => focusedRow(page)).toBe(19);
 
     // Scrolled away from it, the focus is not lost.
-    await page.locator(".entries-frame").evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
-    await page.getByText("120 entries in all.").waitFor();
+    await page
+      .locator(".EntryTable_entriesFrame")
+      .evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
+    await page.getByText("120 entries in total.").waitFor();
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => focusedRow(page)).toBe(20);
   });
@@ -70,7 +72,9 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
         return alert.isVisible();
       })
       .toBe(true);
-    await page.locator(".entries-frame").evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
+    await page
+      .locator(".EntryTable_entriesFrame")
+      .evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
     await alert.getByText(message).waitFor();
     const inView = await alert.evaluate((element) => {
       const { top, bottom } = element.getBoundingClientRect();
@@ -81,7 +85,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await page.unroute(lists);
     await page.getByRole("button", { name: "Try again" }).click();
     await goToEnd(page);
-    await page.getByText("700 entries in all.").waitFor();
+    await page.getByText("700 entries in total.").waitFor();
   });
 
   it("shows every column on a wide screen, however long a key's name is", async () => {
@@ -92,7 +96,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     const row = page.getByRole("row", { name: /sandbox\/echo/ });
     await row.getByText("POST /v1/chat/completions").waitFor();
     const beyond = await row.evaluate((element) => {
-      const frame = element.closest(".entries-frame") as HTMLElement;
+      const frame = element.closest(".EntryTable_entriesFrame") as HTMLElement;
       const cells = [...element.children].filter(
         (cell) => cell.getBoundingClientRect().right > frame.getBoundingClientRect().right,
       );
@@ -114,7 +118,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
     expect(await rowsOf(page).count()).toBeLessThan(40);
     await card.tap();
-    await page.getByRole("dialog").getByText("The service refused it.").waitFor();
+    await page.getByRole("dialog").getByText("Refused by the service.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).tap();
     expect(await page.getByLabel("Status").isVisible()).toBe(false);
     await page.getByRole("button", { name: "Filters" }).tap();
@@ -141,27 +145,27 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
 
   it("stand in the address, and one goes back and forward through them", async () => {
     const { page, complaints } = await site.open(owner, "/audit");
-    await page.getByText("90 entries in all.").waitFor({ state: "attached" });
+    await page.getByText("90 entries in total.").waitFor({ state: "attached" });
     await page.getByLabel("Status").selectOption("4xx: refused");
-    await page.getByText("10 entries in all.").waitFor();
+    await page.getByText("10 entries in total.").waitFor();
     expect(new URL(page.url()).search).toBe("?status=4xx");
     await page.getByLabel("Model").fill("acme/chat-2");
     await page.keyboard.press("Enter");
-    await page.getByText("2 entries in all.").waitFor();
+    await page.getByText("2 entries in total.").waitFor();
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       status: "4xx",
       model: "acme/chat-2",
     });
     await page.goBack();
-    await page.getByText("10 entries in all.").waitFor();
+    await page.getByText("10 entries in total.").waitFor();
     expect(await page.getByLabel("Model").inputValue()).toBe("");
     await page.goForward();
-    await page.getByText("2 entries in all.").waitFor();
+    await page.getByText("2 entries in total.").waitFor();
     expect(await page.getByLabel("Model").inputValue()).toBe("acme/chat-2");
     await page.reload();
-    await page.getByText("2 entries in all.").waitFor();
+    await page.getByText("2 entries in total.").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await page.getByText("90 entries in all.").waitFor({ state: "attached" });
+    await page.getByText("90 entries in total.").waitFor({ state: "attached" });
     expect(new URL(page.url()).search).toBe("");
     expect(complaints).toEqual([]);
   });
@@ -175,11 +179,11 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await page.getByRole("button", { name: "Clear filters" }).last().click();
     await page.getByLabel("Source IP").fill("192.0.2.8/29");
     await page.keyboard.press("Tab");
-    await page.getByText("8 entries in all.").waitFor();
+    await page.getByText("8 entries in total.").waitFor();
     await page.getByLabel("Error code").fill("rate");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await page.getByText("1 entry in all.").waitFor();
+    await page.getByText("1 entry in total.").waitFor();
     expect(new URL(page.url()).searchParams.get("error_code")).toBe("rate_limit_exceeded");
   });
 
@@ -188,11 +192,11 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await chat(site.service.baseUrl, other.key);
     await owner.trpc.keys.revoke.mutate({ id: other.id });
     const { page } = await site.open(owner, `/audit?key=${JSON.stringify(other.keyId)}`);
-    await page.getByText("1 entry in all.").waitFor();
+    await page.getByText("1 entry in total.").waitFor();
     const chosen = page.getByLabel("Key").locator("option:checked");
     expect(await chosen.textContent()).toBe(`laptop (…${other.keyId}), revoked`);
     await page.getByLabel("Key").selectOption({ index: 1 });
-    await page.getByText("1 entry in all.").waitFor({ state: "detached" });
+    await page.getByText("1 entry in total.").waitFor({ state: "detached" });
   });
 
   it("take a time in the browser's zone, and keep it in the address as one that holds everywhere", async () => {
@@ -205,10 +209,10 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     const local = new Date(second.getTime() + 5.5 * 60 * 60 * 1_000).toISOString().slice(0, 19);
     await page.getByLabel("From").fill(local);
     await page.keyboard.press("Enter");
-    await page.getByText("7 entries in all.").waitFor();
+    await page.getByText("7 entries in total.").waitFor();
     expect(new URL(page.url()).searchParams.get("from")).toBe(second.toISOString().replace(".000Z", "Z"));
     await page.getByLabel("Time").selectOption("Last 24 hours");
-    await page.getByText("13 entries in all.").waitFor();
+    await page.getByText("13 entries in total.").waitFor();
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       model: "acme/chat-1",
       range: "24h",
@@ -222,10 +226,10 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await words.waitFor();
     expect(await source.inputValue()).toBe("nonsense");
     expect(await source.getAttribute("aria-describedby")).toBe(await words.getAttribute("id"));
-    await page.getByRole("heading", { name: "A filter can't be used" }).waitFor();
+    await page.getByRole("heading", { name: "Invalid filter" }).waitFor();
     await source.fill("192.0.2.0/24");
     await page.keyboard.press("Enter");
-    await page.getByText("10 entries in all.").waitFor();
+    await page.getByText("10 entries in total.").waitFor();
     expect(await words.isVisible()).toBe(false);
     for (const [search, text] of [
       ["from=yesterday", "Must be a time as in RFC 3339"],
@@ -243,11 +247,11 @@ describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("with %s colours",
     const owner = await signUpWithKey(site.service.baseUrl);
     await insertEntries(site.service, owner, 200);
     const { page, complaints } = await site.open(owner, "/audit?status=4xx&live=true", { colorScheme });
-    await page.getByText("Following").waitFor();
+    await page.getByText("Connected").waitFor();
     await rowsOf(page).first().focus();
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog").getByText("The service refused it.").waitFor();
+    await page.getByRole("dialog").getByText("Refused by the service.").waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });

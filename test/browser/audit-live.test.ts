@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     const { page, complaints } = await site.open(owner, "/audit?model=sandbox/echo");
     await rowOf(page, before).waitFor();
     await page.getByRole("button", { name: "Live" }).click();
-    await page.getByText("Following").waitFor();
+    await page.getByText("Connected").waitFor();
     expect(new URL(page.url()).searchParams.get("live")).toBe("true");
     const other = await chat(site.service.baseUrl, owner.key, "sandbox/lorem");
     const first = await chat(site.service.baseUrl, owner.key);
@@ -31,7 +31,7 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     expect(shown).toEqual([second, first, before].map((id) => `Details of ${id}`));
     expect(await rowOf(page, other).count()).toBe(0);
     await page.getByRole("button", { name: "Live" }).click();
-    await page.getByText("Following").waitFor({ state: "detached" });
+    await page.getByText("Connected").waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
   });
 
@@ -39,8 +39,8 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await insertEntries(site.service, owner, 90);
     const { page } = await site.open(owner, "/audit?live=true");
-    await page.getByText("Following").waitFor();
-    const frame = page.locator(".entries-frame");
+    await page.getByText("Connected").waitFor();
+    const frame = page.locator(".EntryTable_entriesFrame");
     await frame.evaluate((element) => element.scrollTo({ top: 1_000 }));
     const read = rowsOf(page).filter({ hasText: "192.0.2.66" });
     const { y } = (await read.boundingBox()) ?? { y: Number.NaN };
@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     expect(await frame.evaluate((element) => element.scrollTop)).toBe(0);
     expect(await page.getByRole("button", { name: "3 new" }).count()).toBe(0);
     await goToEnd(page);
-    await page.getByText("93 entries in all.").waitFor();
+    await page.getByText("93 entries in total.").waitFor();
   });
 
   it("says that the connection was lost, comes back by itself, and misses nothing", async () => {
@@ -66,18 +66,18 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
       { ...owner, baseUrl: `http://127.0.0.1:${proxy.port}` },
       "/audit?live=true",
     );
-    await page.getByText("Following").waitFor();
+    await page.getByText("Connected").waitFor();
     const first = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, first).waitFor();
     proxy.cut();
     await page.getByText("Reconnecting…").waitFor();
     const missed = [await chat(site.service.baseUrl, owner.key), await chat(site.service.baseUrl, owner.key)];
     proxy.heal();
-    await page.getByText("Following").waitFor();
+    await page.getByText("Connected").waitFor();
     for (const id of missed) await rowOf(page, id).waitFor();
     const after = await chat(site.service.baseUrl, owner.key);
     await rowOf(page, after).waitFor();
-    await page.getByText("4 entries in all.").waitFor();
+    await page.getByText("4 entries in total.").waitFor();
   });
 
   it("begins to follow when the service can do it again", async () => {
@@ -89,14 +89,14 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     await page.goto("/audit?live=true");
     await page.getByText("Connecting…").waitFor();
     await page.unroute(tails);
-    await page.getByText("Following").waitFor();
+    await page.getByText("Connected").waitFor();
     await rowOf(page, await chat(site.service.baseUrl, owner.key)).waitFor();
   });
 
   it("leads to signing in, and back, when the session has ended", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await site.open(owner, "/audit?live=true");
-    await page.getByText("Following").waitFor();
+    await page.getByText("Connected").waitFor();
     await owner.trpc.auth.signOut.mutate();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(new URL(page.url()).searchParams.get("to")).toBe("/audit?live=true");
@@ -124,9 +124,9 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     await rowOf(page, first).waitFor();
     const readAgain = nextList();
     await insertEntries(site.service, owner, 1_000);
-    await page.getByText("800 more entries came too fast to be shown one by one.").waitFor();
+    await page.getByText("800 more entries arrived too fast to show.").waitFor();
     await readAgain;
     await goToEnd(page);
-    await page.getByText("1,001 entries in all.").waitFor();
+    await page.getByText("1,001 entries in total.").waitFor();
   });
 });

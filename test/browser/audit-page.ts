@@ -36,16 +36,18 @@ export async function goToEnd(page: Page): Promise<void> {
   await expect
     .poll(async () => {
       await page.keyboard.press("End");
-      return page.getByText(/ in all\.$/).isVisible();
+      return page.getByText(/ in total\.$/).isVisible();
     })
     .toBe(true);
+  // What was loaded last may have come after the key.
+  await page.keyboard.press("End");
 }
 
 /** The index of the row that has the focus, if it can be seen. */
 export function focusedRow(page: Page): Promise<number | null> {
   return page.evaluate(() => {
     const row = document.activeElement as HTMLElement;
-    const frame = row.closest(".entries-frame")?.getBoundingClientRect();
+    const frame = row.closest(".EntryTable_entriesFrame")?.getBoundingClientRect();
     const { top, bottom } = row.getBoundingClientRect();
     if (frame === undefined || top < frame.top - 1 || bottom > frame.bottom + 1) return null;
     return Number(row.dataset.index);

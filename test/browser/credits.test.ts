@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
     expect(newest).toMatch(/Adjustment Granted twice −\$0\.50"/);
     expect(middle).toMatch(/Grant Invoice 17 \+\$20\.00"/);
     expect(oldest).toMatch(/Grant starting credits \+\$5\.00"/);
-    await page.getByText("The operator of the service grants credits").waitFor();
+    await page.getByText("To add credit, contact the operator").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -93,8 +93,8 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
     const { balanceNanoUsd } = await owner.trpc.credits.balance.query();
     const spent = (Number(5n * USD - balanceNanoUsd) / 1e9).toFixed(9).replace(/0+$/, "");
     expect(newest).toContain(`−$${spent}`);
-    await page.getByRole("link", { name: "Requests of the day" }).click();
-    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+    await page.getByRole("link", { name: "View requests" }).click();
+    await page.getByRole("heading", { name: "Request log" }).waitFor();
     await page.getByRole("row", { name: /paid/ }).first().waitFor();
     const { searchParams } = new URL(page.url());
     const lengthMs =
@@ -122,10 +122,10 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
     await page.getByRole("button", { name: "Load more" }).focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => lines.count()).toBe(206);
-    await page.getByText("There are no more entries").waitFor();
+    await page.getByText("No more entries").waitFor();
     await expect
       .poll(() => page.evaluate(() => document.activeElement?.textContent))
-      .toBe("There are no more entries.");
+      .toBe("No more entries.");
   });
 
   it("says what went wrong, and heals on request", async () => {

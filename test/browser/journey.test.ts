@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await fillSignIn(log.page, { email });
     await log.page.getByText("No requests yet").waitFor();
     await log.page.getByRole("button", { name: "Live" }).click();
-    await log.page.getByText("Following").waitFor();
+    await log.page.getByText("Connected").waitFor();
 
     const { page } = watched;
     await page.getByRole("link", { name: "Playground" }).click();
@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.goto("/audit");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await fillSignIn(page, { email });
-    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+    await page.getByRole("heading", { name: "Request log" }).waitFor();
   });
 
   it("never sees a console error, a breach of the content policy or a request to another host", () => {
@@ -224,7 +224,7 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(await fits()).toBe(true);
     await page.getByRole("button", { name: "Menu" }).click();
-    await page.getByRole("dialog").getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("dialog").getByRole("link", { name: "Request log" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByText("sandbox/echo").waitFor();
     expect(await fits()).toBe(true);

@@ -21,7 +21,7 @@ const ACCOUNT: readonly PageUnderTest[] = [
   { path: "/", title: "Overview" },
   { path: "/playground", title: "Playground" },
   { path: "/models", title: "Models" },
-  { path: "/audit", title: "Audit log" },
+  { path: "/audit", title: "Request log" },
   { path: "/settings/keys", title: "API keys" },
   { path: "/settings/tokens", title: "Management tokens" },
   { path: "/settings/credits", title: "Credits" },
@@ -32,10 +32,10 @@ const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator/usage", title: "Usage" },
   { path: "/operator/upstreams", title: "Upstreams" },
   { path: "/operator/catalog", title: "Catalog" },
-  { path: "/operator/security", title: "Security" },
+  { path: "/operator/security", title: "Security events" },
   { path: "/operator/trail", title: "Audit trail" },
   { path: "/settings/tokens", title: "Management tokens" },
-  { path: "/settings/sign-in", title: "Signing in" },
+  { path: "/settings/sign-in", title: "Security" },
 ];
 const SCHEMES = ["light", "dark"] as const;
 const PHONE = 375;

@@ -41,14 +41,14 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await standsAt(page, "Step 1 of 4: Create a new key");
 
     await page.getByRole("button", { name: "Create the new key" }).click();
-    await page.getByLabel(/unused for/).selectOption("1 hour");
+    await page.getByLabel("Suggest revoking the old key after").selectOption("1 hour");
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     const next = (await page.getByTestId("key-string").textContent()) ?? "";
     await page.getByLabel("I have stored it").check();
     await page.getByRole("button", { name: "Done" }).click();
     await standsAt(page, "Step 2 of 4: Update your deployments");
     await page.getByText("export OSTIARY_API_KEY=sk-…").waitFor();
-    await page.getByText("No request with it has been recorded").waitFor();
+    await page.getByText("No requests yet.").waitFor();
 
     // A deployment comes with the new key, and another one still with the old.
     expect(await statusOf(site.service.baseUrl, next)).toBe(200);
@@ -61,10 +61,10 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByRole("link", { name: "Rotation of test" }).click();
 
     await page.getByRole("button", { name: "Revoke test" }).click();
-    await page.getByRole("dialog").getByText("Somebody uses it: 1 request in the last hour").waitFor();
+    await page.getByRole("dialog").getByText("This key is in use: 1 request in the last hour").waitFor();
     await page.getByLabel(/to confirm/).fill("test");
     await page.keyboard.press("Enter");
-    await standsAt(page, "“test” is revoked. Requests with it return 401 from now on.");
+    await standsAt(page, "“test” is revoked. Requests with it return 401.");
     expect(await statusOf(site.service.baseUrl, owner.key)).toBe(401);
     expect(await statusOf(site.service.baseUrl, next)).toBe(200);
     // What was forgotten shows.
@@ -85,7 +85,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
       await route.fulfill({ response, body: body.replaceAll('"isIdle":false', '"isIdle":true') });
     });
     await standsAt(page, "Step 4 of 4: Revoke the old key");
-    await page.getByText("Nobody has used it for 1 day: it can be revoked.").waitFor();
+    await page.getByText("Unused for 1 day. You can revoke it now.").waitFor();
   });
 
   it("shows at once what the last half hour was like", async () => {
@@ -96,8 +96,8 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByRole("img", { name: /5 with “test”, 0 with “test 2”/ }).waitFor();
     await page.getByRole("slider", { name: /in each hour of the last 24/ }).waitFor();
     await expect.poll(() => page.getByRole("row", { name: /GET \/v1\/models/ }).count()).toBe(5);
-    await page.getByRole("link", { name: "All in the audit log" }).click();
-    await page.getByRole("heading", { name: "Audit log" }).waitFor();
+    await page.getByRole("link", { name: "View in request log" }).click();
+    await page.getByRole("heading", { name: "Request log" }).waitFor();
     expect(new URL(page.url()).searchParams.get("key")).toBe(owner.id);
   });
 
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await owner.trpc.keys.revoke.mutate({ id: owner.id });
     const { page } = await openGuide(owner);
     await page.getByRole("heading", { name: "“test” is revoked" }).waitFor();
-    await page.getByText("Nobody has tried it since").waitFor();
+    await page.getByText("No requests since it was revoked").waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(await statusOf(site.service.baseUrl, owner.key)).toBe(401);
     await page.getByRole("row", { name: /127\.0\.0\.1.*401/ }).waitFor();
@@ -149,7 +149,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     const { page } = await openGuide(owner);
     for (const id of [crypto.randomUUID(), "nothing"]) {
       await page.goto(guideOf(id));
-      await page.getByRole("heading", { name: "There is no such key" }).waitFor();
+      await page.getByRole("heading", { name: "Key not found" }).waitFor();
     }
     await page.getByRole("link", { name: "Go to the API keys" }).click();
     await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();

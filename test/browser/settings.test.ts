@@ -140,10 +140,10 @@ describe.skipIf(!hasBrowser)("a management token", () => {
     const owner = await signUp(site.service.baseUrl);
     const page = await pageOf(owner);
     await page.getByRole("link", { name: "Management tokens" }).click();
-    await page.getByText("Most accounts need none").waitFor();
+    await page.getByText("Create a token to manage keys from a script").waitFor();
     await page.getByRole("button", { name: "Create token" }).click();
     await page.getByLabel("Name", { exact: true }).fill("rotation");
-    await page.getByLabel("It holds for").selectOption("No expiry");
+    await page.getByLabel("Expires in").selectOption("Never");
     await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
     const token = await store(page, "token");
     expect(token).toMatch(/^mt-/);
@@ -190,16 +190,16 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.getByText("by the operator of the service").first().waitFor();
     expect(await page.content()).not.toContain(OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL);
     const check = async (address: string, words: RegExp) => {
-      await page.getByLabel("Would this address pass?").fill(address);
+      await page.getByLabel("Test an address").fill(address);
       await page.getByRole("button", { name: "Check" }).click();
       await page.getByText(words).waitFor();
     };
-    await check("192.0.2.7", /passes\.$/);
+    await check("192.0.2.7", /are allowed\.$/);
     await check("198.51.100.1", /refused with 403/);
     await check("here", /must be an IPv4 or IPv6 address/i);
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
     await page.reload();
-    await page.getByText("kept, but not enforced").waitFor();
+    await page.getByText("stored but not enforced").waitFor();
   });
 
   it("changes its user's password, which ends the other sessions", async () => {
@@ -212,9 +212,9 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.getByText("current password is wrong").waitFor();
     await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("The password is changed").waitFor();
+    await page.getByRole("status").getByText("Password changed.").waitFor();
     expect(await owner.trpc.auth.me.query()).toBeNull();
-    await page.getByText("Password changed").waitFor();
+    await page.getByRole("listitem").getByText("Password changed").waitFor();
   });
 
   it("lists where its user is signed in, ends one session, and all", async () => {
@@ -223,9 +223,9 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.goto("/sign-in?to=/settings/account");
     await fillSignIn(page, owner);
     await page.getByText("Chrome on Linux").waitFor();
-    await page.getByRole("button", { name: /^End the session/ }).click();
+    await page.getByRole("button", { name: /^Sign out session/ }).click();
     await expect.poll(() => owner.trpc.auth.me.query()).toBeNull();
-    await page.getByRole("button", { name: /^End the session/ }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /^Sign out session/ }).waitFor({ state: "detached" });
     // The row is gone; the keyboard goes on from its list.
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("sessions");
     await page.getByRole("button", { name: "Sign out everywhere" }).click();

@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
     await confirmRevocation(page);
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await focused(page)).toBe("main");
-    await page.getByRole("status").getByText("The key “test” is revoked.").waitFor();
+    await page.getByRole("status").getByText("Key “test” revoked.").waitFor();
   });
 });
 
@@ -204,7 +204,7 @@ describe.skipIf(!hasBrowser)("a form", () => {
     await page.getByLabel("E-mail").fill("somebody@example.com");
     await page.getByLabel("Password").fill(PASSWORD.repeat(10));
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").waitFor();
+    await page.getByRole("alert").getByText("Enter at most 200 characters.").waitFor();
   });
 });
 
@@ -214,7 +214,7 @@ describe.skipIf(!hasBrowser)("an account with many keys", () => {
     for (let number = 0; number < 50; number++)
       await owner.trpc.keys.create.mutate({ name: `app-${number}` });
     const page = await pageOf(owner);
-    await page.getByText("50 active keys, as many as its plan allows").waitFor();
+    await page.getByText("reached its limit of 50 active keys").waitFor();
     expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
     await page.getByLabel("Search").fill("app-49");
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
@@ -227,8 +227,8 @@ describe.skipIf(!hasBrowser)("a page", () => {
   it("is named in the browser's tab", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await expect.poll(() => page.title()).toBe("API keys · Ostiary");
-    await page.getByRole("link", { name: "Audit log" }).click();
-    await expect.poll(() => page.title()).toBe("Audit log · Ostiary");
+    await page.getByRole("link", { name: "Request log" }).click();
+    await expect.poll(() => page.title()).toBe("Request log · Ostiary");
     await page.getByRole("button", { name: "Sign out" }).click();
     await expect.poll(() => page.title()).toBe("Sign in · Ostiary");
   });

@@ -38,13 +38,34 @@ export function errorFieldOf(error: unknown): string | null {
   return serviceErrorOf(error)?.param ?? null;
 }
 
-/** What to tell a person. */
+/** The message for the reader: what happened and what to do next. */
 export function errorTextOf(error: unknown): string {
-  const told = serviceErrorOf(error);
-  if (told === null) return "The service can't be reached. Check your connection and try again.";
-  // The name of the field is beside the words already.
-  const words = told.param === null ? told.message : told.message.replace(`${told.param}: `, "");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const failure = serviceErrorOf(error);
+  if (failure === null) return "The service can't be reached. Check your connection and try again.";
+  // The label of the field is next to the message already.
+  const { param, message } = failure;
+  return validationText(param === null ? message : message.replace(`${param}: `, ""));
+}
+
+/** Messages of the schema library, and what the reader is told instead. */
+const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[] = [
+  [/^too small: expected string to have >=1 characters/i, () => "This field is required."],
+  [/^too small: expected string to have >=(\d+) characters/i, (min) => `Enter at least ${min} characters.`],
+  [/^too big: expected string to have <=(\d+) characters/i, (max) => `Enter at most ${max} characters.`],
+  [/^too small: expected array to have >=(\d+) items/i, (min) => `Enter at least ${min}.`],
+  [/^too big: expected array to have <=(\d+) items/i, (max) => `Enter at most ${max}.`],
+  [/^too small: expected \w+ to be >=?(-?\d+)/i, (min) => `Enter ${min} or more.`],
+  [/^too big: expected \w+ to be <=?(-?\d+)/i, (max) => `Enter ${max} or less.`],
+  [/^invalid email/i, () => "Enter a valid e-mail address."],
+  [/^invalid (?:input|option|string|uuid|key)/i, () => "Enter a valid value."],
+];
+
+function validationText(message: string): string {
+  for (const [pattern, text] of VALIDATION_TEXTS) {
+    const match = pattern.exec(message);
+    if (match !== null) return text(match[1] === undefined ? "" : BigInt(match[1]).toLocaleString());
+  }
+  return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
 /** What to tell a person at one input field; nothing, when the error is about something else. */

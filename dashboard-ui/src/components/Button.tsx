@@ -1,4 +1,7 @@
 import type { ButtonHTMLAttributes } from "react";
+import styles from "./Button.module.css";
+import { classes } from "./classes.ts";
+import { Spinner } from "./Spinner.tsx";
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: "primary" | "plain" | "danger";
@@ -6,12 +9,15 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly busy?: boolean;
 }
 
+const LOOKS = { primary: styles.buttonPrimary, danger: styles.buttonDanger };
+
+/** A button; while `busy`, with a spinner. */
 export function Button({ look = "plain", busy = false, children, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
-      className={`button button-${look}`}
+      className={classes(styles.button, look === "plain" ? undefined : LOOKS[look])}
       // Not `disabled`: a button that is would lose the focus, and a keyboard its place.
       aria-disabled={busy}
       aria-busy={busy}
@@ -21,7 +27,7 @@ export function Button({ look = "plain", busy = false, children, onClick, ...res
         else onClick?.(event);
       }}
     >
-      {busy ? <span className="spinner" aria-hidden="true" /> : null}
+      {busy ? <Spinner /> : null}
       {children}
     </button>
   );

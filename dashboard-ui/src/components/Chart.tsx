@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import styles from "./Chart.module.css";
 import "uplot/dist/uPlot.min.css";
-import "./chart/chart.css";
 import { ChartCursor } from "./chart/ChartCursor.tsx";
 import { ChartLegend } from "./chart/ChartLegend.tsx";
 import { ChartTooltip } from "./chart/ChartTooltip.tsx";
@@ -8,7 +8,7 @@ import { seriesColour, useColours } from "./chart/colours.ts";
 import { measureIn, useWidth } from "./chart/measure.ts";
 import { plotInto } from "./chart/plot.ts";
 import type { SeriesValue } from "./chart/series-value.ts";
-import { intervalInWords, timeTicks } from "./chart/time-words.ts";
+import { intervalLabel, timeTicks } from "./chart/time-labels.ts";
 import { topOf, valueTicks } from "./chart/value-ticks.ts";
 
 export interface ChartSeries {
@@ -78,42 +78,37 @@ export function Chart({
     return timeTicks(times, interval, { columnPx: widthPx / times.length, widthOf: measureIn(element) });
   }, [times, interval, widthPx]);
 
-  useEffect(() => {
-    if (shown === null) return;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape") setShown(null);
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [shown]);
+  useEscape(shown !== null, setShown);
 
   const last = times.length - 1;
   const columnPx = widthPx / Math.max(1, times.length);
   // What was pointed at may be gone: another range has fewer intervals.
   const at = Math.min(shown ?? last, last);
   const time = times[at];
-  const title = time === undefined ? "" : intervalInWords(time, interval);
+  const title = time === undefined ? "" : intervalLabel(time, interval);
   const isStacked = kind === "stacked-bars";
   const values = valuesAt(series, at);
   // Where they are stacked, those that are not there say nothing.
   const told = isStacked && series.length > 1 ? values.filter(({ value }) => value !== 0) : values;
   const isShown = shown !== null && time !== undefined;
-  const top = topOf(ticks);
   return (
-    <figure className="chart">
+    <figure className={styles.chart}>
       {hasLegend && series.length > 1 ? <ChartLegend series={series} /> : null}
-      <div className="chart-body">
-        <div className="chart-values" aria-hidden="true" style={{ height: heightPx }}>
-          {ticks.map((tick) => (
-            <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
-              {formatTick(tick)}
-            </span>
-          ))}
-        </div>
+      <div className={styles.chartBody}>
+        <Ticks ticks={ticks} heightPx={heightPx} format={formatTick} />
         {isShown ? (
-          <div className="chart-column" style={{ left: at * columnPx, width: columnPx, height: heightPx }} />
+          <div
+            className={styles.chartColumn}
+            style={{ left: at * columnPx, width: columnPx, height: heightPx }}
+          />
         ) : null}
-        <div ref={place} className="chart-plot" role="img" aria-label={label} style={{ height: heightPx }} />
+        <div
+          ref={place}
+          className={styles.chartPlot}
+          role="img"
+          aria-label={label}
+          style={{ height: heightPx }}
+        />
         {time === undefined ? null : (
           <ChartCursor
             label={label}
@@ -128,7 +123,7 @@ export function Chart({
             onLeave={() => setShown(null)}
           />
         )}
-        <div className="chart-times" aria-hidden="true">
+        <div className={styles.chartTimes} aria-hidden="true">
           {timeLabels.map(({ index, text }) => (
             <span key={index} style={{ left: (index + 0.5) * columnPx }}>
               {text}
@@ -147,6 +142,38 @@ export function Chart({
         ) : null}
       </div>
     </figure>
+  );
+}
+
+/** Hides the values on Escape. */
+function useEscape(isShown: boolean, setShown: (shown: null) => void): void {
+  useEffect(() => {
+    if (!isShown) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape") setShown(null);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isShown, setShown]);
+}
+
+interface TicksProps {
+  readonly ticks: readonly number[];
+  readonly heightPx: number;
+  readonly format: (value: number) => string;
+}
+
+/** The values beside the chart. */
+function Ticks({ ticks, heightPx, format }: TicksProps) {
+  const top = topOf(ticks);
+  return (
+    <div className={styles.chartValues} aria-hidden="true" style={{ height: heightPx }}>
+      {ticks.map((tick) => (
+        <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
+          {format(tick)}
+        </span>
+      ))}
+    </div>
   );
 }
 

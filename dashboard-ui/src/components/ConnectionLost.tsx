@@ -1,14 +1,16 @@
 import { useSyncExternalStore } from "react";
 import { connection } from "../api/connection.ts";
+import styles from "./ConnectionLost.module.css";
+import { Spinner } from "./Spinner.tsx";
 
 /** One line while the service can't be reached; it goes by itself. */
 export function ConnectionLost() {
   const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
   return (
-    <div className="connection" role="status">
+    <div className={styles.connection} role="status">
       {isLost ? (
         <p>
-          <span className="spinner" aria-hidden="true" /> The connection is lost. Trying again…
+          <Spinner /> Connection lost. Trying again…
         </p>
       ) : null}
     </div>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { Button } from "./Button.tsx";
+import textStyles from "./text.module.css";
 
 interface CopyButtonProps {
   readonly text: string;
@@ -29,13 +30,17 @@ export function CopyButton({ text, what, short = false }: CopyButtonProps) {
     );
   };
 
-  const label = { idle: `Copy ${what}`, copied: "Copied", failed: "Select it and copy by hand" }[state];
+  const label = {
+    idle: `Copy ${what}`,
+    copied: "Copied",
+    failed: "Copy failed. Select the text and copy it.",
+  }[state];
   return (
     <>
       <Button onClick={copy} aria-label={short && state === "idle" ? label : undefined}>
         {short && state === "idle" ? "Copy" : label}
       </Button>
-      <span className="visually-hidden" role="status">
+      <span className={textStyles.visuallyHidden} role="status">
         {state === "idle" ? "" : label}
       </span>
     </>

@@ -1,5 +1,6 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { type ReactNode, useEffect, useState } from "react";
+import styles from "./Dialog.module.css";
 
 interface DialogProps {
   readonly title: string;
@@ -16,8 +17,8 @@ export function Dialog({ title, children, onDismiss }: DialogProps) {
     // A click beside it is more often a slip than a wish, and what was typed would be gone.
     <Base.Root open disablePointerDismissal onOpenChange={(open) => (open ? undefined : onDismiss?.())}>
       <Base.Portal>
-        <Base.Backdrop className="backdrop" />
-        <Base.Popup className="dialog" finalFocus={() => focusAfter(opener)}>
+        <Base.Backdrop className={styles.backdrop} />
+        <Base.Popup className={styles.dialog} finalFocus={() => focusAfter(opener)}>
           <Base.Title>{title}</Base.Title>
           {children}
         </Base.Popup>

@@ -1,5 +1,6 @@
 import { type InputHTMLAttributes, type ReactNode, useId } from "react";
 import { FieldNote, noted } from "./FieldNote.tsx";
+import formStyles from "./form.module.css";
 
 export interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
   readonly label: string;
@@ -14,9 +15,9 @@ export function Field({ label, hint, error, end, ...input }: FieldProps) {
   const id = useId();
   const note = { inputId: id, hint, error };
   return (
-    <div className="field">
+    <div className={formStyles.field}>
       <label htmlFor={id}>{label}</label>
-      <div className={end === undefined ? undefined : "field-with-end"}>
+      <div className={end === undefined ? undefined : formStyles.fieldWithEnd}>
         <input id={id} {...input} {...noted(note)} />
         {end}
       </div>

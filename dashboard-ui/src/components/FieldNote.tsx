@@ -1,3 +1,5 @@
+import formStyles from "./form.module.css";
+
 interface FieldNoteProps {
   /** The input's. */
   readonly inputId: string;
@@ -12,7 +14,7 @@ export function FieldNote({ inputId, hint, error }: FieldNoteProps) {
   return (
     <p
       id={noteIdOf(inputId)}
-      className={error === undefined ? "hint" : "field-error"}
+      className={error === undefined ? formStyles.hint : formStyles.fieldError}
       role={error === undefined ? undefined : "alert"}
     >
       {note}

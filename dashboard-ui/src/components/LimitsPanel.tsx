@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
-import { formatCount } from "../api/format.ts";
 import type { ListedKey } from "../api/types.ts";
 import { Answer } from "./Answer.tsx";
+import { formatCount } from "./format.ts";
+import styles from "./LimitsPanel.module.css";
+import meterStyles from "./Meter.module.css";
 import { Meter } from "./Meter.tsx";
-import "./limits.css";
+import panelStyles from "./Panel.module.css";
 
 const REFRESH_MS = 5_000;
 
@@ -14,14 +16,14 @@ export function LimitsPanel({ keys }: { readonly keys: readonly ListedKey[] | un
   const account = useQuery(api.account.get.queryOptions());
   const active = keys?.filter(({ state }) => state === "active").length;
   return (
-    <section className="panel" aria-labelledby="limits">
+    <section className={panelStyles.panel} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
       <Answer query={now} what="limits">
         {({ limits, used }) => (
-          <div className="limits-now">
-            <Limit label="Requests a minute" used={used.requests} limit={limits.requestsPerMinute} />
-            <Limit label="Tokens a minute" used={used.tokens} limit={limits.tokensPerMinute} />
-            <Limit label="Requests at once" used={used.concurrent} limit={limits.concurrentRequests} />
+          <div className={styles.limitsNow}>
+            <Limit label="Requests per minute" used={used.requests} limit={limits.requestsPerMinute} />
+            <Limit label="Tokens per minute" used={used.tokens} limit={limits.tokensPerMinute} />
+            <Limit label="Concurrent requests" used={used.concurrent} limit={limits.concurrentRequests} />
             {active === undefined || account.data === undefined ? null : (
               <Limit label="Active keys" used={active} limit={account.data.keyLimit} isCounted />
             )}
@@ -47,9 +49,11 @@ function Limit({ label, used, limit, isCounted = false }: LimitProps) {
     );
   }
   return (
-    <p className="meter">
+    <p className={meterStyles.meter}>
       <span>{label}</span>
-      <span className="meter-text">{isCounted ? `${formatCount(used)}, no limit` : "no limit"}</span>
+      <span className={meterStyles.meterText}>
+        {isCounted ? `${formatCount(used)}, no limit` : "no limit"}
+      </span>
     </p>
   );
 }

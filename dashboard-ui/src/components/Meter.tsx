@@ -1,4 +1,6 @@
 import { Meter as Base } from "@base-ui/react/meter";
+import { classes } from "./classes.ts";
+import styles from "./Meter.module.css";
 
 interface MeterProps {
   readonly label: string;
@@ -19,17 +21,17 @@ export function Meter({ label, value, most, text, isGoal = false }: MeterProps) 
   const share = most === 0 ? 1 : value / most;
   return (
     <Base.Root
-      className={share >= CLOSE && !isGoal ? "meter meter-close" : "meter"}
+      className={share >= CLOSE && !isGoal ? classes(styles.meter, styles.meterClose) : styles.meter}
       value={Math.min(value, most)}
       max={most}
       getAriaValueText={() => text}
     >
-      <Base.Label className="meter-label">{label}</Base.Label>
-      <span className="meter-text" aria-hidden="true">
+      <Base.Label>{label}</Base.Label>
+      <span className={styles.meterText} aria-hidden="true">
         {text}
       </span>
-      <Base.Track className="meter-track">
-        <Base.Indicator className="meter-indicator" />
+      <Base.Track className={styles.meterTrack}>
+        <Base.Indicator className={styles.meterIndicator} />
       </Base.Track>
     </Base.Root>
   );

@@ -1,5 +1,6 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { useId } from "react";
+import styles from "./Navigation.module.css";
 import type { PageGroup } from "./pages.ts";
 
 interface NavigationProps {
@@ -12,11 +13,11 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
   const id = useId();
   const { pathname } = useLocation();
   return (
-    <nav aria-label="Main" className="navigation">
+    <nav aria-label="Main" className={styles.navigation}>
       {groups.map(({ title, pages }, index) => (
-        <div key={title} className="navigation-group">
+        <div key={title}>
           {title === null ? null : (
-            <p id={`${id}-${index}`} className="navigation-title">
+            <p id={`${id}-${index}`} className={styles.navigationTitle}>
               {title}
             </p>
           )}

@@ -1,6 +1,11 @@
 import type { ReactNode } from "react";
 import { errorTextOf } from "../api/errors.ts";
 import { Button } from "./Button.tsx";
+import { classes } from "./classes.ts";
+import styles from "./Notice.module.css";
+import { Spinner } from "./Spinner.tsx";
+
+const TONES = { error: styles.noticeError, warning: styles.noticeWarning };
 
 export function Notice({
   tone,
@@ -10,7 +15,7 @@ export function Notice({
   readonly children: ReactNode;
 }) {
   return (
-    <div className={`notice notice-${tone}`} role={tone === "error" ? "alert" : "status"}>
+    <div className={classes(styles.notice, TONES[tone])} role={tone === "error" ? "alert" : "status"}>
       {children}
     </div>
   );
@@ -37,15 +42,15 @@ export function LoadError({ error, retry, busy = false }: LoadErrorProps) {
 
 export function Loading({ what }: { readonly what: string }) {
   return (
-    <div className="loading" role="status">
-      <span className="spinner" aria-hidden="true" /> Loading {what}…
+    <div className={styles.loading} role="status">
+      <Spinner /> Loading {what}…
     </div>
   );
 }
 
 export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
-    <div className="empty">
+    <div className={styles.empty}>
       <h2>{title}</h2>
       {children}
     </div>

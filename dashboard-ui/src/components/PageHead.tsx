@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import styles from "./PageHead.module.css";
 import { Title } from "./Title.tsx";
 
 interface PageHeadProps {
@@ -14,13 +15,13 @@ interface PageHeadProps {
 /** What stands at the top of every page. */
 export function PageHead({ title, crumb, lead, children }: PageHeadProps) {
   return (
-    <div className="page-head">
+    <div className={styles.pageHead}>
       <div>
-        {crumb === undefined ? null : <p className="crumb">{crumb}</p>}
+        {crumb === undefined ? null : <p className={styles.crumb}>{crumb}</p>}
         <Title>{title}</Title>
-        {lead === undefined ? null : <p className="lead">{lead}</p>}
+        {lead === undefined ? null : <p className={styles.lead}>{lead}</p>}
       </div>
-      {children === undefined ? null : <div className="page-actions">{children}</div>}
+      {children === undefined ? null : <div className={styles.pageActions}>{children}</div>}
     </div>
   );
 }

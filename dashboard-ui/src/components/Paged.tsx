@@ -1,6 +1,8 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "./Button.tsx";
 import { LoadError, Loading } from "./Notice.tsx";
+import styles from "./Paged.module.css";
+import textStyles from "./text.module.css";
 
 /** What it needs of an infinite query. */
 interface PagedQuery {
@@ -48,7 +50,7 @@ export function Paged({ query, what, children }: PagedProps) {
       ) : null}
       {children}
       {query.hasNextPage || asking === "done" ? (
-        <div ref={foot} tabIndex={-1} className="more">
+        <div ref={foot} tabIndex={-1} className={styles.more}>
           {query.isFetchNextPageError ? (
             <LoadError error={query.error} busy={isFetchingNextPage} retry={() => void loadMore()} />
           ) : query.hasNextPage ? (
@@ -56,7 +58,7 @@ export function Paged({ query, what, children }: PagedProps) {
               Load more {what}
             </Button>
           ) : (
-            <p className="small">There are no more {what}.</p>
+            <p className={textStyles.small}>No more {what}.</p>
           )}
         </div>
       ) : null}

@@ -1,6 +1,8 @@
 import { type KeyboardEvent, useState } from "react";
 import { Field, type FieldProps } from "./Field.tsx";
-import "./password-field.css";
+import formStyles from "./form.module.css";
+import styles from "./PasswordField.module.css";
+import textStyles from "./text.module.css";
 
 type PasswordFieldProps = Omit<FieldProps, "type" | "end">;
 
@@ -10,7 +12,7 @@ export function PasswordField(props: PasswordFieldProps) {
   const [isCapsLock, setCapsLock] = useState(false);
   const look = (event: KeyboardEvent) => setCapsLock(event.getModifierState("CapsLock"));
   return (
-    <div className="password-field">
+    <div className={styles.passwordField}>
       <Field
         {...props}
         type={isShown ? "text" : "password"}
@@ -22,13 +24,13 @@ export function PasswordField(props: PasswordFieldProps) {
         onKeyUp={look}
         onBlur={() => setCapsLock(false)}
         end={
-          <button type="button" className="password-show" onClick={() => setShown(!isShown)}>
+          <button type="button" className={styles.passwordShow} onClick={() => setShown(!isShown)}>
             {isShown ? "Hide" : "Show"}
-            <span className="visually-hidden"> password</span>
+            <span className={textStyles.visuallyHidden}> password</span>
           </button>
         }
       />
-      <p className="hint" role="status">
+      <p className={formStyles.hint} role="status">
         {isCapsLock ? "Caps Lock is on." : ""}
       </p>
     </div>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { Field } from "./Field.tsx";
+import styles from "./SearchField.module.css";
 
 interface SearchFieldProps {
   readonly label: string;
@@ -49,7 +50,7 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
   };
 
   return (
-    <div className="search">
+    <div className={styles.search}>
       <Field
         {...field}
         type="search"

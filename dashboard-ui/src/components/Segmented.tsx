@@ -1,5 +1,6 @@
 import { Toggle } from "@base-ui/react/toggle";
 import { ToggleGroup } from "@base-ui/react/toggle-group";
+import styles from "./Segmented.module.css";
 
 interface SegmentedProps<Value extends string> {
   /** What is chosen, for those who can't see the options side by side. */
@@ -14,7 +15,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
   return (
     <ToggleGroup
       aria-label={label}
-      className="segmented"
+      className={styles.segmented}
       value={[value]}
       onValueChange={([next]) => {
         const chosen = options.find((option) => option.value === next);
@@ -23,7 +24,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       }}
     >
       {options.map((option) => (
-        <Toggle key={option.value} value={option.value} className="segment">
+        <Toggle key={option.value} value={option.value} className={styles.segment}>
           {option.label}
         </Toggle>
       ))}

@@ -1,4 +1,5 @@
 import { type SelectHTMLAttributes, useId } from "react";
+import formStyles from "./form.module.css";
 
 interface SelectProps extends SelectHTMLAttributes<HTMLSelectElement> {
   readonly label: string;
@@ -13,7 +14,7 @@ export function Select({ label, hint, error, options, ...select }: SelectProps) 
   const noteId = `${id}-note`;
   const note = error ?? hint;
   return (
-    <div className="field">
+    <div className={formStyles.field}>
       <label htmlFor={id}>{label}</label>
       <select
         id={id}
@@ -30,7 +31,7 @@ export function Select({ label, hint, error, options, ...select }: SelectProps) 
       {note === undefined ? null : (
         <p
           id={noteId}
-          className={error === undefined ? "hint" : "field-error"}
+          className={error === undefined ? formStyles.hint : formStyles.fieldError}
           role={error === undefined ? undefined : "alert"}
         >
           {note}

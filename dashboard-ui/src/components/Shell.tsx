@@ -4,15 +4,22 @@ import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
-import { forgetTab } from "../api/kept.ts";
+import { Badge } from "./Badge.tsx";
+import buttonStyles from "./Button.module.css";
 import { Button } from "./Button.tsx";
 import { ConnectionLost } from "./ConnectionLost.tsx";
+import { classes } from "./classes.ts";
+import dialogStyles from "./Dialog.module.css";
+import markStyles from "./Mark.module.css";
 import { Mark } from "./Mark.tsx";
 import { Navigation } from "./Navigation.tsx";
 import { Notice } from "./Notice.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
+import styles from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts.tsx";
+import { clearSession } from "./storage.ts";
 import { ThemeChoice } from "./ThemeChoice.tsx";
+import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
 /** What surrounds every page of someone who is signed in. */
@@ -24,7 +31,7 @@ export function Shell() {
     api.auth.signOut.mutationOptions({
       onSuccess: async () => {
         queryClient.clear();
-        forgetTab();
+        clearSession();
         await navigate({ to: "/sign-in" });
       },
     }),
@@ -35,18 +42,18 @@ export function Shell() {
   useFocusOnArrival();
 
   const rest = (
-    <div className="side-foot">
+    <div className={styles.sideFoot}>
       <ThemeChoice />
-      <div className="who">
-        <span className="pair">
-          <span className="cut" title={account?.name}>
+      <div className={styles.who}>
+        <span className={textStyles.pair}>
+          <span className={textStyles.cut} title={account?.name}>
             {account?.name ?? "Operator"}
           </span>
-          <span className="small cut" title={me.data?.user.email}>
+          <span className={classes(textStyles.small, textStyles.cut)} title={me.data?.user.email}>
             {me.data?.user.email}
           </span>
         </span>
-        {account == null ? null : <span className="badge">{account.plan}</span>}
+        {account == null ? null : <Badge>{account.plan}</Badge>}
       </div>
       <Button busy={signOut.isPending} onClick={() => signOut.mutate()}>
         Sign out
@@ -55,21 +62,21 @@ export function Shell() {
   );
 
   return (
-    <div className="shell">
-      <a className="skip-link" href="#main">
+    <div className={styles.shell}>
+      <a className={styles.skipLink} href="#main">
         Skip to content
       </a>
-      <header className="side">
-        <div className="side-head">
+      <header className={styles.side}>
+        <div className={styles.sideHead}>
           <Brand isOperator={account == null} />
           <Base.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
-            <Base.Trigger className="button menu-button">Menu</Base.Trigger>
+            <Base.Trigger className={classes(buttonStyles.button, styles.menuButton)}>Menu</Base.Trigger>
             <Base.Portal>
-              <Base.Backdrop className="backdrop" />
-              <Base.Popup className="drawer">
-                <div className="side-head">
+              <Base.Backdrop className={dialogStyles.backdrop} />
+              <Base.Popup className={styles.drawer}>
+                <div className={styles.sideHead}>
                   <Base.Title>Menu</Base.Title>
-                  <Base.Close className="button">Close</Base.Close>
+                  <Base.Close className={buttonStyles.button}>Close</Base.Close>
                 </div>
                 <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
                 {rest}
@@ -77,12 +84,12 @@ export function Shell() {
             </Base.Portal>
           </Base.Root>
         </div>
-        <div className="side-body">
+        <div className={styles.sideBody}>
           <Navigation groups={groups} />
           {rest}
         </div>
       </header>
-      <div className="page">
+      <div className={styles.page}>
         <ConnectionLost />
         {signOut.error === null ? null : (
           <Notice tone="error">
@@ -93,12 +100,12 @@ export function Shell() {
         {account?.state === "suspended" ? (
           <Notice tone="warning">
             <p>
-              This account is suspended: requests with its keys are refused. Ask the operator of the service
-              why.
+              This account is suspended. Requests with its keys are refused. Contact the operator of the
+              service.
             </p>
           </Notice>
         ) : null}
-        <main id="main" tabIndex={-1}>
+        <main id="main" tabIndex={-1} className={styles.main}>
           <Outlet />
         </main>
       </div>
@@ -122,7 +129,7 @@ function SettingsWarnings() {
 function Brand({ isOperator }: { readonly isOperator: boolean }) {
   const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
   return (
-    <Link to={isOperator ? "/operator" : "/"} className="brand">
+    <Link to={isOperator ? "/operator" : "/"} className={markStyles.brand}>
       <Mark />
       <span>{info.data?.serviceName ?? ""}</span>
     </Link>

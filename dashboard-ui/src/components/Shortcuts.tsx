@@ -1,7 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Button } from "./Button.tsx";
+import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
+import listsStyles from "./lists.module.css";
 import type { PageLink } from "./pages.ts";
 
 /** How long after `g` the second key may come. */
@@ -38,7 +40,7 @@ export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
   const close = () => setOpen(false);
   return (
     <Dialog title="Keyboard shortcuts" onDismiss={close}>
-      <dl className="facts">
+      <dl className={listsStyles.facts}>
         {pages.map(({ label, shortcut }) => (
           <div key={label}>
             <dt>
@@ -57,10 +59,10 @@ export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
           <dt>
             <kbd>?</kbd>
           </dt>
-          <dd>This list</dd>
+          <dd>Show keyboard shortcuts</dd>
         </div>
       </dl>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={close}>
           Close
         </Button>

@@ -2,16 +2,18 @@ import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Button } from "./Button.tsx";
 import { CopyButton } from "./CopyButton.tsx";
+import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
+import formStyles from "./form.module.css";
+import styles from "./ShownOnce.module.css";
 
 type Secret = "key" | "token" | "password";
 
 /** What to do with it, and what becomes of a lost one. */
 const ADVICE: Readonly<Record<Secret, string>> = {
-  key: "Store it in a secret manager now: a lost key can't be recovered, only revoked.",
-  token: "Store it in a secret manager now: a lost token can't be recovered, only revoked.",
-  password:
-    "Hand it to its user where nobody else reads along: a lost password can't be recovered, only reset.",
+  key: "Store it in a secret manager now. A lost key can't be recovered, only revoked.",
+  token: "Store it in a secret manager now. A lost token can't be recovered, only revoked.",
+  password: "Send it to the user over a secure channel. A lost password can't be recovered, only reset.",
 };
 
 interface ShownOnceProps {
@@ -33,18 +35,18 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
     <Dialog title={title}>
       {lead}
       <p>
-        This is the only time that the {what} is shown. {ADVICE[what]}
+        The {what} is shown only once. {ADVICE[what]}
       </p>
-      <div className="secret">
+      <div className={styles.secret}>
         <code data-testid={`${what}-string`}>{secret}</code>
       </div>
       <CopyButton text={secret} what={what} />
       {children}
-      <label className="check">
+      <label className={formStyles.check}>
         <input type="checkbox" checked={stored} onChange={(event) => setStored(event.target.checked)} />I have
         stored it
       </label>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" disabled={!stored} onClick={onClose}>
           Done
         </Button>
@@ -56,7 +58,7 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
 /** A command that tries the secret, folded away. */
 export function TryWithCurl({ command }: { readonly command: string }) {
   return (
-    <details className="snippet">
+    <details className={styles.snippet}>
       <summary>Try it with curl</summary>
       <pre>
         <code>{command}</code>

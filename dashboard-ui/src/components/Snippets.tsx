@@ -1,4 +1,10 @@
 import { useState } from "react";
+import { Code } from "./Code.tsx";
+import { CopyButton } from "./CopyButton.tsx";
+import formStyles from "./form.module.css";
+import panelStyles from "./Panel.module.css";
+import { Segmented } from "./Segmented.tsx";
+import styles from "./Snippets.module.css";
 import {
   SNIPPET_KINDS,
   type SnippetKind,
@@ -6,10 +12,7 @@ import {
   type SnippetService,
   snippetFor,
   snippetNeeds,
-} from "../api/snippets.ts";
-import { Code } from "./Code.tsx";
-import { CopyButton } from "./CopyButton.tsx";
-import { Segmented } from "./Segmented.tsx";
+} from "./snippets.ts";
 
 interface SnippetsProps {
   readonly service: SnippetService;
@@ -21,13 +24,13 @@ export function Snippets({ service, request }: SnippetsProps) {
   const [kind, setKind] = useState<SnippetKind>("curl");
   const code = snippetFor(kind, service, request);
   return (
-    <div className="snippets">
-      <div className="panel-head">
+    <div className={styles.snippets}>
+      <div className={panelStyles.panelHead}>
         <Segmented label="Client" value={kind} options={SNIPPET_KINDS} onChange={setKind} />
         <CopyButton text={code} what="code" />
       </div>
       <Code label="Code">{code}</Code>
-      <p className="hint">{snippetNeeds(kind, service)}</p>
+      <p className={formStyles.hint}>{snippetNeeds(kind, service)}</p>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { chooseTheme, readTheme, type Theme } from "../api/theme.ts";
 import { Segmented } from "./Segmented.tsx";
+import { chooseTheme, readTheme, type Theme } from "./theme.ts";
 
 const THEMES: readonly { readonly value: Theme; readonly label: string }[] = [
   { value: "system", label: "Auto" },

@@ -35,7 +35,7 @@ export const ACCOUNT_PAGES: readonly PageGroup[] = [
       { to: "/", label: "Overview", shortcut: "o" },
       { to: "/playground", label: "Playground", shortcut: "p" },
       { to: "/models", label: "Models", shortcut: "m" },
-      { to: "/audit", label: "Audit log", shortcut: "l" },
+      { to: "/audit", label: "Request log", shortcut: "l" },
     ],
   },
   {
@@ -57,12 +57,12 @@ export const OPERATOR_PAGES: readonly PageGroup[] = [
       { to: "/operator/usage", label: "Usage", shortcut: "u" },
       { to: "/operator/upstreams", label: "Upstreams", shortcut: "h" },
       { to: "/operator/catalog", label: "Catalog", shortcut: "c" },
-      { to: "/operator/security", label: "Security", shortcut: "s" },
+      { to: "/operator/security", label: "Security events", shortcut: "s" },
       { to: "/operator/trail", label: "Audit trail", shortcut: "l" },
     ],
   },
   {
     title: "Settings",
-    pages: [TOKENS, { to: "/settings/sign-in", label: "Signing in", shortcut: "i" }],
+    pages: [TOKENS, { to: "/settings/sign-in", label: "Security", shortcut: "i" }],
   },
 ];

@@ -5,8 +5,10 @@ import { api, queryClient } from "../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
+import formStyles from "../components/form.module.css";
 import { Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
+import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
 
 export function SignIn() {
@@ -32,7 +34,7 @@ export function SignIn() {
 
   return (
     <Welcome title="Sign in">
-      <form onSubmit={submit} className="form">
+      <form onSubmit={submit} className={formStyles.form}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="E-mail"
@@ -57,7 +59,7 @@ export function SignIn() {
         </Button>
       </form>
       {info.data?.signUp === "open" ? (
-        <p className="aside">
+        <p className={welcomeStyles.aside}>
           New here? <Link to="/sign-up">Create an account</Link>
         </p>
       ) : null}

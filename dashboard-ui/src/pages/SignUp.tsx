@@ -5,8 +5,10 @@ import { api, queryClient } from "../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
+import formStyles from "../components/form.module.css";
 import { Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
+import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
 
 export function SignUp() {
@@ -34,7 +36,7 @@ export function SignUp() {
     return (
       <Welcome title="Sign-up is closed">
         <p>Ask the operator of this service for an account.</p>
-        <p className="aside">
+        <p className={welcomeStyles.aside}>
           <Link to="/sign-in">Sign in</Link>
         </p>
       </Welcome>
@@ -42,7 +44,7 @@ export function SignUp() {
   }
   return (
     <Welcome title="Create an account">
-      <form onSubmit={submit} className="form">
+      <form onSubmit={submit} className={formStyles.form}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Field
           label="Account name"
@@ -66,7 +68,7 @@ export function SignUp() {
         />
         <PasswordField
           label="Password"
-          hint="At least 10 characters. Longer is stronger."
+          hint="At least 10 characters."
           autoComplete="new-password"
           required
           minLength={10}
@@ -79,7 +81,7 @@ export function SignUp() {
           Create account
         </Button>
       </form>
-      <p className="aside">
+      <p className={welcomeStyles.aside}>
         Have an account? <Link to="/sign-in">Sign in</Link>
       </p>
     </Welcome>

@@ -1,4 +1,5 @@
 import type { KeyboardEvent, PointerEvent } from "react";
+import chartStyles from "../Chart.module.css";
 import type { SeriesValue } from "./series-value.ts";
 
 interface ChartCursorProps {
@@ -37,7 +38,7 @@ export function ChartCursor(props: ChartCursorProps) {
   };
   return (
     <div
-      className="chart-cursor"
+      className={chartStyles.chartCursor}
       role="slider"
       tabIndex={0}
       aria-label={`Values of ${label}`}

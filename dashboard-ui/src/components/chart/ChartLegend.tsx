@@ -1,3 +1,4 @@
+import styles from "./ChartLegend.module.css";
 import { seriesColour } from "./colours.ts";
 
 interface ChartLegendProps {
@@ -11,7 +12,7 @@ export function ChartLegend({ series }: ChartLegendProps) {
     colour: seriesColour(index, isOther),
   }));
   return (
-    <ul className="chart-legend">
+    <ul className={styles.chartLegend}>
       {entries.map(({ label, colour }) => (
         <li key={`${colour} ${label}`}>
           <Swatch colour={colour} />
@@ -24,5 +25,5 @@ export function ChartLegend({ series }: ChartLegendProps) {
 
 /** The colour of a series, beside its name. */
 export function Swatch({ colour }: { readonly colour: string }) {
-  return <span className="chart-swatch" aria-hidden="true" style={{ background: colour }} />;
+  return <span className={styles.chartSwatch} aria-hidden="true" style={{ background: colour }} />;
 }

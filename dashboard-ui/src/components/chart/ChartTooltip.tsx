@@ -1,5 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "react";
+import textStyles from "../text.module.css";
 import { Swatch } from "./ChartLegend.tsx";
+import styles from "./ChartTooltip.module.css";
 import type { SeriesValue } from "./series-value.ts";
 
 interface ChartTooltipProps {
@@ -28,7 +30,7 @@ export function ChartTooltip({ title, values, isNamed, isSum, format, besidePx }
   // Where there is no room beside it: above, where no finger is in the way.
   const style = room < 0 ? { left: 0, bottom: "100%" } : { [right >= left ? "right" : "left"]: room, top: 0 };
   return (
-    <div ref={place} className="chart-tooltip" aria-hidden="true" style={style}>
+    <div ref={place} className={styles.chartTooltip} aria-hidden="true" style={style}>
       <p>{title}</p>
       {isNamed ? (
         <dl>
@@ -36,20 +38,20 @@ export function ChartTooltip({ title, values, isNamed, isSum, format, besidePx }
             <div key={`${colour} ${label}`}>
               <dt>
                 <Swatch colour={colour} />
-                <span className="cut">{label}</span>
+                <span className={textStyles.cut}>{label}</span>
               </dt>
               <dd>{format(value)}</dd>
             </div>
           ))}
           {isSum ? (
-            <div className="chart-tooltip-sum">
+            <div className={styles.chartTooltipSum}>
               <dt>Total</dt>
               <dd>{format(values.reduce((sum, { value }) => sum + value, 0))}</dd>
             </div>
           ) : null}
         </dl>
       ) : (
-        <p className="chart-tooltip-only">{values.map(({ value }) => format(value))}</p>
+        <p className={styles.chartTooltipOnly}>{values.map(({ value }) => format(value))}</p>
       )}
     </div>
   );

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
-import { PageHead } from "../../components/PageHead.tsx";
-import "./account.css";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
+import { PageHead } from "../../components/PageHead.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import styles from "./Account.module.css";
 import { IpRules } from "./IpRules.tsx";
 import { Password } from "./Password.tsx";
 import { Plan } from "./Plan.tsx";
@@ -17,9 +18,9 @@ export function Account() {
   const keys = useQuery(api.keys.list.queryOptions());
   return (
     <>
-      <PageHead crumb="Settings" title="Account" lead="Its plan and rules, and how you sign in." />
-      <div className="account">
-        <div className="account-column">
+      <PageHead crumb="Settings" title="Account" lead="Plan, limits, IP rules and sign-in security." />
+      <div className={styles.account}>
+        <div className={styles.accountColumn}>
           <Answer query={account} what="the account">
             {(data) => (
               <>
@@ -30,13 +31,13 @@ export function Account() {
             )}
           </Answer>
         </div>
-        <div className="account-column">
+        <div className={styles.accountColumn}>
           <Password />
           <Sessions />
-          <section className="panel" aria-labelledby="tokens">
+          <section className={panelStyles.panel} aria-labelledby="tokens">
             <h2 id="tokens">Management tokens</h2>
             <p>
-              Scripts do with one what you do here. <Link to="/settings/tokens">Manage your tokens</Link>
+              Automate key management from scripts. <Link to="/settings/tokens">Manage tokens</Link>
             </p>
           </section>
         </div>

@@ -4,22 +4,25 @@ import { errorTextOf } from "../../api/errors.ts";
 import type { AccountView, IpVerdict } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { Field } from "../../components/Field.tsx";
+import formStyles from "../../components/form.module.css";
+import listsStyles from "../../components/lists.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 
 const VERDICTS: Readonly<Record<IpVerdict, string>> = {
-  passes: "A request from this address passes.",
-  reported:
-    "A request from this address passes, and its audit entry says that the rules would have refused it.",
-  blocked: "A request from this address is refused with 403.",
+  passes: "Requests from this address are allowed.",
+  reported: "Requests from this address are allowed and marked as outside the rules in the request log.",
+  blocked: "Requests from this address are refused with 403.",
 };
 
 /** From where keys may be used; set by the operator of the service. */
 export function IpRules({ account }: { readonly account: AccountView }) {
   return (
-    <section className="panel" aria-labelledby="ip-rules">
+    <section className={panelStyles.panel} aria-labelledby="ip-rules">
       <h2 id="ip-rules">IP rules</h2>
       <p>{describe(account)}</p>
       {account.ipRules.networks.length === 0 ? null : (
-        <ul className="chips">
+        <ul className={listsStyles.chips}>
           {account.ipRules.networks.map((network) => (
             <li key={network}>
               <code>{network}</code>
@@ -27,8 +30,8 @@ export function IpRules({ account }: { readonly account: AccountView }) {
           ))}
         </ul>
       )}
-      <p className="small">
-        The operator of the service sets IP rules for enterprise accounts. Ask them for a change.
+      <p className={textStyles.small}>
+        The operator of the service sets IP rules for enterprise accounts. Contact them to change the rules.
       </p>
       <TryAddress />
     </section>
@@ -38,10 +41,10 @@ export function IpRules({ account }: { readonly account: AccountView }) {
 function describe({ ipRules, ipRulesInForce, plan }: AccountView): string {
   if (ipRules.networks.length === 0) return "Keys may be used from every address.";
   if (!ipRulesInForce) {
-    return `These rules are kept, but not enforced: they belong to the enterprise plan, and this is ${plan}.`;
+    return `These rules are stored but not enforced. They require the enterprise plan; this account is on ${plan}.`;
   }
   return ipRules.mode === "report"
-    ? "These rules only report: requests from elsewhere pass, and their audit entries say so."
+    ? "Report only: requests from other addresses are allowed and marked in the request log."
     : "Keys and management tokens may be used from these addresses only.";
 }
 
@@ -61,9 +64,9 @@ function TryAddress() {
     setAsking(false);
   };
   return (
-    <form className="inline-form" onSubmit={submit}>
+    <form className={formStyles.inlineForm} onSubmit={submit}>
       <Field
-        label="Would this address pass?"
+        label="Test an address"
         placeholder="192.0.2.7"
         autoComplete="off"
         required

@@ -3,7 +3,10 @@ import { type SubmitEvent, useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
+import formStyles from "../../components/form.module.css";
 import { Notice } from "../../components/Notice.tsx";
+import panelStyles from "../../components/Panel.module.css";
 import { PasswordField } from "../../components/PasswordField.tsx";
 
 /** Changing one's password, which ends every other session. */
@@ -31,9 +34,9 @@ export function Password() {
   };
   const formError = errorTextBeside(change.error, ["current", "next"]);
   return (
-    <section className="panel" aria-labelledby="password">
+    <section className={panelStyles.panel} aria-labelledby="password">
       <h2 id="password">Password</h2>
-      <form className="form narrow" onSubmit={submit}>
+      <form className={classes(formStyles.form, formStyles.narrow)} onSubmit={submit}>
         {/* Tells password managers whose password it is. */}
         <input type="text" autoComplete="username" value={me.data?.user.email ?? ""} readOnly hidden />
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
@@ -47,7 +50,7 @@ export function Password() {
         />
         <PasswordField
           label="New password"
-          hint="At least 10 characters. You are signed out everywhere else."
+          hint="At least 10 characters. Changing it ends all other sessions."
           autoComplete="new-password"
           required
           minLength={10}
@@ -56,7 +59,7 @@ export function Password() {
           error={errorTextAt(change.error, "next")}
           onChange={(event) => setNext(event.target.value)}
         />
-        <label className="check">
+        <label className={formStyles.check}>
           <input
             type="checkbox"
             checked={revokeTokens}
@@ -69,7 +72,7 @@ export function Password() {
             Change password
           </Button>
         </div>
-        <p role="status">{change.isSuccess ? "The password is changed." : ""}</p>
+        <p role="status">{change.isSuccess ? "Password changed." : ""}</p>
       </form>
     </section>
   );

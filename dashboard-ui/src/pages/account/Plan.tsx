@@ -2,20 +2,24 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
-import { formatCount, formatDate, formatDateTime, formatUsdRoughly } from "../../api/format.ts";
 import type { AccountView } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
+import { formatCount, formatDate, formatDateTime, formatUsdRoughly } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 
 /** What the account is. */
 export function Plan({ account }: { readonly account: AccountView }) {
   const { suspension } = account;
   const balance = useQuery(api.credits.balance.queryOptions());
   return (
-    <section className="panel" aria-labelledby="plan">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="plan">
+      <div className={panelStyles.panelHead}>
         <h2 id="plan">{account.name}</h2>
-        <span className="badge badge-active">{account.plan}</span>
+        <Badge tone="good">{account.plan}</Badge>
       </div>
-      <dl className="figures">
+      <dl className={listsStyles.figures}>
         <Fact name="State">
           {suspension === null
             ? account.state
@@ -26,14 +30,14 @@ export function Plan({ account }: { readonly account: AccountView }) {
             {balance.data === undefined ? "…" : formatUsdRoughly(balance.data.balanceNanoUsd)}
           </Link>
         </Fact>
-        <Fact name="Audit entries are kept">
+        <Fact name="Log retention">
           {account.auditRetentionDays === null
-            ? "for ever"
+            ? "unlimited"
             : `${formatCount(account.auditRetentionDays)} days`}
         </Fact>
-        <Fact name="Since">{formatDate(account.createdAt)}</Fact>
+        <Fact name="Created">{formatDate(account.createdAt)}</Fact>
       </dl>
-      <p className="small">The operator of the service sets plan and limits. Ask them for a change.</p>
+      <p className={textStyles.small}>To change plan or limits, contact the operator of the service.</p>
     </section>
   );
 }

@@ -1,32 +1,30 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { actionText } from "../../api/action-words.ts";
-import { api } from "../../api/client.ts";
-import { formatDateTime } from "../../api/format.ts";
 import type { AccountAction } from "../../api/types.ts";
+import { actionLabel } from "../../components/action-labels.ts";
+import { classes } from "../../components/classes.ts";
+import { formatDateTime } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
 import { Paged } from "../../components/Paged.tsx";
-
-const PAGE = 10;
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import { changesQuery } from "./changes-query.ts";
+import styles from "./RecentChanges.module.css";
 
 /** What was changed in the account, and by whom. */
 export function RecentChanges() {
-  const list = useInfiniteQuery(
-    api.account.actions.infiniteQueryOptions(
-      { limit: PAGE },
-      { getNextPageParam: (page) => page.nextCursor ?? undefined },
-    ),
-  );
+  const list = useInfiniteQuery(changesQuery());
   const actions = list.data?.pages.flatMap((page) => page.actions) ?? [];
   return (
-    <section className="panel" aria-labelledby="changes">
-      <h2 id="changes">Recent changes</h2>
+    <section className={panelStyles.panel} aria-labelledby="changes">
+      <h2 id="changes">Audit trail</h2>
       <Paged query={list} what="changes">
-        {list.isSuccess && actions.length === 0 ? <p className="quiet">Nothing was changed yet.</p> : null}
+        {list.isSuccess && actions.length === 0 ? <p className={textStyles.quiet}>No changes yet.</p> : null}
         {actions.length === 0 ? null : (
-          <ul className="rows account-changes">
+          <ul className={classes(listsStyles.rows, styles.accountChanges)}>
             {actions.map((action) => (
               <li key={action.id}>
-                <span>{actionText(action)}</span>
-                <span className="small">
+                <span>{actionLabel(action)}</span>
+                <span className={textStyles.small}>
                   {formatDateTime(action.at)} by {actorOf(action)}
                   {action.reason === null ? "" : `: ${action.reason}`}
                 </span>

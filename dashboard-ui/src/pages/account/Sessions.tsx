@@ -2,11 +2,15 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatDateTime } from "../../api/format.ts";
 import type { ListedSession } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
+import { formatDateTime } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
 import { Notice } from "../../components/Notice.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 
 /** Where one is signed in, to be ended one at a time or all at once. */
 export function Sessions() {
@@ -29,10 +33,10 @@ export function Sessions() {
   );
   const error = end.error ?? endAll.error;
   return (
-    <section className="panel" aria-labelledby="sessions">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="sessions">
+      <div className={panelStyles.panelHead}>
         <h2 id="sessions" ref={title} tabIndex={-1}>
-          Where you are signed in
+          Sessions
         </h2>
         <Button busy={endAll.isPending} onClick={() => endAll.mutate()}>
           Sign out everywhere
@@ -41,19 +45,19 @@ export function Sessions() {
       {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
       <Answer query={list} what="sessions">
         {({ sessions }) => (
-          <ul className="rows">
+          <ul className={listsStyles.rows}>
             {sessions.map((session) => (
               <li key={session.id}>
                 <Session session={session} />
                 {session.isCurrent ? (
-                  <span className="badge badge-active">this one</span>
+                  <Badge tone="good">This session</Badge>
                 ) : (
                   <Button
-                    aria-label={`End the session of ${browserOf(session)}`}
+                    aria-label={`Sign out session: ${browserOf(session)}`}
                     busy={end.isPending && end.variables.id === session.id}
                     onClick={() => end.mutate({ id: session.id })}
                   >
-                    End
+                    Sign out
                   </Button>
                 )}
               </li>
@@ -67,9 +71,9 @@ export function Sessions() {
 
 function Session({ session }: { readonly session: ListedSession }) {
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       {browserOf(session)}
-      <span className="small">
+      <span className={textStyles.small}>
         from <code>{session.sourceIp ?? "an unknown address"}</code>, last seen{" "}
         {formatDateTime(session.lastSeenAt)}
       </span>
@@ -94,7 +98,7 @@ const SYSTEMS = [
 
 /** Enough to recognise one's own: what browsers say of themselves is long, and mostly history. */
 function browserOf({ userAgent }: ListedSession): string {
-  if (userAgent === null) return "An unknown client";
+  if (userAgent === null) return "Unknown browser";
   const named = (names: typeof BROWSERS | typeof SYSTEMS) =>
     names.find(([sign]) => sign.test(userAgent))?.[1];
   const browser = named(BROWSERS) ?? userAgent.slice(0, 40);

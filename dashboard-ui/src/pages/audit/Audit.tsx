@@ -3,11 +3,13 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorFieldOf } from "../../api/errors.ts";
-import { formatCount } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
+import styles from "./Audit.module.css";
 import { EntryDetails } from "./EntryDetails.tsx";
 import { EntryTable } from "./EntryTable.tsx";
 import { EntryList, type EntryPage } from "./entry-list.ts";
@@ -18,11 +20,11 @@ import { LiveToggle } from "./LiveToggle.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { NO_FILTERS } from "./search.ts";
+import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
 import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
-import "./audit.css";
 
 // Few come to export: it is loaded when they do.
 const ExportDialog = lazy(async () => {
@@ -77,39 +79,27 @@ export function Audit() {
   };
 
   return (
-    <div className="audit">
-      <PageHead title="Audit log" lead="Every request made with a key of the account, refused ones included.">
-        <LiveToggle
-          state={state}
-          isOn={search.live === true}
-          arrived={live.arrived}
-          onChange={(isOn) =>
-            void navigate({ search: (now) => ({ ...now, live: isOn ? true : undefined }), replace: true })
-          }
-        />
-        <Button busy={log.isRefetching && !log.isFetchingNextPage} onClick={refresh}>
-          Refresh
-        </Button>
-        <Button onClick={() => setExporting(true)}>Export</Button>
-      </PageHead>
+    <div className={styles.audit}>
+      <AuditHead
+        state={state}
+        isOn={search.live === true}
+        arrived={live.arrived}
+        isRefreshing={log.isRefetching && !log.isFetchingNextPage}
+        refresh={refresh}
+        startExport={() => setExporting(true)}
+      />
       <Filters search={search} keys={keys} error={log.error} />
-      <p className="visually-hidden" role="status">
-        {foundWords(log.data?.pages[0])}
+      <p className={textStyles.visuallyHidden} role="status">
+        {countText(log.data?.pages[0])}
       </p>
-      <div className="entries-place">
+      <div className={styles.entriesPlace}>
         {log.isPending ? <Loading what="entries" /> : null}
         {isRefused ? <FilterRefused /> : null}
         {log.isError && !isRefused && !log.isFetchNextPageError ? (
           <LoadError error={log.error} busy={log.isFetching} retry={() => void readAgain()} />
         ) : null}
-        {live.told === null ? null : <p className="small">{live.told}</p>}
-        {live.waiting > 0 ? (
-          <div className="entries-new">
-            <Button look="primary" onClick={showWaiting}>
-              {formatCount(live.waiting)} new
-            </Button>
-          </div>
-        ) : null}
+        {live.told === null ? null : <p className={textStyles.small}>{live.told}</p>}
+        <NewEntries count={live.waiting} show={showWaiting} />
         {log.isSuccess && entries.length === 0 ? (
           <NoEntries
             isFiltered={countFilters(search) > 0}
@@ -151,8 +141,44 @@ export function Audit() {
   );
 }
 
+interface AuditHeadProps {
+  readonly state: TailState | null;
+  readonly isOn: boolean;
+  readonly arrived: number;
+  readonly isRefreshing: boolean;
+  readonly refresh: () => void;
+  readonly startExport: () => void;
+}
+
+function AuditHead({ state, isOn, arrived, isRefreshing, refresh, startExport }: AuditHeadProps) {
+  const navigate = useNavigate({ from: "/audit" });
+  const follow = (wanted: boolean) =>
+    void navigate({ search: (now) => ({ ...now, live: wanted ? true : undefined }), replace: true });
+  return (
+    <PageHead title="Request log" lead="Every request made with this account's keys, including refused ones.">
+      <LiveToggle state={state} isOn={isOn} arrived={arrived} onChange={follow} />
+      <Button busy={isRefreshing} onClick={refresh}>
+        Refresh
+      </Button>
+      <Button onClick={startExport}>Export</Button>
+    </PageHead>
+  );
+}
+
+/** Shows entries that wait because the reader has scrolled away. */
+function NewEntries({ count, show }: { readonly count: number; readonly show: () => void }) {
+  if (count === 0) return null;
+  return (
+    <div className={styles.entriesNew}>
+      <Button look="primary" onClick={show}>
+        {formatCount(count)} new
+      </Button>
+    </div>
+  );
+}
+
 /** How many the filters have found, for those who can't see the list. */
-function foundWords(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
+function countText(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
   if (first === undefined) return "";
   const count = first.entries.length;
   if (first.nextCursor !== null) return `More than ${formatCount(count)} entries`;

@@ -1,10 +1,18 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { type ReactNode, useRef } from "react";
-import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../api/format.ts";
 import type { AuditEntry } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
+import buttonStyles from "../../components/Button.module.css";
 import { CopyButton } from "../../components/CopyButton.tsx";
+import { classes } from "../../components/classes.ts";
+import dialogStyles from "../../components/Dialog.module.css";
+import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
 import { LoadError, Loading } from "../../components/Notice.tsx";
-import { endWords, entryJson, usageWords, wentWell } from "./entry-words.ts";
+import pageHeadStyles from "../../components/PageHead.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./EntryDetails.module.css";
+import { endLabel, entryJson, tokenSourceLabel, wentWell } from "./entry-labels.ts";
 import type { OpenEntry } from "./use-open-entry.ts";
 
 interface EntryDetailsProps {
@@ -24,9 +32,9 @@ export function EntryDetails({ opened, goNewer, goOlder, finalFocus, onClose }: 
   return (
     <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Base.Portal>
-        <Base.Backdrop className="backdrop" />
+        <Base.Backdrop className={dialogStyles.backdrop} />
         <Base.Popup
-          className="sheet"
+          className={styles.sheet}
           initialFocus={closing}
           finalFocus={finalFocus}
           onKeyDown={(event) => {
@@ -34,21 +42,21 @@ export function EntryDetails({ opened, goNewer, goOlder, finalFocus, onClose }: 
             if (event.key === "ArrowRight") goOlder?.();
           }}
         >
-          <div className="sheet-head">
-            <Base.Title>Audit entry</Base.Title>
-            <div className="page-actions">
+          <div className={styles.sheetHead}>
+            <Base.Title>Request</Base.Title>
+            <div className={pageHeadStyles.pageActions}>
               <Step label="Newer entry" go={goNewer}>
                 ‹
               </Step>
               <Step label="Older entry" go={goOlder}>
                 ›
               </Step>
-              <Base.Close ref={closing} className="button">
+              <Base.Close ref={closing} className={buttonStyles.button}>
                 Close
               </Base.Close>
             </div>
           </div>
-          <p className="visually-hidden" role="status">
+          <p className={textStyles.visuallyHidden} role="status">
             {entry === undefined
               ? ""
               : `${entry.status}, ${entry.model ?? entry.endpoint}, ${formatExactTime(entry.timestamp)}`}
@@ -76,7 +84,7 @@ function Step({ label, go, children }: StepProps) {
   return (
     <button
       type="button"
-      className="button step"
+      className={classes(buttonStyles.button, styles.step)}
       aria-label={label}
       title={label}
       // Not `disabled`: a button that is would lose the focus.
@@ -93,29 +101,29 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
   const tokens = (value: number | null) => (value === null ? "unknown" : formatCount(value));
   return (
     <>
-      <div className="sheet-lead">
-        <span className={`badge badge-${wentWell(entry) ? "active" : "failed"}`}>{entry.status}</span>
+      <div className={styles.sheetLead}>
+        <Badge tone={wentWell(entry) ? "good" : "bad"}>{entry.status}</Badge>
         {errorCode === null ? null : <code>{errorCode}</code>}
-        <span>{endWords(entry)}</span>
+        <span>{endLabel(entry)}</span>
       </div>
       {wouldRefuse === null ? null : (
-        <p className="sheet-warning">
-          A rule that only reports would have refused it: <code>{wouldRefuse}</code>.
+        <p className={styles.sheetWarning}>
+          A report-only rule would have refused this request: <code>{wouldRefuse}</code>.
         </p>
       )}
-      <dl className="facts">
-        <Fact name="Request id">
+      <dl className={listsStyles.facts}>
+        <Fact name="Request ID">
           <code>{entry.requestId}</code>
         </Fact>
         <Fact name="Time">
           {formatExactTime(entry.timestamp)}
           <br />
-          <time className="small" dateTime={entry.timestamp.toISOString()}>
+          <time className={textStyles.small} dateTime={entry.timestamp.toISOString()}>
             {entry.timestamp.toISOString()}
           </time>
         </Fact>
         <Fact name="Key">
-          {entry.keyName} <code className="small">…{entry.keyId}</code>
+          {entry.keyName} <code className={textStyles.small}>…{entry.keyId}</code>
         </Fact>
         <Fact name="Source IP">
           <code>{entry.sourceIp ?? "unknown"}</code>
@@ -125,23 +133,23 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
         <Fact name="Upstream">{entry.upstream ?? "none"}</Fact>
       </dl>
       <h3>Tokens and cost</h3>
-      <dl className="facts">
+      <dl className={listsStyles.facts}>
         <Fact name="Prompt tokens">{tokens(entry.promptTokens)}</Fact>
-        <Fact name="of them cached">{tokens(entry.cachedTokens)}</Fact>
+        <Fact name="Cached">{tokens(entry.cachedTokens)}</Fact>
         <Fact name="Completion tokens">{tokens(entry.completionTokens)}</Fact>
         <Fact name="Token count">{tokens(entry.tokenCount)}</Fact>
-        <Fact name="Counts">{usageWords(entry)}</Fact>
+        <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
         <Fact name="Cost">{formatUsd(entry.costNanoUsd)}</Fact>
       </dl>
-      <h3>Time taken</h3>
-      <dl className="facts">
+      <h3>Timing</h3>
+      <dl className={listsStyles.facts}>
         <Fact name="Latency">{formatDuration(entry.latencyMs)}</Fact>
-        <Fact name="First token">
-          {timeToFirstTokenMs === null ? "none" : `after ${formatDuration(timeToFirstTokenMs)}`}
+        <Fact name="Time to first token">
+          {timeToFirstTokenMs === null ? "none" : formatDuration(timeToFirstTokenMs)}
         </Fact>
       </dl>
-      <div className="page-actions">
-        <CopyButton text={entry.requestId} what="request id" />
+      <div className={pageHeadStyles.pageActions}>
+        <CopyButton text={entry.requestId} what="request ID" />
         <CopyButton text={entryJson(entry)} what="as JSON" />
       </div>
     </>

@@ -1,7 +1,18 @@
 import { memo } from "react";
-import { formatCount, formatDate, formatDuration, formatTimeOfDay, formatUsd } from "../../api/format.ts";
 import type { AuditEntry } from "../../api/types.ts";
-import { wentWell } from "./entry-words.ts";
+import { Badge } from "../../components/Badge.tsx";
+import { classes } from "../../components/classes.ts";
+import dataTableStyles from "../../components/DataTable.module.css";
+import {
+  formatCount,
+  formatDate,
+  formatDuration,
+  formatTimeOfDay,
+  formatUsd,
+} from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import entryTableStyles from "./EntryTable.module.css";
+import { wentWell } from "./entry-labels.ts";
 
 interface EntryRowProps {
   readonly entry: AuditEntry;
@@ -30,38 +41,49 @@ export const EntryRow = memo(function EntryRow({
     <tr
       aria-rowindex={index + 2}
       aria-selected={isOpen}
-      className={`entry${isWell ? "" : " entry-failed"}${isFresh ? " entry-fresh" : ""}`}
+      className={classes(
+        entryTableStyles.entry,
+        !isWell && entryTableStyles.entryFailed,
+        isFresh && entryTableStyles.entryFresh,
+      )}
       data-index={index}
       tabIndex={isCurrent ? 0 : -1}
       style={topPx === null ? undefined : { position: "absolute", top: topPx }}
     >
-      <td className="entry-time">
+      <td className={entryTableStyles.entryTime}>
         <time dateTime={timestamp.toISOString()}>
-          {formatTimeOfDay(timestamp)} <span className="small">{formatDate(timestamp)}</span>
+          {formatTimeOfDay(timestamp)} <span className={textStyles.small}>{formatDate(timestamp)}</span>
         </time>
       </td>
-      <td className="entry-key" title={keyName}>
-        <span className="entry-key-name">{keyName}</span> <code className="small">…{keyId}</code>
+      <td className={entryTableStyles.entryKey} title={keyName}>
+        <span className={entryTableStyles.entryKeyName}>{keyName}</span>{" "}
+        <code className={textStyles.small}>…{keyId}</code>
       </td>
-      <td className="entry-model" title={model ?? undefined}>
-        {model ?? "no model"} <span className="small">{endpoint}</span>
+      <td className={entryTableStyles.entryModel} title={model ?? undefined}>
+        {model ?? "no model"} <span className={textStyles.small}>{endpoint}</span>
       </td>
-      <td className={`entry-status${errorCode === null ? " entry-alone" : ""}`}>
-        <span className={`badge badge-${isWell ? "active" : "failed"}`}>{status}</span>
+      <td
+        className={classes(entryTableStyles.entryStatus, errorCode === null && entryTableStyles.entryAlone)}
+      >
+        <Badge tone={isWell ? "good" : "bad"}>{status}</Badge>
       </td>
-      <td className="entry-code small" title={errorCode ?? undefined}>
+      <td className={classes(entryTableStyles.entryCode, textStyles.small)} title={errorCode ?? undefined}>
         {errorCode === null ? null : <code>{errorCode}</code>}
       </td>
-      <td className="entry-tokens number">
+      <td className={classes(entryTableStyles.entryTokens, dataTableStyles.number)}>
         {tokenCount === null ? "–" : formatCount(tokenCount)}{" "}
-        {entry.usageSource === "estimated" ? <span className="small">estimated</span> : null}
+        {entry.usageSource === "estimated" ? <span className={textStyles.small}>estimated</span> : null}
       </td>
-      <td className="entry-cost number">{formatUsd(entry.costNanoUsd)}</td>
-      <td className="entry-latency number">{formatDuration(entry.latencyMs)}</td>
-      <td className="entry-source" title={sourceIp ?? undefined}>
+      <td className={classes(entryTableStyles.entryCost, dataTableStyles.number)}>
+        {formatUsd(entry.costNanoUsd)}
+      </td>
+      <td className={classes(entryTableStyles.entryLatency, dataTableStyles.number)}>
+        {formatDuration(entry.latencyMs)}
+      </td>
+      <td className={entryTableStyles.entrySource} title={sourceIp ?? undefined}>
         <code>{sourceIp ?? "unknown"}</code>
       </td>
-      <td className="entry-open">
+      <td className={entryTableStyles.entryOpen}>
         <button type="button" tabIndex={-1} aria-label={`Details of ${entry.requestId}`}>
           <span aria-hidden="true">›</span>
         </button>

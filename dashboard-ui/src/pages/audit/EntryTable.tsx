@@ -12,7 +12,11 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { classes } from "../../components/classes.ts";
+import dataTableStyles from "../../components/DataTable.module.css";
+import textStyles from "../../components/text.module.css";
 import { EntryRow } from "./EntryRow.tsx";
+import styles from "./EntryTable.module.css";
 import type { EntryList } from "./entry-list.ts";
 
 interface EntryTableProps {
@@ -62,29 +66,7 @@ export function EntryTable(props: EntryTableProps) {
 
   const current =
     currentPlace === null ? 0 : Math.min(Math.max(0, entries.indexOf(currentPlace)), entries.length - 1);
-  const rangeExtractor = useCallback(
-    (range: Range) => {
-      const indexes = defaultRangeExtractor(range);
-      if (indexes.includes(current) || current >= range.count) return indexes;
-      return current < (indexes[0] ?? 0) ? [current, ...indexes] : [...indexes, current];
-    },
-    [current],
-  );
-  // The same function for the same entries: with another one all of them would be measured again, at each scroll.
-  const getItemKey = useCallback((index: number) => entries.placeOf(index), [entries]);
-  const virtualizer = useVirtualizer({
-    count: entries.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowPx,
-    getItemKey,
-    overscan: OVERSCAN,
-    scrollMargin: headPx,
-    scrollPaddingStart: headPx,
-    rangeExtractor,
-  });
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what it has measured are rows of the other height
-  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowPx]);
+  const virtualizer = useVirtualRows({ entries, current, scroller, rowPx, headPx });
 
   const goTo = (index: number) => {
     const wanted = Math.min(Math.max(0, index), entries.length - 1);
@@ -121,16 +103,8 @@ export function EntryTable(props: EntryTableProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const inView = Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 0) - headPx) / rowPx) - 1);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: current + 1,
-      ArrowUp: current - 1,
-      PageDown: current + inView,
-      PageUp: current - inView,
-      Home: 0,
-      End: entries.length - 1,
-    };
-    const index = steps[event.key];
-    if (index !== undefined) goTo(index);
+    const index = indexAfter(event.key, current, inView, entries.length);
+    if (index !== null) goTo(index);
     else if (event.key === "Enter" || event.key === " ") open(entries.placeOf(current));
     else return;
     event.preventDefault();
@@ -150,7 +124,7 @@ export function EntryTable(props: EntryTableProps) {
 
   return (
     <div
-      className={`entries-frame${isCards ? " entries-cards" : ""}`}
+      className={classes(styles.entriesFrame, isCards && styles.entriesCards)}
       ref={scroller}
       onScroll={({ currentTarget }) => {
         if (currentTarget.scrollTop === 0) onTop();
@@ -160,16 +134,16 @@ export function EntryTable(props: EntryTableProps) {
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the arrow keys go from row to row
         role="grid"
         aria-rowcount={hasMore ? -1 : entries.length + 1}
-        className="entries"
+        className={styles.entries}
         onKeyDown={onKeyDown}
         onClick={onClick}
         onFocus={onFocus}
       >
-        <caption className="visually-hidden">Audit entries, newest first</caption>
+        <caption className={textStyles.visuallyHidden}>Requests, newest first</caption>
         <Head />
         <tbody
           ref={rows}
-          className="entries-body"
+          className={styles.entriesBody}
           style={{ height: virtualizer.getTotalSize(), paddingTop: (inFlow?.start ?? headPx) - headPx }}
         >
           {items.map(({ index, key, start }) => {
@@ -193,31 +167,79 @@ export function EntryTable(props: EntryTableProps) {
   );
 }
 
+interface VirtualRowsOptions extends Pick<EntryTableProps, "entries" | "scroller"> {
+  /** The row that the keyboard is at. */
+  readonly current: number;
+  readonly rowPx: number;
+  readonly headPx: number;
+}
+
+/** Rows in view, and the current one wherever it is. */
+function useVirtualRows({ entries, current, scroller, rowPx, headPx }: VirtualRowsOptions) {
+  const rangeExtractor = useCallback(
+    (range: Range) => {
+      const indexes = defaultRangeExtractor(range);
+      if (indexes.includes(current) || current >= range.count) return indexes;
+      return current < (indexes[0] ?? 0) ? [current, ...indexes] : [...indexes, current];
+    },
+    [current],
+  );
+  // The same function for the same entries: with another one all of them would be measured again, at each scroll.
+  const getItemKey = useCallback((index: number) => entries.placeOf(index), [entries]);
+  const virtualizer = useVirtualizer({
+    count: entries.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPx,
+    getItemKey,
+    overscan: OVERSCAN,
+    scrollMargin: headPx,
+    scrollPaddingStart: headPx,
+    rangeExtractor,
+  });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it has measured are rows of the other height
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowPx]);
+  return virtualizer;
+}
+
+/** The row that a key leads to; `null` for other keys. */
+function indexAfter(key: string, current: number, inView: number, length: number): number | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: current + 1,
+    ArrowUp: current - 1,
+    PageDown: current + inView,
+    PageUp: current - inView,
+    Home: 0,
+    End: length - 1,
+  };
+  return steps[key] ?? null;
+}
+
 function Head() {
   return (
-    <thead className="entries-head">
-      <tr aria-rowindex={1} className="entry">
+    <thead className={styles.entriesHead}>
+      <tr aria-rowindex={1} className={styles.entry}>
         <th scope="col">Time</th>
         <th scope="col">Key</th>
         <th scope="col">Model, endpoint</th>
-        <th scope="col" className="entry-status entry-alone">
+        <th scope="col" className={classes(styles.entryStatus, styles.entryAlone)}>
           Status
         </th>
-        <th scope="col" className="entry-code">
-          <span className="visually-hidden">Error code</span>
+        <th scope="col" className={styles.entryCode}>
+          <span className={textStyles.visuallyHidden}>Error code</span>
         </th>
-        <th scope="col" className="number">
+        <th scope="col" className={dataTableStyles.number}>
           Tokens
         </th>
-        <th scope="col" className="number">
+        <th scope="col" className={dataTableStyles.number}>
           Cost
         </th>
-        <th scope="col" className="number">
+        <th scope="col" className={dataTableStyles.number}>
           Latency
         </th>
         <th scope="col">Source IP</th>
         <th scope="col">
-          <span className="visually-hidden">Details</span>
+          <span className={textStyles.visuallyHidden}>Details</span>
         </th>
       </tr>
     </thead>

@@ -5,8 +5,10 @@ import { api } from "../../api/client.ts";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
+import styles from "./Filters.module.css";
 import { countFilters, findKey, RANGE_NAMES } from "./filters.ts";
 import { SuggestField } from "./SuggestField.tsx";
 import { type AuditSearch, NO_FILTERS, RANGES } from "./search.ts";
@@ -37,18 +39,11 @@ export function Filters({ search, keys, error }: FiltersProps) {
   const [isUnfolded, setUnfolded] = useState(false);
   const used = countFilters(search);
   const isFolded = !isUnfolded && errorFieldOf(error) === null;
-  const isCustom = search.from !== undefined || search.to !== undefined || isCustomWanted;
 
   const put = (change: AuditSearch) =>
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
   const putText = (name: keyof typeof NO_FILTERS) => (value: string) =>
     put({ [name]: value === "" ? undefined : value });
-  const putTime = (value: string) => {
-    setCustomWanted(value === "custom");
-    if (value !== "custom")
-      put({ range: RANGES.find((range) => range === value), from: undefined, to: undefined });
-    else put({ range: undefined });
-  };
   const clear = () => {
     setCustomWanted(false);
     put(NO_FILTERS);
@@ -61,35 +56,20 @@ export function Filters({ search, keys, error }: FiltersProps) {
   }));
 
   return (
-    <section className="filters" aria-label="Filters">
-      <div className="filters-head">
+    <section className={styles.filters} aria-label="Filters">
+      <div className={styles.filtersHead}>
         <Button aria-expanded={!isFolded} aria-controls={id} onClick={() => setUnfolded(isFolded)}>
           Filters{used === 0 ? "" : ` (${used})`}
         </Button>
       </div>
-      <div id={id} className={`filters-fields${isFolded ? " filters-folded" : ""}`}>
-        <Select
-          label="Time"
-          options={TIMES}
-          value={isCustom ? "custom" : (search.range ?? "")}
-          onChange={(event) => putTime(event.target.value)}
+      <div id={id} className={classes(styles.filtersFields, isFolded && styles.filtersFolded)}>
+        <TimeFilter
+          search={search}
+          error={error}
+          put={put}
+          isCustomWanted={isCustomWanted}
+          setCustomWanted={setCustomWanted}
         />
-        {isCustom ? (
-          <>
-            <TimeField
-              label="From"
-              value={search.from ?? ""}
-              error={errorTextAt(error, "from")}
-              onCommit={putText("from")}
-            />
-            <TimeField
-              label="Before"
-              value={search.to ?? ""}
-              error={errorTextAt(error, "to")}
-              onCommit={putText("to")}
-            />
-          </>
-        ) : null}
         <Select
           label="Key"
           options={withGiven([ANY, ...keyOptions], findKey(keys, key)?.id ?? key)}
@@ -128,12 +108,52 @@ export function Filters({ search, keys, error }: FiltersProps) {
           onCommit={putText("source")}
         />
         {used === 0 ? null : (
-          <div className="filters-clear">
+          <div className={styles.filtersClear}>
             <Button onClick={clear}>Clear filters</Button>
           </div>
         )}
       </div>
     </section>
+  );
+}
+
+interface TimeFilterProps extends Pick<FiltersProps, "search" | "error"> {
+  readonly put: (change: AuditSearch) => void;
+  /** Whether the custom fields were asked for; they stay while the address has a custom time. */
+  readonly isCustomWanted: boolean;
+  readonly setCustomWanted: (isWanted: boolean) => void;
+}
+
+function TimeFilter({ search, error, put, isCustomWanted, setCustomWanted }: TimeFilterProps) {
+  const { range, from = "", to = "" } = search;
+  const isCustom = from !== "" || to !== "" || isCustomWanted;
+  const putRange = (value: string) => {
+    setCustomWanted(value === "custom");
+    if (value === "custom") put({ range: undefined });
+    else put({ range: RANGES.find((known) => known === value), from: undefined, to: undefined });
+  };
+  const putTime = (name: "from" | "to") => (value: string) =>
+    put({ [name]: value === "" ? undefined : value });
+  return (
+    <>
+      <Select
+        label="Time"
+        options={TIMES}
+        value={isCustom ? "custom" : (range ?? "")}
+        onChange={(event) => putRange(event.target.value)}
+      />
+      {isCustom ? (
+        <>
+          <TimeField
+            label="From"
+            value={from}
+            error={errorTextAt(error, "from")}
+            onCommit={putTime("from")}
+          />
+          <TimeField label="Before" value={to} error={errorTextAt(error, "to")} onCommit={putTime("to")} />
+        </>
+      ) : null}
+    </>
   );
 }
 

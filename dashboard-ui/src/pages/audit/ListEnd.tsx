@@ -1,6 +1,8 @@
-import { formatCount } from "../../api/format.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
+import textStyles from "../../components/text.module.css";
+import entryTableStyles from "./EntryTable.module.css";
 import { MOST_ENTRIES } from "./use-entries.ts";
 
 interface ListEndProps {
@@ -22,27 +24,27 @@ interface ListEndProps {
 export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   if (log.isFetchNextPageError) {
     return (
-      <div className="entries-end">
+      <div className={entryTableStyles.entriesEnd}>
         <LoadError error={log.error} busy={log.isFetchingNextPage} retry={() => void log.fetchNextPage()} />
       </div>
     );
   }
   if (isIncomplete && !log.hasNextPage) {
     return (
-      <div className="entries-end">
-        <Button onClick={readAgain}>More have come: read the list again</Button>
+      <div className={entryTableStyles.entriesEnd}>
+        <Button onClick={readAgain}>Load new entries</Button>
       </div>
     );
   }
   return (
-    <div className="entries-end">
+    <div className={entryTableStyles.entriesEnd}>
       {log.isFetchingNextPage ? (
         <Loading what="more entries" />
       ) : log.hasNextPage ? null : (
-        <p className="small">
+        <p className={textStyles.small}>
           {count < MOST_ENTRIES
-            ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in all.`
-            : `These are the newest ${formatCount(count)} entries. Narrow the time to see earlier ones, or export them.`}
+            ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in total.`
+            : `Showing the newest ${formatCount(count)} entries. To see older ones, choose a narrower time or export.`}
         </p>
       )}
     </div>

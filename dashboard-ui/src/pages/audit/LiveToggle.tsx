@@ -1,7 +1,11 @@
 import { Toggle } from "@base-ui/react/toggle";
 import { useEffect, useRef, useState } from "react";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatCount } from "../../api/format.ts";
+import buttonStyles from "../../components/Button.module.css";
+import { classes } from "../../components/classes.ts";
+import { formatCount } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import styles from "./LiveToggle.module.css";
 import type { TailState } from "./tail.ts";
 
 interface LiveToggleProps {
@@ -18,14 +22,18 @@ export function LiveToggle({ state, isOn, arrived, onChange }: LiveToggleProps) 
   const said = useCountSaid(arrived);
   return (
     <>
-      <span className={`live-state live-${state?.kind ?? "off"}`} role="status">
+      <span className={styles.liveState} data-kind={state?.kind} role="status">
         {state === null ? "" : wordsOf(state)}
       </span>
-      <Toggle className="button live-toggle" pressed={isOn} onPressedChange={onChange}>
-        <span className={`live-dot live-dot-${state?.kind ?? "off"}`} aria-hidden="true" />
+      <Toggle
+        className={classes(buttonStyles.button, styles.liveToggle)}
+        pressed={isOn}
+        onPressedChange={onChange}
+      >
+        <span className={styles.liveDot} data-kind={state?.kind} aria-hidden="true" />
         Live
       </Toggle>
-      <span className="visually-hidden" role="status">
+      <span className={textStyles.visuallyHidden} role="status">
         {said}
       </span>
     </>
@@ -37,7 +45,7 @@ function wordsOf(state: TailState): string {
     case "connecting":
       return "Connecting…";
     case "live":
-      return "Following";
+      return "Connected";
     case "reconnecting":
       return "Reconnecting…";
     case "refused":

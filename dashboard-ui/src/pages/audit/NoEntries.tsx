@@ -20,7 +20,7 @@ export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
   }
   return (
     <Empty title="No requests yet">
-      <p>As soon as one of the account's keys is used, the request stands here.</p>
+      <p>Requests made with this account's keys appear here.</p>
     </Empty>
   );
 }
@@ -28,8 +28,8 @@ export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
 /** Where the service does not take a filter. */
 export function FilterRefused() {
   return (
-    <Empty title="A filter can't be used">
-      <p>What is wrong with it is told at its field.</p>
+    <Empty title="Invalid filter">
+      <p>Correct the field marked above.</p>
     </Empty>
   );
 }

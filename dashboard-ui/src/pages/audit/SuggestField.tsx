@@ -1,6 +1,8 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { useId } from "react";
+import formStyles from "../../components/form.module.css";
 import { useDraft } from "../../components/use-draft.ts";
+import styles from "./SuggestField.module.css";
 
 interface SuggestFieldProps {
   readonly label: string;
@@ -24,7 +26,7 @@ export function SuggestField({ label, placeholder, value, suggestions, error, on
     if (wanted !== value) onCommit(wanted);
   };
   return (
-    <div className="field">
+    <div className={formStyles.field}>
       <label htmlFor={id}>{label}</label>
       <Autocomplete.Root
         items={suggestions}
@@ -49,11 +51,11 @@ export function SuggestField({ label, placeholder, value, suggestions, error, on
           }}
         />
         <Autocomplete.Portal>
-          <Autocomplete.Positioner className="suggestions-place" align="start" sideOffset={4}>
-            <Autocomplete.Popup className="suggestions">
+          <Autocomplete.Positioner className={styles.suggestionsPlace} align="start" sideOffset={4}>
+            <Autocomplete.Popup className={styles.suggestions}>
               <Autocomplete.List>
                 {(suggestion: string) => (
-                  <Autocomplete.Item key={suggestion} value={suggestion} className="suggestion">
+                  <Autocomplete.Item key={suggestion} value={suggestion} className={styles.suggestion}>
                     {suggestion}
                   </Autocomplete.Item>
                 )}
@@ -63,7 +65,7 @@ export function SuggestField({ label, placeholder, value, suggestions, error, on
         </Autocomplete.Portal>
       </Autocomplete.Root>
       {error === undefined ? null : (
-        <p id={errorId} className="field-error" role="alert">
+        <p id={errorId} className={formStyles.fieldError} role="alert">
           {error}
         </p>
       )}

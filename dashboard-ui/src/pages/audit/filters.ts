@@ -1,7 +1,7 @@
 import type { AppRouter } from "@ostiary/server/router";
 import type { inferRouterInputs } from "@trpc/server";
-import { formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
+import { formatDateTime } from "../../components/format.ts";
 import type { AuditSearch, Range } from "./search.ts";
 
 /** Which entries, as the service is asked for them. */
@@ -55,11 +55,11 @@ export function findKey(keys: readonly ListedKey[], value: string): ListedKey | 
 }
 
 /** Which entries the filters let through, as a list of words: "key “production”", "status 4xx". */
-export function filterWords(filters: AuditFilters, keys: readonly ListedKey[]): readonly string[] {
+export function filterLabels(filters: AuditFilters, keys: readonly ListedKey[]): readonly string[] {
   const { from, to, key, model, status, error_code, source } = filters;
   const words: string[] = [];
-  if (from !== undefined) words.push(`from ${timeWords(from)}`);
-  if (to !== undefined) words.push(`before ${timeWords(to)}`);
+  if (from !== undefined) words.push(`from ${timeLabel(from)}`);
+  if (to !== undefined) words.push(`before ${timeLabel(to)}`);
   if (key !== undefined) {
     const found = findKey(keys, key);
     words.push(found === undefined ? `key ${key}` : `key “${found.name}” (…${found.keyId})`);
@@ -71,7 +71,7 @@ export function filterWords(filters: AuditFilters, keys: readonly ListedKey[]): 
   return words;
 }
 
-function timeWords(text: string): string {
+function timeLabel(text: string): string {
   const time = new Date(text);
   return Number.isNaN(time.getTime()) ? text : formatDateTime(time);
 }

@@ -87,9 +87,8 @@ export function aboveOf(live: LiveEntries, firstPage: readonly AuditEntry[]): re
 }
 
 function wordsOf({ skipped, hasGap }: TailNews): string | null {
-  if (hasGap)
-    return "More was recorded while the connection was lost than is told afterwards. The list is read again.";
+  if (hasGap) return "Entries were missed while the connection was lost. Reloading the list.";
   if (skipped === 0) return null;
   const count = new Intl.NumberFormat("en").format(skipped);
-  return `${count} more ${skipped === 1 ? "entry" : "entries"} came too fast to be shown one by one. The list is read again.`;
+  return `${count} more ${skipped === 1 ? "entry" : "entries"} arrived too fast to show. Reloading the list.`;
 }

@@ -1,4 +1,5 @@
-import { formatUsd } from "../../api/format.ts";
+import { formatUsd } from "../../components/format.ts";
+import styles from "./Amount.module.css";
 
 const FRACTION = /[.,]?\d*$/;
 
@@ -17,10 +18,10 @@ interface AmountProps {
 export function Amount({ nanoUsd, fraction }: AmountProps) {
   const text = formatUsd(nanoUsd);
   return (
-    <span className="credit-amount">
+    <span className={styles.creditAmount}>
       {nanoUsd > 0n ? "+" : null}
       {text}
-      <span className="credit-amount-room" aria-hidden="true">
+      <span className={styles.creditAmountRoom} aria-hidden="true">
         {"0".repeat(fraction - fractionOf(text))}
       </span>
     </span>

@@ -1,8 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { formatUsd, formatUsdRoughly } from "../../api/format.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import creditsStyles from "./Credits.module.css";
 
 const LIVE_MS = 10_000;
 
@@ -10,30 +13,30 @@ const LIVE_MS = 10_000;
 export function Balance() {
   const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   return (
-    <section className="panel" aria-labelledby="balance">
+    <section className={panelStyles.panel} aria-labelledby="balance">
       <h2 id="credit-balance">Balance</h2>
       <Answer query={balance} what="the balance">
         {({ balanceNanoUsd, reservedNanoUsd }) => (
           <>
-            <p className="credit-balance">{formatUsdRoughly(balanceNanoUsd)}</p>
+            <p className={creditsStyles.creditBalance}>{formatUsdRoughly(balanceNanoUsd)}</p>
             {formatUsdRoughly(balanceNanoUsd) === formatUsd(balanceNanoUsd) ? null : (
-              <p className="quiet">Exactly {formatUsd(balanceNanoUsd)}.</p>
+              <p className={textStyles.quiet}>Exactly {formatUsd(balanceNanoUsd)}.</p>
             )}
             {balanceNanoUsd > 0n ? null : (
               <Notice tone="warning">
-                <p>There is no credit left: requests are refused with 402 until credits are granted.</p>
+                <p>No credit left. Paid requests are refused with 402 until credit is added.</p>
               </Notice>
             )}
             {reservedNanoUsd === 0n ? null : (
-              <p className="quiet">
-                Of it, {formatUsdRoughly(reservedNanoUsd)} is set aside for requests that are being answered,
-                or about to come. What they do not use comes back.
+              <p className={textStyles.quiet}>
+                {formatUsdRoughly(reservedNanoUsd)} of it is reserved for running and upcoming requests. What
+                they do not use is released.
               </p>
             )}
           </>
         )}
       </Answer>
-      <p className="small">The operator of the service grants credits. Ask them for more.</p>
+      <p className={textStyles.small}>To add credit, contact the operator of the service.</p>
     </section>
   );
 }

@@ -2,7 +2,7 @@ import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Balance } from "./Balance.tsx";
-import "./credits.css";
+import styles from "./Credits.module.css";
 import { LedgerTable } from "./LedgerTable.tsx";
 import { useLedger } from "./use-ledger.ts";
 
@@ -11,19 +11,15 @@ export function Credits() {
   const { lines, ...query } = useLedger();
   return (
     <>
-      <PageHead
-        crumb="Settings"
-        title="Credits"
-        lead="Every request is paid for from the account's credits, whichever key it was made with."
-      />
+      <PageHead crumb="Settings" title="Credits" lead="All keys of the account share this credit." />
       <Balance />
-      <section className="credit-ledger" aria-labelledby="ledger">
+      <section className={styles.creditLedger} aria-labelledby="ledger">
         <h2 id="ledger">Ledger</h2>
         <Paged query={query} what="entries">
           {lines.length > 0 ? <LedgerTable lines={lines} /> : null}
           {query.isSuccess && lines.length === 0 ? (
-            <Empty title="Nothing came in or went out yet">
-              <p>Grants, adjustments and the charges for requests stand here.</p>
+            <Empty title="No transactions">
+              <p>Grants, adjustments and charges appear here.</p>
             </Empty>
           ) : null}
         </Paged>

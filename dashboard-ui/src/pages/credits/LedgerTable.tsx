@@ -1,52 +1,52 @@
 import { Link } from "@tanstack/react-router";
-import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
+import { Badge } from "../../components/Badge.tsx";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
 import { Amount, longestFraction } from "./Amount.tsx";
+import styles from "./LedgerTable.module.css";
 import type { DayOfCharges, LedgerLine } from "./ledger-lines.ts";
 
 const KINDS = { charges: "Charges", grant: "Grant", adjustment: "Adjustment" } as const;
 
-/** What came into the account and went out of it, newest first. */
+/** Transactions, newest first. */
 export function LedgerTable({ lines }: { readonly lines: readonly LedgerLine[] }) {
   const fraction = longestFraction(lines.map(({ amountNanoUsd }) => amountNanoUsd));
   return (
-    <div className="table-frame">
-      <table className="table">
-        <caption className="visually-hidden">Credit ledger, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">Reason</th>
-            <th scope="col" className="number">
-              Amount
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.id}>
-              <th scope="row" className="time">
-                <time dateTime={line.at.toISOString()}>
-                  {line.kind === "charges" ? formatDate(line.at) : formatDateTime(line.at)}
-                </time>
-              </th>
-              <td data-label="What">
-                <span className={line.kind === "grant" ? "badge badge-active" : "badge"}>
-                  {KINDS[line.kind]}
-                </span>
-              </td>
-              <td data-label="Reason" className="reason">
-                {line.kind === "charges" ? <Requests day={line} /> : line.reason}
-              </td>
-              <td data-label="Amount" className="number">
-                <Amount nanoUsd={line.amountNanoUsd} fraction={fraction} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Credit ledger, newest first"
+      columns={columnsFor(fraction)}
+      rows={lines}
+      rowKey={({ id }) => id}
+    />
   );
+}
+
+/** `fraction`: digits after the point. */
+function columnsFor(fraction: number): readonly Column<LedgerLine>[] {
+  return [
+    {
+      label: "Date",
+      kind: "time",
+      cell: ({ kind, at }) => (
+        <time dateTime={at.toISOString()}>{kind === "charges" ? formatDate(at) : formatDateTime(at)}</time>
+      ),
+    },
+    {
+      label: "Type",
+      cell: ({ kind }) => <Badge tone={kind === "grant" ? "good" : undefined}>{KINDS[kind]}</Badge>,
+    },
+    {
+      label: "Reason",
+      className: styles.reason,
+      cell: (line) => (line.kind === "charges" ? <Requests day={line} /> : line.reason),
+    },
+    {
+      label: "Amount",
+      kind: "number",
+      cell: ({ amountNanoUsd }) => <Amount nanoUsd={amountNanoUsd} fraction={fraction} />,
+    },
+  ];
 }
 
 function Requests({ day: { at, count } }: { readonly day: DayOfCharges }) {
@@ -55,9 +55,9 @@ function Requests({ day: { at, count } }: { readonly day: DayOfCharges }) {
   return (
     <span>
       <Link to="/audit" search={{ from: from.toISOString(), to: to.toISOString() }}>
-        Requests of the day
+        View requests
       </Link>
-      {count === 1 ? null : <span className="small"> in {formatCount(count)} charges</span>}
+      {count === 1 ? null : <span className={textStyles.small}> in {formatCount(count)} charges</span>}
     </span>
   );
 }

@@ -1,20 +1,13 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { api } from "../../api/client.ts";
 import { ledgerLines } from "./ledger-lines.ts";
+import { ledgerQuery } from "./ledger-query.ts";
 
-/** As many as the service gives at once. */
-const PAGE = 200;
 /** How many pages one press of a button may ask for. */
 const MOST_PAGES = 10;
 
 /** The ledger, newest first; its next page is all that it takes to see more lines. */
 export function useLedger() {
-  const { fetchNextPage, ...ledger } = useInfiniteQuery(
-    api.credits.ledger.infiniteQueryOptions(
-      { limit: PAGE },
-      { getNextPageParam: (page) => page.nextCursor ?? undefined },
-    ),
-  );
+  const { fetchNextPage, ...ledger } = useInfiniteQuery(ledgerQuery());
   const entries = ledger.data?.pages.flatMap((page) => page.entries) ?? [];
   const lines = ledgerLines(entries);
 

@@ -1,10 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api } from "../../api/client.ts";
-import { formatCount } from "../../api/format.ts";
 import type { KeyUse, UsageRow } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Chart } from "../../components/Chart.tsx";
+import { formatCount } from "../../components/format.ts";
 
 const HOUR_MS = 60 * 60_000;
 const HOURS = 24;

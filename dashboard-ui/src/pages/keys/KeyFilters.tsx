@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Segmented } from "../../components/Segmented.tsx";
 import { Select } from "../../components/Select.tsx";
+import styles from "./KeyFilters.module.css";
 import { type KeyOrder, type KeysSearch, readKeysSearch } from "./search.ts";
 
 const STATES: readonly { readonly value: "all" | "active" | "revoked"; readonly label: string }[] = [
@@ -12,7 +13,7 @@ const STATES: readonly { readonly value: "all" | "active" | "revoked"; readonly 
 const ORDERS: readonly { readonly value: KeyOrder; readonly label: string }[] = [
   { value: "newest", label: "Newest first" },
   { value: "name", label: "Name" },
-  { value: "last-use", label: "Last use" },
+  { value: "last-use", label: "Last used" },
   { value: "requests", label: "Requests in 24 h" },
 ];
 
@@ -25,7 +26,7 @@ export function KeyFilters({ search: { search, state, order } }: { readonly sear
   const put = (change: Record<string, string>) =>
     void navigate({ search: (now) => readKeysSearch({ ...now, ...change }), replace: true });
   return (
-    <div className="key-filters">
+    <div className={styles.keyFilters}>
       <SearchField
         label="Search"
         placeholder="Name or key ID"

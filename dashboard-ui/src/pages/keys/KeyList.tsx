@@ -1,8 +1,11 @@
 import { useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { formatCount } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { NoRows } from "../../components/DataTable.tsx";
+import { formatCount } from "../../components/format.ts";
+import pagedStyles from "../../components/Paged.module.css";
+import textStyles from "../../components/text.module.css";
 import { KeyFilters } from "./KeyFilters.tsx";
 import { KeyTable } from "./KeyTable.tsx";
 import type { KeysSearch } from "./search.ts";
@@ -33,15 +36,13 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
   return (
     <>
       {keys.length > 1 ? <KeyFilters search={search} /> : null}
-      <div className="table-frame">
-        {shown.length === 0 ? (
-          <p className="nothing">{noneFound(search)}</p>
-        ) : (
-          <KeyTable keys={shown} all={keys} revoke={revoke} />
-        )}
-      </div>
+      {shown.length === 0 ? (
+        <NoRows>{noneFound(search)}</NoRows>
+      ) : (
+        <KeyTable keys={shown} all={keys} revoke={revoke} />
+      )}
       {keys.length > 1 ? (
-        <p className="small" role="status" ref={count} tabIndex={-1}>
+        <p className={textStyles.small} role="status" ref={count} tabIndex={-1}>
           {found.length === keys.length
             ? `${formatCount(keys.length)} keys`
             : `${formatCount(found.length)} of ${formatCount(keys.length)} keys`}
@@ -49,7 +50,7 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
         </p>
       ) : null}
       {shown.length < found.length ? (
-        <div className="more">
+        <div className={pagedStyles.more}>
           <Button onClick={showMore}>Show more keys</Button>
         </div>
       ) : null}
@@ -59,5 +60,5 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
 
 function noneFound({ search, state }: KeysSearch): string {
   const which = state === undefined ? "key" : `${state} key`;
-  return search === undefined ? `There is no ${which}.` : `No ${which} matches “${search}”.`;
+  return search === undefined ? `No ${which}s.` : `No ${which} matches “${search}”.`;
 }

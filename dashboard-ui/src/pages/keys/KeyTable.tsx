@@ -1,11 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { Fragment } from "react";
-import { formatCount, formatDate, formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
+import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
+import { Pair } from "../../components/Pair.tsx";
+import textStyles from "../../components/text.module.css";
+import styles from "./KeyTable.module.css";
 import { RotationState } from "./RotationState.tsx";
-
-const COLUMNS = 6;
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[];
@@ -14,112 +17,105 @@ interface KeyTableProps {
   readonly revoke: (key: ListedKey) => void;
 }
 
-/** Keys, with who uses them. */
+/** Keys, with how they are used. */
 export function KeyTable({ keys, all, revoke }: KeyTableProps) {
   const byId = new Map(all.map((key) => [key.id, key]));
   return (
-    <table className="table key-table">
-      <caption className="visually-hidden">API keys of the account</caption>
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col">State</th>
-          <th scope="col">Created</th>
-          <th scope="col">Last use</th>
-          <th scope="col" className="number">
-            Requests in 24 h
-          </th>
-          <th scope="col">
-            <span className="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <Fragment key={key.id}>
-            <KeyRow
-              apiKey={key}
-              replaced={key.replaces === null ? undefined : byId.get(key.replaces)}
-              revoke={() => revoke(key)}
-            />
-            {key.rotation === null || key.state === "revoked" ? null : (
-              <tr className="below">
-                <td colSpan={COLUMNS}>
-                  <RotationState apiKey={key} successor={byId.get(key.rotation.successorId)} />
-                </td>
-              </tr>
-            )}
-          </Fragment>
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      caption="API keys of the account"
+      className={styles.keyTable}
+      columns={columnsFor(byId, revoke)}
+      rows={keys}
+      rowKey={({ id }) => id}
+      isFaded={({ state }) => state !== "active"}
+      details={(key) =>
+        key.rotation === null || key.state === "revoked" ? null : (
+          <RotationState apiKey={key} successor={byId.get(key.rotation.successorId)} />
+        )
+      }
+    />
   );
 }
 
-interface KeyRowProps {
-  readonly apiKey: ListedKey;
-  /** The key that it was created to take over from. */
-  readonly replaced: ListedKey | undefined;
-  readonly revoke: () => void;
-}
-
-function KeyRow({ apiKey, replaced, revoke }: KeyRowProps) {
-  const { id, name, keyId, state, createdAt, revokedAt, rotation, usage } = apiKey;
-  return (
-    <tr className={state === "active" ? undefined : "faded"}>
-      <th scope="row" className="name">
-        <span className="pair">
-          {name}
-          <span className="small">
-            <code>…{keyId}</code>
-            {replaced?.state === "active" ? ` takes over from “${replaced.name}”` : null}
-          </span>
-        </span>
-      </th>
-      <td data-label="State">
-        <span className="pair">
-          <span className={`badge badge-${state}`}>{state}</span>
-          {revokedAt === null ? null : <Time className="small" at={revokedAt} />}
-        </span>
-      </td>
-      <td data-label="Created">
+function columnsFor(
+  byId: ReadonlyMap<string, ListedKey>,
+  revoke: KeyTableProps["revoke"],
+): readonly Column<ListedKey>[] {
+  return [
+    {
+      label: "Key",
+      kind: "name",
+      cell: (key) => (
+        <KeyName apiKey={key} replaced={key.replaces === null ? undefined : byId.get(key.replaces)} />
+      ),
+    },
+    {
+      label: "State",
+      cell: ({ state, revokedAt }) => (
+        <Pair first={<Badge tone={state === "active" ? "good" : undefined}>{state}</Badge>}>
+          {revokedAt === null ? null : <Time at={revokedAt} />}
+        </Pair>
+      ),
+    },
+    {
+      label: "Created",
+      cell: ({ createdAt }) => (
         <time dateTime={createdAt.toISOString()} title={formatDateTime(createdAt)}>
           {formatDate(createdAt)}
         </time>
-      </td>
-      <td data-label="Last use">
-        <LastUse usage={usage} />
-      </td>
-      <td data-label="Requests in 24 h" className="number">
-        <Requests usage={usage} />
-      </td>
-      <td className="actions">
-        {state === "active" ? (
-          <>
-            <Link
-              className="button"
-              to="/settings/keys/$keyId/rotation"
-              params={{ keyId: id }}
-              aria-label={`${rotation === null ? "Rotate" : "Rotation of"} ${name}`}
-            >
-              {rotation === null ? "Rotate" : "Rotation"}
-            </Link>
-            <Button aria-label={`Revoke ${name}`} onClick={revoke}>
-              Revoke
-            </Button>
-          </>
-        ) : null}
-      </td>
-    </tr>
+      ),
+    },
+    { label: "Last used", cell: ({ usage }) => <LastUse usage={usage} /> },
+    { label: "Requests in 24 h", kind: "number", cell: ({ usage }) => <Requests usage={usage} /> },
+    {
+      label: "Actions",
+      isLabelHidden: true,
+      kind: "actions",
+      cell: (key) => (key.state === "active" ? <Actions apiKey={key} revoke={() => revoke(key)} /> : null),
+    },
+  ];
+}
+
+interface KeyNameProps {
+  readonly apiKey: ListedKey;
+  /** The key that it was created to replace. */
+  readonly replaced: ListedKey | undefined;
+}
+
+function KeyName({ apiKey: { name, keyId }, replaced }: KeyNameProps) {
+  return (
+    <Pair first={name}>
+      <code>…{keyId}</code>
+      {replaced?.state === "active" ? ` replaces “${replaced.name}”` : null}
+    </Pair>
+  );
+}
+
+function Actions({ apiKey, revoke }: { readonly apiKey: ListedKey; readonly revoke: () => void }) {
+  const { id, name, rotation } = apiKey;
+  return (
+    <>
+      <Link
+        className={buttonStyles.button}
+        to="/settings/keys/$keyId/rotation"
+        params={{ keyId: id }}
+        aria-label={`${rotation === null ? "Rotate" : "Rotation of"} ${name}`}
+      >
+        {rotation === null ? "Rotate" : "Rotation"}
+      </Link>
+      <Button aria-label={`Revoke ${name}`} onClick={revoke}>
+        Revoke
+      </Button>
+    </>
   );
 }
 
 function LastUse({ usage }: Pick<ListedKey, "usage">) {
-  if (usage.lastUsedAt === null) return <span className="quiet">never</span>;
+  if (usage.lastUsedAt === null) return <span className={textStyles.quiet}>never</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <Time at={usage.lastUsedAt} />
-      <span className="small">
+      <span className={textStyles.small}>
         from <code>{usage.lastUsedIp ?? "an unknown address"}</code>
         {usage.addresses > 1 ? `, one of ${formatCount(usage.addresses)} addresses` : null}
       </span>
@@ -129,21 +125,17 @@ function LastUse({ usage }: Pick<ListedKey, "usage">) {
 
 function Requests({ usage }: Pick<ListedKey, "usage">) {
   const { requestsLastDay, requestsLastMinute } = usage;
-  if (requestsLastDay === 0) return <span className="quiet">0</span>;
+  if (requestsLastDay === 0) return <span className={textStyles.quiet}>0</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       {formatCount(requestsLastDay)}
       {requestsLastMinute === 0 ? null : (
-        <span className="small">{formatCount(requestsLastMinute)} in the last minute</span>
+        <span className={textStyles.small}>{formatCount(requestsLastMinute)} in the last minute</span>
       )}
     </span>
   );
 }
 
-function Time({ at, className }: { readonly at: Date; readonly className?: string }) {
-  return (
-    <time className={className} dateTime={at.toISOString()}>
-      {formatDateTime(at)}
-    </time>
-  );
+function Time({ at }: { readonly at: Date }) {
+  return <time dateTime={at.toISOString()}>{formatDateTime(at)}</time>;
 }

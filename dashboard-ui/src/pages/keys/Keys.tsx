@@ -2,15 +2,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { formatCount } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
 import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
-import "./keys.css";
 import { RevokeKey } from "./RevokeKey.tsx";
 
 /** How often the list is asked for again while somebody looks at it. */
@@ -36,7 +36,7 @@ export function Keys() {
       <PageHead
         crumb="Settings"
         title="API keys"
-        lead="One key opens every model. Use a key of its own for each deployment."
+        lead="Keys work with every model. Create one key per deployment."
       >
         <Button
           look="primary"
@@ -49,29 +49,26 @@ export function Keys() {
 
       {full ? (
         <Notice tone="warning">
-          The account has {formatCount(active)} active keys, as many as its plan allows. Revoke one to create
+          The account has reached its limit of {formatCount(active)} active keys. Revoke one to create
           another.
         </Notice>
       ) : null}
-      <p className="visually-hidden" role="status">
-        {revoked === null ? "" : `The key “${revoked}” is revoked.`}
+      <p className={textStyles.visuallyHidden} role="status">
+        {revoked === null ? "" : `Key “${revoked}” revoked.`}
       </p>
       <Answer query={list} what="keys">
         {({ keys: all }) =>
           all.length === 0 ? (
             <Empty title="No keys yet">
-              <p>
-                Create one, put it into your application's environment as a secret, and send the first
-                request.
-              </p>
+              <p>Create a key, store it as a secret in your application's environment, and send a request.</p>
             </Empty>
           ) : (
             <>
               <KeyList keys={all} search={search} revoke={(key) => setDialog({ kind: "revoke", key })} />
               {list.data?.nextCursor == null ? null : (
-                <p className="small">
-                  The first {formatCount(all.length)} keys are shown, active ones first. The SDK and the
-                  command line list all of them.
+                <p className={textStyles.small}>
+                  Showing the first {formatCount(all.length)} keys, active ones first. Use the SDK or the
+                  command line to list all keys.
                 </p>
               )}
             </>

@@ -1,11 +1,35 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { formatExactTime } from "../../api/format.ts";
+import type { AuditEntry } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { formatExactTime } from "../../components/format.ts";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./LatestRequests.module.css";
 
 const SHOWN = 6;
 const LIVE_MS = 5_000;
+
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  {
+    label: "Time",
+    kind: "time",
+    cell: ({ timestamp }) => <time dateTime={timestamp.toISOString()}>{formatExactTime(timestamp)}</time>,
+  },
+  { label: "Source IP", cell: ({ sourceIp }) => <code>{sourceIp ?? "unknown"}</code> },
+  {
+    label: "Model",
+    cell: ({ model }) => (
+      <span className={textStyles.cut} title={model ?? undefined}>
+        {model ?? <span className={textStyles.quiet}>none</span>}
+      </span>
+    ),
+  },
+  { label: "Endpoint", cell: ({ endpoint }) => endpoint },
+  { label: "Status", kind: "number", cell: ({ status }) => status },
+];
 
 interface LatestRequestsProps {
   readonly keyId: string;
@@ -23,55 +47,19 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
     api.audit.list.queryOptions({ ...filter, limit: SHOWN }, { refetchInterval: LIVE_MS }),
   );
   return (
-    <div className="rotation-latest">
-      <div className="panel-head">
+    <div className={styles.rotationLatest}>
+      <div className={panelStyles.panelHead}>
         <h3>{title}</h3>
         <Link to="/audit" search={filter}>
-          All in the audit log
+          View in request log
         </Link>
       </div>
       <Answer query={log} what="requests">
         {({ entries }) =>
           entries.length === 0 ? (
-            <p className="quiet">{none}</p>
+            <p className={textStyles.quiet}>{none}</p>
           ) : (
-            <div className="table-frame">
-              <table className="table">
-                <caption className="visually-hidden">{title}</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Time</th>
-                    <th scope="col">Source IP</th>
-                    <th scope="col">Model</th>
-                    <th scope="col">Endpoint</th>
-                    <th scope="col" className="number">
-                      Status
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {entries.map(({ id, timestamp, sourceIp, model, endpoint, status }) => (
-                    <tr key={id}>
-                      <th scope="row" className="time">
-                        <time dateTime={timestamp.toISOString()}>{formatExactTime(timestamp)}</time>
-                      </th>
-                      <td data-label="Source IP">
-                        <code>{sourceIp ?? "unknown"}</code>
-                      </td>
-                      <td data-label="Model">
-                        <span className="cut" title={model ?? undefined}>
-                          {model ?? <span className="quiet">none</span>}
-                        </span>
-                      </td>
-                      <td data-label="Endpoint">{endpoint}</td>
-                      <td data-label="Status" className="number">
-                        {status}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <DataTable caption={title} columns={COLUMNS} rows={entries} rowKey={({ id }) => id} />
           )
         }
       </Answer>

@@ -1,5 +1,8 @@
-import { formatCount } from "../../api/format.ts";
+import { classes } from "../../components/classes.ts";
+import { formatCount } from "../../components/format.ts";
+import styles from "./LiveChart.module.css";
 import { TRAFFIC_MS, type TrafficPoint } from "./use-traffic.ts";
+import watchTrafficStyles from "./WatchTraffic.module.css";
 
 interface LiveChartProps {
   /** What is shown, for those who can't see it. */
@@ -11,7 +14,7 @@ interface LiveChartProps {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-/** Requests a minute of two keys, up to now. */
+/** Requests per minute of two keys, up to now. */
 export function LiveChart({ label, old, successor }: LiveChartProps) {
   const points = [...old, ...successor];
   const nowMs = Math.max(...points.map(({ atMs }) => atMs));
@@ -26,18 +29,24 @@ export function LiveChart({ label, old, successor }: LiveChartProps) {
       })
       .join("");
   return (
-    <div className="live-chart" role="img" aria-label={label}>
-      <div className="live-chart-values">
+    <div className={styles.liveChart} role="img" aria-label={label}>
+      <div className={styles.liveChartValues}>
         {[top, top / 2, 0].map((value) => (
           <span key={value}>{formatCount(value)}</span>
         ))}
       </div>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <path className="live-chart-grid" d={`M0 0H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT}H${WIDTH}`} />
-        <path className="live-chart-line traffic-successor" d={pathOf(successor)} />
-        <path className="live-chart-line traffic-old" d={pathOf(old)} />
+        <path
+          className={styles.liveChartGrid}
+          d={`M0 0H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT}H${WIDTH}`}
+        />
+        <path
+          className={classes(styles.liveChartLine, watchTrafficStyles.trafficSuccessor)}
+          d={pathOf(successor)}
+        />
+        <path className={classes(styles.liveChartLine, watchTrafficStyles.trafficOld)} d={pathOf(old)} />
       </svg>
-      <div className="live-chart-times">
+      <div className={styles.liveChartTimes}>
         <span>30 min ago</span>
         <span>15 min ago</span>
         <span>now</span>

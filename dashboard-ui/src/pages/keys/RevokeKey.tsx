@@ -1,12 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatCount, formatDateTime } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
-import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
+import { FormDialog } from "../../components/FormDialog.tsx";
+import { formatCount, formatDateTime } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 
 interface RevokeKeyProps {
@@ -30,43 +29,37 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
       },
     }),
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    revoke.mutate({ id: apiKey.id });
-  };
   return (
-    <Dialog title={`Revoke “${apiKey.name}”?`} onDismiss={revoke.isPending ? undefined : onClose}>
-      <form onSubmit={submit} className="form">
-        <p>
-          Requests with the key <code>…{apiKey.keyId}</code> return 401 from now on. This can't be undone.{" "}
-          {lastUsedAt === null
-            ? "It was never used."
-            : `It was last used ${formatDateTime(lastUsedAt)} from ${lastUsedIp ?? "an unknown address"}.`}
-        </p>
-        {requestsLastHour === 0 ? null : (
-          <Notice tone="warning">
-            <p>
-              Somebody uses it: {formatCount(requestsLastHour)}{" "}
-              {requestsLastHour === 1 ? "request" : "requests"} in the last hour.
-            </p>
-          </Notice>
-        )}
-        {revoke.error === null ? null : <Notice tone="error">{errorTextOf(revoke.error)}</Notice>}
-        <Field
-          label={`Type “${apiKey.name}” to confirm`}
-          autoComplete="off"
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-        />
-        <div className="dialog-actions">
-          <Button onClick={onClose} disabled={revoke.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" look="danger" busy={revoke.isPending} disabled={typed.trim() !== apiKey.name}>
-            Revoke key
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Revoke “${apiKey.name}”?`}
+      action="Revoke key"
+      isPending={revoke.isPending}
+      error={revoke.error === null ? null : errorTextOf(revoke.error)}
+      onSubmit={() => revoke.mutate({ id: apiKey.id })}
+      onClose={onClose}
+      look="danger"
+      isDisabled={typed.trim() !== apiKey.name}
+    >
+      <p>
+        Requests with the key <code>…{apiKey.keyId}</code> will return 401 immediately. This can't be undone.{" "}
+        {lastUsedAt === null
+          ? "It was never used."
+          : `It was last used ${formatDateTime(lastUsedAt)} from ${lastUsedIp ?? "an unknown address"}.`}
+      </p>
+      {requestsLastHour === 0 ? null : (
+        <Notice tone="warning">
+          <p>
+            This key is in use: {formatCount(requestsLastHour)}{" "}
+            {requestsLastHour === 1 ? "request" : "requests"} in the last hour.
+          </p>
+        </Notice>
+      )}
+      <Field
+        label={`Type “${apiKey.name}” to confirm`}
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+    </FormDialog>
   );
 }

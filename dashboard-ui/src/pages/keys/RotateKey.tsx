@@ -1,11 +1,9 @@
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { client } from "../../api/client.ts";
-import { formatSpan } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
-import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
-import { Notice } from "../../components/Notice.tsx";
+import { FormDialog } from "../../components/FormDialog.tsx";
+import { formatSpan } from "../../components/format.ts";
 import { Select } from "../../components/Select.tsx";
 import { CreatedKey } from "./CreatedKey.tsx";
 import { useKeyCreation } from "./use-key-creation.ts";
@@ -41,8 +39,8 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
         keyString={created.key}
         lead={
           <p>
-            It is to take the place of “{apiKey.name}”, which works until you revoke it. This page says when
-            nobody has used “{apiKey.name}” for {formatSpan(Number(idleAfterSeconds))}.
+            This key replaces “{apiKey.name}”, which works until you revoke it. This page tells you when “
+            {apiKey.name}” has been unused for {formatSpan(Number(idleAfterSeconds))}.
           </p>
         }
         onClose={onClose}
@@ -50,42 +48,34 @@ export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
     );
   }
 
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    create();
-  };
   return (
-    <Dialog title={`Rotate “${apiKey.name}”`} onDismiss={isPending ? undefined : onClose}>
-      <form onSubmit={submit} className="form">
-        <p>
-          A new key is created to take over from <code>…{apiKey.keyId}</code>. Both work until you revoke the
-          old one.
-        </p>
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <Field
-          label="Name of the new key"
-          hint="Left empty, it is named like the old key, with a number."
-          maxLength={64}
-          autoComplete="off"
-          value={name}
-          error={nameError}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <Select
-          label="Tell that the old key can be revoked when it has been unused for"
-          options={QUIET_AFTER}
-          value={idleAfterSeconds}
-          onChange={(event) => setIdleAfterSeconds(event.target.value)}
-        />
-        <div className="dialog-actions">
-          <Button onClick={onClose} disabled={isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" look="primary" busy={isPending}>
-            Create key
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Rotate “${apiKey.name}”`}
+      action="Create key"
+      isPending={isPending}
+      error={formError}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <p>
+        Creates a new key to replace <code>…{apiKey.keyId}</code>. Both keys work until you revoke the old
+        one.
+      </p>
+      <Field
+        label="Name of the new key"
+        hint="Leave empty to use the old name with a number."
+        maxLength={64}
+        autoComplete="off"
+        value={name}
+        error={nameError}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Select
+        label="Suggest revoking the old key after"
+        options={QUIET_AFTER}
+        value={idleAfterSeconds}
+        onChange={(event) => setIdleAfterSeconds(event.target.value)}
+      />
+    </FormDialog>
   );
 }

@@ -8,7 +8,6 @@ import { RevokeKey } from "./RevokeKey.tsx";
 import { RotateKey } from "./RotateKey.tsx";
 import { RotationSteps } from "./RotationSteps.tsx";
 import { useKeyUse } from "./use-key-use.ts";
-import "./rotation.css";
 
 /** Settings → API Keys → Rotation: from one key to its successor, without downtime. */
 export function RotationGuide() {
@@ -26,7 +25,7 @@ function Guide({ id }: { readonly id: string }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const old = useKeyUse(id);
   const successor = useKeyUse(old.data?.rotation?.successorId);
-  // There is no such key, or this can be none's id.
+  // There is no such key, or the address has no valid ID.
   const isMissing = ["not_found", "invalid_request"].includes(errorCodeOf(old.error) ?? "");
   return (
     <>
@@ -37,11 +36,11 @@ function Guide({ id }: { readonly id: string }) {
           </>
         }
         title={old.data === undefined ? "Rotation" : `Rotate “${old.data.name}”`}
-        lead="A new key takes over while the old one goes on working, so that nothing is interrupted."
+        lead="Replace a key without downtime: both keys work until you revoke the old one."
       />
       {old.isPending ? <Loading what="the key" /> : null}
       {isMissing ? (
-        <Empty title="There is no such key">
+        <Empty title="Key not found">
           <p>
             <Link to="/settings/keys">Go to the API keys</Link>
           </p>

@@ -1,5 +1,7 @@
-import { formatDateTime, formatSpan } from "../../api/format.ts";
 import type { ListedKey } from "../../api/types.ts";
+import { classes } from "../../components/classes.ts";
+import { formatDateTime, formatSpan } from "../../components/format.ts";
+import styles from "./RotationState.module.css";
 
 interface RotationStateProps {
   readonly apiKey: ListedKey;
@@ -13,16 +15,16 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
   if (rotation === null) return null;
   const span = formatSpan(rotation.idleAfterSeconds);
   return (
-    <p className={rotation.isIdle ? "rotation rotation-quiet" : "rotation"}>
+    <p className={rotation.isIdle ? classes(styles.rotation, styles.rotationQuiet) : styles.rotation}>
       {successor === undefined ? (
-        "Another key takes over. "
+        "Another key replaces this one. "
       ) : (
         <>
-          “{successor.name}” <code>…{successor.keyId}</code> takes over.{" "}
+          Replaced by “{successor.name}” <code>…{successor.keyId}</code>.{" "}
         </>
       )}
       {rotation.isIdle ? (
-        <strong>Nobody has used this key for {span}: it can be revoked.</strong>
+        <strong>Unused for {span}. You can revoke it.</strong>
       ) : usage.lastUsedAt !== null && usage.lastUsedAt >= rotation.idleSince ? (
         <>
           <strong>Still used:</strong> last request {formatDateTime(usage.lastUsedAt)} from{" "}
@@ -30,7 +32,7 @@ export function RotationState({ apiKey, successor }: RotationStateProps) {
         </>
       ) : (
         <>
-          Unused since {formatDateTime(rotation.idleSince)}; it can be revoked when it has been for {span}.
+          Unused since {formatDateTime(rotation.idleSince)}. You can revoke it after {span} without use.
         </>
       )}
     </p>

@@ -1,8 +1,12 @@
 import type { ReactNode } from "react";
-import { formatSpan } from "../../api/format.ts";
 import type { KeyUse } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
+import { formatSpan } from "../../components/format.ts";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 import { LatestRequests } from "./LatestRequests.tsx";
+import styles from "./RotationSteps.module.css";
 import { currentStep, ROTATION_STEPS, type RotationStep } from "./rotation-progress.ts";
 import { UpdateDeployments } from "./UpdateDeployments.tsx";
 import { WatchTraffic } from "./WatchTraffic.tsx";
@@ -28,7 +32,7 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
   // It was revoked without a successor, or there is none any more.
   if (now === "done" && old.rotation === null) {
     return (
-      <section className="panel" aria-labelledby="revoked">
+      <section className={panelStyles.panel} aria-labelledby="revoked">
         <h2 id="revoked">“{old.name}” is revoked</h2>
         <p>Requests with it return 401.</p>
         <Revoke old={old} revoke={revoke} />
@@ -51,28 +55,31 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
   };
   return (
     <>
-      <p role="status" className="rotation-now">
+      <p role="status" className={styles.rotationNow}>
         {now === "done"
-          ? `“${old.name}” is revoked. Requests with it return 401 from now on.`
+          ? `“${old.name}” is revoked. Requests with it return 401.`
           : `Step ${place + 1} of ${ROTATION_STEPS.length}: ${TITLES[now]}`}
       </p>
-      <ol className="rotation-steps">
+      <ol className={styles.rotationSteps}>
         {ROTATION_STEPS.map((step, index) => {
           const state = stateOf(step, now, index - place);
           return (
             <li
               key={step}
-              className={`panel rotation-step rotation-step-${state}`}
+              className={classes(panelStyles.panel, styles.rotationStep)}
+              data-state={state}
               aria-current={state === "now" ? "step" : undefined}
             >
-              <span className="rotation-step-number" aria-hidden="true">
+              <span className={styles.rotationStepNumber} aria-hidden="true">
                 {state === "done" ? "✓" : index + 1}
               </span>
               <h2>
                 {TITLES[step]}
-                {state === "done" ? <span className="visually-hidden"> (done)</span> : null}
+                {state === "done" ? <span className={textStyles.visuallyHidden}> (done)</span> : null}
               </h2>
-              {contents[step] === null ? null : <div className="rotation-step-body">{contents[step]}</div>}
+              {contents[step] === null ? null : (
+                <div className={styles.rotationStepBody}>{contents[step]}</div>
+              )}
             </li>
           );
         })}
@@ -93,11 +100,11 @@ function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) 
     return (
       <p>
         {successor === undefined ? (
-          "Another key takes over."
+          "Another key replaces this one."
         ) : (
           <>
-            “{successor.name}” <code>…{successor.keyId}</code> takes over from <code>…{old.keyId}</code>. If
-            its key string was lost, revoke it in the list of keys and create another one here.
+            “{successor.name}” <code>…{successor.keyId}</code> replaces <code>…{old.keyId}</code>. If you lost
+            the new key, revoke it in the list of keys and create another one here.
           </>
         )}
       </p>
@@ -107,8 +114,7 @@ function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) 
   return (
     <>
       <p>
-        It takes over from <code>…{old.keyId}</code> and gets a name of its own. Both keys work until you
-        revoke the old one.
+        The new key replaces <code>…{old.keyId}</code>. Both keys work until you revoke the old one.
       </p>
       <div>
         <Button look="primary" onClick={rotate}>
@@ -125,8 +131,8 @@ function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
       <LatestRequests
         keyId={old.id}
         errorCode="revoked_api_key"
-        title="Who still tries the old key"
-        none="Nobody has tried it since."
+        title="Requests with the revoked key"
+        none="No requests since it was revoked."
       />
     );
   }
@@ -136,9 +142,9 @@ function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
     <>
       <p>
         {isIdle
-          ? `Nobody has used it for ${formatSpan(idleAfterSeconds)}: it can be revoked. `
-          : `When nobody uses it any more. This page says so when it has been unused for ${formatSpan(idleAfterSeconds)}. `}
-        Requests with it then return 401 at once, and that can't be undone.
+          ? `Unused for ${formatSpan(idleAfterSeconds)}. You can revoke it now. `
+          : `Wait until the key has been unused for ${formatSpan(idleAfterSeconds)}. `}
+        After that, requests with it return 401. This can't be undone.
       </p>
       <div>
         <Button look={isIdle ? "danger" : "plain"} onClick={revoke}>

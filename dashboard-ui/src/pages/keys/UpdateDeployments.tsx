@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { keyVariable } from "../../api/snippets.ts";
 import { CopyButton } from "../../components/CopyButton.tsx";
+import { keyVariable } from "../../components/snippets.ts";
+import styles from "./UpdateDeployments.module.css";
 
 interface UpdateDeploymentsProps {
   readonly oldName: string;
@@ -14,23 +15,20 @@ export function UpdateDeployments({ oldName, successorName }: UpdateDeploymentsP
   const assignment = info.data === undefined ? null : `export ${keyVariable(info.data.serviceName)}=sk-…`;
   return (
     <>
-      <p>
-        Clients read the key from the environment. Where there are several services, update one after the
-        other:
-      </p>
-      <ol className="rotation-checklist">
+      <p>Clients read the key from the environment. Update one service at a time:</p>
+      <ol className={styles.rotationChecklist}>
         <li>
-          Put “{successorName}” into the service's secret manager, in the place of “{oldName}”.
+          Replace “{oldName}” with “{successorName}” in the service's secret manager.
           {assignment === null ? null : (
-            <span className="rotation-assignment">
+            <span className={styles.rotationAssignment}>
               <code>{assignment}</code>
               <CopyButton text={assignment} what="line" short />
             </span>
           )}
         </li>
-        <li>Restart or deploy the service, so that it reads its environment again.</li>
-        <li>See its requests come with the new key below, then go on with the next service.</li>
-        <li>Think of what seldom runs: nightly jobs, scripts, pipelines, somebody's machine.</li>
+        <li>Restart or redeploy the service to load the new key.</li>
+        <li>Check below that its requests use the new key, then continue with the next service.</li>
+        <li>Remember nightly jobs, scripts, pipelines and developer machines.</li>
       </ol>
     </>
   );

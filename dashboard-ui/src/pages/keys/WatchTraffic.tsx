@@ -1,10 +1,14 @@
-import { formatCount, formatDateTime, formatSpan } from "../../api/format.ts";
 import type { KeyUse } from "../../api/types.ts";
+import { classes } from "../../components/classes.ts";
+import { formatCount, formatDateTime, formatSpan } from "../../components/format.ts";
 import { Meter } from "../../components/Meter.tsx";
+import textStyles from "../../components/text.module.css";
 import { HourlyTraffic } from "./HourlyTraffic.tsx";
 import { LatestRequests } from "./LatestRequests.tsx";
+import liveChartStyles from "./LiveChart.module.css";
 import { LiveChart } from "./LiveChart.tsx";
 import { useTraffic } from "./use-traffic.ts";
+import styles from "./WatchTraffic.module.css";
 
 interface WatchTrafficProps {
   readonly old: KeyUse;
@@ -19,31 +23,27 @@ export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
   return (
     <>
       <Idle rotation={rotation} />
-      <div className="traffic-keys">
-        <KeyFigures apiKey={old} title="Old key" line="traffic-old" />
-        <KeyFigures apiKey={successor} title="New key" line="traffic-successor" />
+      <div className={styles.trafficKeys}>
+        <KeyFigures apiKey={old} title="Old key" line={styles.trafficOld} />
+        <KeyFigures apiKey={successor} title="New key" line={styles.trafficSuccessor} />
       </div>
-      <div className="traffic-charts">
+      <div className={styles.trafficCharts}>
         <figure>
-          <figcaption>Requests a minute, the last 30 minutes</figcaption>
+          <figcaption>Requests per minute, last 30 minutes</figcaption>
           {oldTraffic.length === 0 || successorTraffic.length === 0 ? null : (
             <LiveChart
-              label={`Requests a minute over the last 30 minutes. In the last one: ${old.requestsLastMinute} with “${old.name}”, ${successor.requestsLastMinute} with “${successor.name}”.`}
+              label={`Requests per minute over the last 30 minutes. In the last minute: ${old.requestsLastMinute} with “${old.name}”, ${successor.requestsLastMinute} with “${successor.name}”.`}
               old={oldTraffic}
               successor={successorTraffic}
             />
           )}
         </figure>
         <figure>
-          <figcaption>Requests an hour, the last 24 hours</figcaption>
+          <figcaption>Requests per hour, last 24 hours</figcaption>
           <HourlyTraffic old={old} successor={successor} />
         </figure>
       </div>
-      <LatestRequests
-        keyId={old.id}
-        title="Where the old key was last used"
-        none="No request with it has been recorded."
-      />
+      <LatestRequests keyId={old.id} title="Latest requests with the old key" none="No requests yet." />
     </>
   );
 }
@@ -74,24 +74,24 @@ interface KeyFiguresProps {
   readonly apiKey: KeyUse;
   readonly title: string;
   /** How its line in the chart looks. */
-  readonly line: "traffic-old" | "traffic-successor";
+  readonly line: string | undefined;
 }
 
 function KeyFigures({ apiKey, title, line }: KeyFiguresProps) {
   return (
-    <div className="traffic-key">
+    <div className={styles.trafficKey}>
       <h3>
-        <svg className="traffic-swatch" viewBox="0 0 24 4" aria-hidden="true">
-          <path className={`live-chart-line ${line}`} d="M0 2H24" />
+        <svg className={styles.trafficSwatch} viewBox="0 0 24 4" aria-hidden="true">
+          <path className={classes(liveChartStyles.liveChartLine, line)} d="M0 2H24" />
         </svg>
-        {title}: {apiKey.name} <code className="small">…{apiKey.keyId}</code>
+        {title}: {apiKey.name} <code className={textStyles.small}>…{apiKey.keyId}</code>
       </h3>
-      <dl className="counts">
+      <dl className={styles.counts}>
         <Count name="last minute" value={apiKey.requestsLastMinute} />
         <Count name="last hour" value={apiKey.requestsLastHour} />
         <Count name="24 hours" value={apiKey.requestsLastDay} />
       </dl>
-      <p className="small">
+      <p className={textStyles.small}>
         {apiKey.lastUsedAt === null
           ? "Never used."
           : `Last request ${formatDateTime(apiKey.lastUsedAt)} from ${apiKey.lastUsedIp ?? "an unknown address"}${
@@ -104,7 +104,7 @@ function KeyFigures({ apiKey, title, line }: KeyFiguresProps) {
 
 function Count({ name, value }: { readonly name: string; readonly value: number }) {
   return (
-    <div className={value === 0 ? "quiet" : undefined}>
+    <div className={value === 0 ? textStyles.quiet : undefined}>
       <dt>{name}</dt>
       <dd>{formatCount(value)}</dd>
     </div>

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorCodeOf, errorTextAt, errorTextBeside } from "../../api/errors.ts";
-import { newIdempotencyKey } from "../../api/idempotency.ts";
+import { newIdempotencyKey } from "./idempotency.ts";
 
 interface CreatedKey {
   readonly name: string;
@@ -36,7 +36,7 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
     /** What else is wrong. */
     formError:
       errorCodeOf(error) === "idempotency_key_reused"
-        ? "An earlier attempt has created a key with other settings, and its answer was lost. Enter what you entered then, or close this and revoke that key."
+        ? "An earlier attempt created a key with other settings, but the response was lost. Enter the same settings again, or close this dialog and revoke that key."
         : errorTextBeside(error, ["name"]),
   };
 }

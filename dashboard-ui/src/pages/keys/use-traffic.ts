@@ -50,7 +50,7 @@ export function useTraffic(id: string): readonly TrafficPoint[] {
   return [...before.filter((point) => point.atMs < firstLive), ...live];
 }
 
-/** Requests a minute between two moments, from when each request came. */
+/** Requests per minute between two moments, from when each request came. */
 function trafficOf(times: readonly number[], fromMs: number, untilMs: number): TrafficPoint[] {
   const points: TrafficPoint[] = [];
   for (let atMs = fromMs; atMs <= untilMs; atMs += STEP_MS) {

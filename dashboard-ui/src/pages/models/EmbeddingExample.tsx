@@ -3,6 +3,7 @@ import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 
@@ -20,11 +21,11 @@ export function EmbeddingExample({ model, onClose }: EmbeddingExampleProps) {
         {(service) => (
           <Snippets
             service={service}
-            request={{ model: model.id, input: ["A door is what a wall can't be.", "Who keeps it?"] }}
+            request={{ model: model.id, input: ["The door is open.", "Who opened it?"] }}
           />
         )}
       </Answer>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close
         </Button>

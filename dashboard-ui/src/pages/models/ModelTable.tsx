@@ -1,120 +1,146 @@
 import { Link } from "@tanstack/react-router";
-import { formatCount, formatUsd } from "../../api/format.ts";
-import { chats, embeds, isFree, mediaOf, usesOf } from "../../api/models.ts";
 import type { ListedModel } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
+import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { formatCount, formatUsd } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import styles from "./ModelTable.module.css";
+import { chats, embeds, isFree, mediaOf, usesOf } from "./model.ts";
 
 interface ModelTableProps {
   readonly models: readonly ListedModel[];
   readonly showExample: (model: ListedModel) => void;
 }
 
-/** Models with their limits and prices; on a phone, cards. */
+/** Models with their limits and prices. */
 export function ModelTable({ models, showExample }: ModelTableProps) {
   // Few catalogs charge for images, and there is little room.
   const hasImagePrices = models.some(({ prices }) => prices !== null && prices.imageNanoUsd > 0n);
   return (
-    <div className="table-frame">
-      <table className="table models">
-        <caption className="visually-hidden">Models of the catalog</caption>
-        <thead>
-          <tr>
-            <th scope="col" rowSpan={2}>
-              Model
-            </th>
-            <th scope="col" rowSpan={2}>
-              Modalities
-            </th>
-            <th scope="colgroup" colSpan={2} className="number grouping">
-              Tokens at most
-            </th>
-            <th scope="colgroup" colSpan={3} className="number grouping">
-              Price of a million tokens
-            </th>
-            {hasImagePrices ? (
-              <th scope="col" rowSpan={2} className="number">
-                Price of
-                <br />
-                an image
-              </th>
-            ) : null}
-            <th scope="col" rowSpan={2}>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-          <tr>
-            <th scope="col" className="number">
-              Context
-            </th>
-            <th scope="col" className="number">
-              Output
-            </th>
-            <th scope="col" className="number">
-              Input
-            </th>
-            <th scope="col" className="number">
-              Cached
-            </th>
-            <th scope="col" className="number">
-              Output
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {models.map((model) => (
-            <tr key={model.id}>
-              <th scope="row" className="name">
-                <ModelName model={model} />
-              </th>
-              <td data-label="Modalities" className="modalities">
-                <span className="pair">
-                  {usesOf(model).map((use) => (
-                    <span key={use} className="badge">
-                      {use}
-                    </span>
-                  ))}
-                  {mediaOf(model).map((media) => (
-                    <span key={media} className="small">
-                      {media}
-                    </span>
-                  ))}
-                </span>
-              </td>
-              <td data-label="Context" className="number">
-                <Tokens count={model.contextTokens} />
-              </td>
-              <td data-label="Output at most" className="number">
-                <Tokens count={model.maxOutputTokens} />
-              </td>
-              <Prices model={model} withImages={hasImagePrices} />
-              <td className="actions">
-                {chats(model) ? (
-                  <Link to="/playground" search={{ model: model.id }} className="button">
-                    Try it<span className="visually-hidden"> with {model.id}</span>
-                  </Link>
-                ) : embeds(model) ? (
-                  <Button onClick={() => showExample(model)} aria-label={`Example with ${model.id}`}>
-                    Example
-                  </Button>
-                ) : null}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Models of the catalog"
+      className={styles.models}
+      columns={[
+        ...FACTS,
+        ...PRICES.filter(({ label }) => hasImagePrices || label !== "Per image"),
+        {
+          label: "Actions",
+          isLabelHidden: true,
+          kind: "actions",
+          cell: (model) => <Action model={model} showExample={showExample} />,
+        },
+      ]}
+      rows={models}
+      rowKey={({ id }) => id}
+    />
+  );
+}
+
+const FACTS: readonly Column<ListedModel>[] = [
+  { label: "Model", kind: "name", cell: (model) => <ModelName model={model} /> },
+  { label: "Modalities", className: styles.modalities, cell: (model) => <Modalities model={model} /> },
+  {
+    label: "Context",
+    group: "Limits",
+    kind: "number",
+    cell: ({ contextTokens }) => <Tokens count={contextTokens} />,
+  },
+  {
+    label: "Output",
+    group: "Limits",
+    kind: "number",
+    cardLabel: "Max output",
+    cell: ({ maxOutputTokens }) => <Tokens count={maxOutputTokens} />,
+  },
+];
+
+const PRICE_GROUP = "Price per 1M tokens";
+const PRICES: readonly Column<ListedModel>[] = [
+  {
+    label: "Input",
+    group: PRICE_GROUP,
+    kind: "number",
+    cardLabel: "Input per 1M tokens",
+    cell: (model) =>
+      model.prices === null || isFree(model) ? "Free" : <Price nanoUsd={model.prices.inputNanoUsdPerMTok} />,
+  },
+  priceColumn("Cached", "Cached input", PRICE_GROUP, (prices) => prices.cachedInputNanoUsdPerMTok),
+  priceColumn("Output", "Output per 1M tokens", PRICE_GROUP, (prices) => prices.outputNanoUsdPerMTok),
+  priceColumn("Per image", "Per image", undefined, (prices) => prices.imageNanoUsd),
+];
+
+function priceColumn(
+  label: string,
+  cardLabel: string,
+  group: string | undefined,
+  read: (prices: NonNullable<ListedModel["prices"]>) => bigint,
+): Column<ListedModel> {
+  const priceOf = ({ prices }: ListedModel) => (prices === null ? 0n : read(prices));
+  return {
+    label,
+    cardLabel,
+    ...(group === undefined ? {} : { group }),
+    kind: "number",
+    className: (model) => (priceOf(model) === 0n ? styles.noCharge : undefined),
+    cell: (model) => <Price nanoUsd={priceOf(model)} />,
+  };
+}
+
+function Price({ nanoUsd }: { readonly nanoUsd: bigint }) {
+  if (nanoUsd > 0n) return formatUsd(nanoUsd);
+  return (
+    <>
+      <span aria-hidden="true">–</span>
+      <span className={textStyles.visuallyHidden}>no charge</span>
+    </>
+  );
+}
+
+function Modalities({ model }: { readonly model: ListedModel }) {
+  return (
+    <span className={textStyles.pair}>
+      {usesOf(model).map((use) => (
+        <Badge key={use}>{use}</Badge>
+      ))}
+      {mediaOf(model).map((media) => (
+        <span key={media} className={textStyles.small}>
+          {media}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Action({
+  model,
+  showExample,
+}: { readonly model: ListedModel } & Pick<ModelTableProps, "showExample">) {
+  if (chats(model)) {
+    return (
+      <Link to="/playground" search={{ model: model.id }} className={buttonStyles.button}>
+        Try it<span className={textStyles.visuallyHidden}> with {model.id}</span>
+      </Link>
+    );
+  }
+  if (!embeds(model)) return null;
+  return (
+    <Button onClick={() => showExample(model)} aria-label={`Example with ${model.id}`}>
+      Example
+    </Button>
   );
 }
 
 function ModelName({ model }: { readonly model: ListedModel }) {
   return (
-    <span className="pair">
-      <span className="model-id">
+    <span className={textStyles.pair}>
+      <span className={styles.modelId}>
         <code>{model.id}</code>
         <CopyButton short text={model.id} what={model.id} />
       </span>
-      <span className="small">
+      <span className={textStyles.small}>
         by {model.ownedBy}
         {model.sandbox ? " · sandbox" : null}
         {model.aliases.length === 0 ? null : (
@@ -134,45 +160,5 @@ function ModelName({ model }: { readonly model: ListedModel }) {
 }
 
 function Tokens({ count }: { readonly count: number | null }) {
-  return count === null ? <span className="quiet">unknown</span> : formatCount(count);
-}
-
-interface PricesProps {
-  readonly model: ListedModel;
-  /** Whether there is a column for the price of an image. */
-  readonly withImages: boolean;
-}
-
-function Prices({ model, withImages }: PricesProps) {
-  const { prices } = model;
-  if (prices === null || isFree(model)) {
-    return (
-      <td data-label="Price" colSpan={withImages ? 4 : 3} className="number quiet">
-        {prices === null ? "not charged for" : "free"}
-      </td>
-    );
-  }
-  return (
-    <>
-      <Price label="Input, a million tokens" nanoUsd={prices.inputNanoUsdPerMTok} />
-      <Price label="Cached input" nanoUsd={prices.cachedInputNanoUsdPerMTok} />
-      <Price label="Output" nanoUsd={prices.outputNanoUsdPerMTok} />
-      {withImages ? <Price label="An image" nanoUsd={prices.imageNanoUsd} /> : null}
-    </>
-  );
-}
-
-function Price({ label, nanoUsd }: { readonly label: string; readonly nanoUsd: bigint }) {
-  return (
-    <td data-label={label} className={nanoUsd === 0n ? "number no-charge" : "number"}>
-      {nanoUsd === 0n ? (
-        <>
-          <span aria-hidden="true">–</span>
-          <span className="visually-hidden">nothing</span>
-        </>
-      ) : (
-        formatUsd(nanoUsd)
-      )}
-    </td>
-  );
+  return count === null ? <span className={textStyles.quiet}>unknown</span> : formatCount(count);
 }

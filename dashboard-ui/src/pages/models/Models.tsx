@@ -2,22 +2,23 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { formatCount } from "../../api/format.ts";
-import { matches } from "../../api/models.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatCount } from "../../components/format.ts";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
+import textStyles from "../../components/text.module.css";
 import { EmbeddingExample } from "./EmbeddingExample.tsx";
+import styles from "./Models.module.css";
 import { ModelTable } from "./ModelTable.tsx";
+import { matches } from "./model.ts";
 import { type ModelsSearch, SORTS } from "./search.ts";
 import { sortModels } from "./sort-models.ts";
-import "./models.css";
 
 const SORT_OPTIONS = [
-  { value: "id", label: "Id" },
+  { value: "id", label: "ID" },
   { value: "context", label: "Context, longest first" },
   { value: "price", label: "Price, lowest first" },
 ];
@@ -27,12 +28,12 @@ export function Models() {
   const list = useQuery(api.models.list.queryOptions());
   return (
     <>
-      <PageHead title="Models" lead="Every key opens every one of them. Prices are in US dollars." />
+      <PageHead title="Models" lead="Every API key works with every model. Prices in US dollars." />
       <Answer query={list} what="models">
         {({ models }) =>
           models.length === 0 ? (
             <Empty title="The catalog is empty">
-              <p>The operator of the service decides which models there are.</p>
+              <p>The operator of the service configures the models.</p>
             </Empty>
           ) : (
             <Catalog models={models} />
@@ -56,10 +57,10 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
 
   return (
     <>
-      <div className="model-tools">
+      <div className={styles.modelTools}>
         <SearchField
           label="Search"
-          placeholder="Id, alias, owner or modality"
+          placeholder="ID, alias, owner or modality"
           value={search}
           // Nothing is asked of the service.
           waitMs={0}
@@ -71,7 +72,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
           options={SORT_OPTIONS}
           onChange={({ target }) => void show({ sort: SORTS.find((one) => one === target.value) })}
         />
-        <p className="quiet" role="status">
+        <p className={textStyles.quiet} role="status">
           {shown.length === models.length
             ? `${formatCount(models.length)} ${models.length === 1 ? "model" : "models"}`
             : `${formatCount(shown.length)} of ${formatCount(models.length)} models`}
@@ -79,7 +80,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
       </div>
       {shown.length === 0 ? (
         <Empty title={`No model matches “${search}”`}>
-          <p>The search looks at ids, aliases, owners, and what models take and give.</p>
+          <p>Search by ID, alias, owner or modality.</p>
         </Empty>
       ) : (
         <ModelTable models={shown} showExample={setExample} />

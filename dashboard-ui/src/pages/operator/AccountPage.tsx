@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
+import buttonStyles from "../../components/Button.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
 import { AccountTrail } from "./account/AccountTrail.tsx";
 import { Credits } from "./account/Credits.tsx";
@@ -11,6 +12,7 @@ import { Limits } from "./account/Limits.tsx";
 import { PlanForm } from "./account/PlanForm.tsx";
 import { State } from "./account/State.tsx";
 import { Users } from "./account/Users.tsx";
+import consoleStyles from "./console.module.css";
 
 /** One account, and what an operator may change about it. */
 export function AccountPage() {
@@ -24,10 +26,10 @@ function AccountView({ id }: { readonly id: string }) {
   return (
     <>
       <PageHead title={query.data?.name ?? "Account"} crumb={<Link to="/operator">Accounts</Link>}>
-        <Link className="button button-plain" to="/operator/security" search={{ accountId: id }}>
+        <Link className={buttonStyles.button} to="/operator/security" search={{ accountId: id }}>
           Security events
         </Link>
-        <Link className="button button-plain" to="/operator/usage" search={{ range: "30d", by: "account" }}>
+        <Link className={buttonStyles.button} to="/operator/usage" search={{ range: "30d", by: "account" }}>
           Usage by account
         </Link>
       </PageHead>
@@ -35,14 +37,14 @@ function AccountView({ id }: { readonly id: string }) {
         {(account) => (
           <>
             <Facts account={account} />
-            <div className="console-columns">
-              <div className="console-column">
+            <div className={consoleStyles.consoleColumns}>
+              <div className={consoleStyles.consoleColumn}>
                 <State account={account} />
                 <PlanForm account={account} />
                 <Credits account={account} />
                 <Users account={account} />
               </div>
-              <div className="console-column">
+              <div className={consoleStyles.consoleColumn}>
                 <IpRules account={account} />
                 <Limits account={account} />
               </div>

@@ -1,20 +1,20 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { api } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
+import textStyles from "../../components/text.module.css";
 import { AccountTable } from "./accounts/AccountTable.tsx";
 import { CreateAccount } from "./accounts/CreateAccount.tsx";
+import consoleStyles from "./console.module.css";
 import { focusPage } from "./focus.ts";
 import { PLANS } from "./plans.ts";
+import { accountsQuery } from "./queries.ts";
 import { readAccountsSearch } from "./search.ts";
-
-const PAGE = 50;
 
 const ANY = { value: "", label: "Any" };
 const STATES = [ANY, { value: "active", label: "Active" }, { value: "suspended", label: "Suspended" }];
@@ -31,36 +31,21 @@ export function Accounts() {
     void navigate({ search: {} });
     focusPage();
   };
-  const list = useInfiniteQuery(
-    api.operator.accounts.list.infiniteQueryOptions(
-      {
-        limit: PAGE,
-        search,
-        ...(state === undefined ? {} : { state }),
-        ...(plan === undefined ? {} : { plan }),
-      },
-      {
-        getNextPageParam: (page) => page.nextCursor ?? undefined,
-        placeholderData: keepPreviousData,
-        // Whoever comes here wants to see who has just signed up.
-        staleTime: 0,
-      },
-    ),
-  );
+  const list = useInfiniteQuery(accountsQuery({ search, state, plan }));
   const accounts = list.data?.pages.flatMap((page) => page.accounts) ?? [];
   const isNarrowed = search !== "" || state !== undefined || plan !== undefined;
 
   return (
     <>
-      <PageHead title="Accounts" lead="Who may use the service, newest first.">
+      <PageHead title="Accounts" lead="Accounts of this service, newest first.">
         <Button look="primary" onClick={() => setCreating(true)}>
           Create account
         </Button>
       </PageHead>
-      <search className="console-filters">
+      <search className={consoleStyles.consoleFilters}>
         <SearchField
           label="Search"
-          placeholder="Beginning of a name or e-mail, or an id"
+          placeholder="Name or e-mail prefix, or ID"
           value={search}
           onSearch={(text) => narrow({ search: text })}
         />
@@ -77,7 +62,7 @@ export function Accounts() {
           onChange={(event) => narrow({ plan: event.target.value })}
         />
       </search>
-      <p className="visually-hidden" role="status">
+      <p className={textStyles.visuallyHidden} role="status">
         {list.isSuccess && !list.isPlaceholderData ? countOf(accounts.length, list.hasNextPage) : ""}
       </p>
       <Paged query={list} what="accounts">
@@ -86,7 +71,7 @@ export function Accounts() {
             {isNarrowed ? (
               <Button onClick={showAll}>Show all accounts</Button>
             ) : (
-              <p>Accounts are made by signing up, or here.</p>
+              <p>Create one here, or let users sign up.</p>
             )}
           </Empty>
         ) : null}
@@ -98,5 +83,5 @@ export function Accounts() {
 }
 
 function countOf(count: number, isMore: boolean): string {
-  return `${count} ${count === 1 ? "account" : "accounts"} shown${isMore ? ", there are more" : ""}.`;
+  return `${count} ${count === 1 ? "account" : "accounts"} shown${isMore ? "; more are available" : ""}.`;
 }

@@ -16,10 +16,7 @@ export function CatalogPage() {
   const catalog = useQuery(api.operator.catalog.queryOptions());
   return (
     <>
-      <PageHead
-        title="Catalog"
-        lead="The models that keys open and where they are served, as the service has loaded them."
-      />
+      <PageHead title="Catalog" lead="Models and upstreams that the service has loaded." />
       <SearchField
         label="Search"
         placeholder="Model, alias, owner or upstream"

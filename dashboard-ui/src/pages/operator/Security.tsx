@@ -1,6 +1,5 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { api } from "../../api/client.ts";
 import { errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
@@ -8,13 +7,14 @@ import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
+import consoleStyles from "./console.module.css";
 import { focusPage } from "./focus.ts";
+import { securityQuery } from "./queries.ts";
 import { readSecuritySearch } from "./search.ts";
 import { AccountFilter } from "./security/AccountFilter.tsx";
 import { SecurityTable } from "./security/SecurityTable.tsx";
-import { SECURITY_KINDS } from "./security/security-words.ts";
+import { SECURITY_KINDS } from "./security/security-labels.ts";
 
-const PAGE = 50;
 /** How often it is asked again while somebody looks at what was last seen. */
 const LIVE_MS = 10_000;
 
@@ -35,23 +35,11 @@ export function Security() {
     void navigate({ search: {} });
     focusPage();
   };
-  const list = useInfiniteQuery(
-    api.operator.security.infiniteQueryOptions(
-      {
-        limit: PAGE,
-        ...(kind === undefined ? {} : { kind }),
-        ...(accountId === undefined ? {} : { accountId }),
-        ...(source === undefined ? {} : { source }),
-      },
-      {
-        getNextPageParam: (page) => page.nextCursor ?? undefined,
-        placeholderData: keepPreviousData,
-        staleTime: 0,
-        // Whoever reads on in what is older is left to it.
-        refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIVE_MS),
-      },
-    ),
-  );
+  const list = useInfiniteQuery({
+    ...securityQuery(wanted),
+    // Not while older pages are being read: they would move.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIVE_MS),
+  });
   const events = list.data?.pages.flatMap((page) => page.events) ?? [];
   // Stands at the field, and there is nothing to be tried again.
   const sourceError = errorTextAt(list.error, "source");
@@ -60,14 +48,14 @@ export function Security() {
   return (
     <>
       <PageHead
-        title="Security"
-        lead="Who tried the doors: refused keys, failed sign-ins, refused credentials. Counted by the hour, last seen first."
+        title="Security events"
+        lead="Failed sign-ins and refused keys, counted per hour, most recent first."
       >
         <Button busy={list.isRefetching && !list.isFetchingNextPage} onClick={() => void list.refetch()}>
           Refresh
         </Button>
       </PageHead>
-      <search className="console-filters">
+      <search className={consoleStyles.consoleFilters}>
         <Select
           label="Event"
           options={[{ value: "", label: "Any" }, ...SECURITY_KINDS]}
@@ -86,11 +74,11 @@ export function Security() {
       {sourceError === undefined ? (
         <Paged query={list} what="events">
           {list.isSuccess && events.length === 0 ? (
-            <Empty title={isNarrowed ? "No event matches" : "Nothing has happened yet"}>
+            <Empty title={isNarrowed ? "No event matches" : "No security events"}>
               {isNarrowed ? (
                 <Button onClick={showAll}>Show all events</Button>
               ) : (
-                <p>Refused keys and failed sign-ins stand here as soon as there are any.</p>
+                <p>Failed sign-ins and refused keys appear here.</p>
               )}
             </Empty>
           ) : null}

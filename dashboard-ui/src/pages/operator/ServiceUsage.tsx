@@ -1,11 +1,9 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { client } from "../../api/client.ts";
-import type { ServiceUsageRow } from "../../api/types.ts";
 import { PageHead } from "../../components/PageHead.tsx";
 import type { GroupName } from "../usage/groups.ts";
 import type { ServiceUsageSearch } from "../usage/search.ts";
+import { SERVICE_USAGE } from "../usage/sources.ts";
 import { UsageSection } from "../usage/UsageSection.tsx";
-import type { UsageSource } from "../usage/use-usage.ts";
 
 type By = ServiceUsageSearch["by"];
 
@@ -14,15 +12,6 @@ const GROUPINGS: readonly { readonly value: By; readonly label: string }[] = [
   { value: "model", label: "By model" },
   { value: "account", label: "By account" },
 ];
-
-const SOURCE: UsageSource<By> = {
-  name: "service",
-  ask: async (span, groupBy) => {
-    const { rows } = await client.operator.usage.query({ ...span, groupBy });
-    return rows.map((row) => ({ ...row, group: groupOf(row) }));
-  },
-  askTotal: async (span) => (await client.operator.usage.query({ ...span, groupBy: "none" })).total,
-};
 
 /** What all accounts have used, over time. */
 export function ServiceUsage() {
@@ -33,7 +22,7 @@ export function ServiceUsage() {
       <PageHead title="Usage" />
       <UsageSection
         title="All accounts"
-        source={SOURCE}
+        source={SERVICE_USAGE}
         range={range}
         by={by}
         groupings={GROUPINGS}
@@ -44,13 +33,6 @@ export function ServiceUsage() {
       />
     </>
   );
-}
-
-function groupOf({ model, account, isOther }: ServiceUsageRow): GroupName {
-  if (isOther) return { id: "rest", label: "all others", isOther };
-  if (account !== null) return { id: account.id, label: account.name };
-  if (model !== null) return { id: model, label: model === "" ? "no model" : model };
-  return { id: "all", label: "All requests" };
 }
 
 function GroupLink({ group: { id, label, isOther }, by }: { readonly group: GroupName; readonly by: By }) {

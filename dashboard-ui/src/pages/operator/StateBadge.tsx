@@ -1,6 +1,7 @@
 import type { ListedAccount } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
 
 /** Whether an account is active or suspended. */
 export function StateBadge({ state }: Pick<ListedAccount, "state">) {
-  return <span className={`badge badge-${state === "active" ? "active" : "failed"}`}>{state}</span>;
+  return <Badge tone={state === "active" ? "good" : "bad"}>{state}</Badge>;
 }

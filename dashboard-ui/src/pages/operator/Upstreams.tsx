@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { formatExactTime } from "../../api/format.ts";
 import type { UpstreamHealth } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { formatExactTime } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
@@ -19,7 +19,7 @@ export function Upstreams() {
     <>
       <PageHead
         title="Upstreams"
-        lead="How they answer the node that this page reached, counted since it was started. Asked every few seconds."
+        lead="Health of each upstream on this node since it started. Updates live."
       />
       <Answer query={health} what="upstreams">
         {({ upstreams }) => (
@@ -28,9 +28,9 @@ export function Upstreams() {
               credentialRefusedAt === null ? null : (
                 <Notice key={name} tone="error">
                   <p>
-                    <strong>{name}</strong> refuses the service's credential, last{" "}
-                    {formatExactTime(credentialRefusedAt)}. See to what its <code>credentialEnv</code> or{" "}
-                    <code>credentialFile</code> in the catalog file holds.
+                    <strong>{name}</strong> rejected the service's credential, last at{" "}
+                    {formatExactTime(credentialRefusedAt)}. Check the value that <code>credentialEnv</code> or{" "}
+                    <code>credentialFile</code> names in the catalog file.
                   </p>
                 </Notice>
               ),
@@ -38,7 +38,7 @@ export function Upstreams() {
             <p role="status">{summaryOf(upstreams)}</p>
             {upstreams.length === 0 ? (
               <Empty title="No upstreams">
-                <p>The catalog names none.</p>
+                <p>The catalog has no upstreams.</p>
               </Empty>
             ) : (
               <UpstreamTable upstreams={upstreams} described={described} />
@@ -56,11 +56,16 @@ function summaryOf(upstreams: readonly UpstreamHealth[]): string {
     upstreams.filter(({ breaker }) => breaker === state).map(({ name }) => name);
   const [open, halfOpen] = [named("open"), named("half-open")];
   if (upstreams.length === 0) return "";
-  if (open.length === 0 && halfOpen.length === 0) return "Requests go to every upstream.";
+  if (open.length === 0 && halfOpen.length === 0) return "All upstreams are healthy.";
   return [
-    open.length === 0 ? "" : `Left alone for now: ${open.join(", ")}.`,
-    halfOpen.length === 0 ? "" : `To be tried by the next request: ${halfOpen.join(", ")}.`,
+    open.length === 0 ? "" : `Down: ${open.join(", ")}. Requests use other routes.`,
+    halfOpen.length === 0 ? "" : recoveringText(halfOpen),
   ]
     .join(" ")
     .trim();
+}
+
+function recoveringText(names: readonly string[]): string {
+  const [verb, object] = names.length === 1 ? ["is", "it"] : ["are", "them"];
+  return `${names.join(", ")} ${verb} recovering; the next request tests ${object}.`;
 }

@@ -1,5 +1,3 @@
-import "./operator.css";
-
 // The operator console is loaded as one: whoever works in it goes from page to page.
 export { AccountPage } from "./AccountPage.tsx";
 export { Accounts } from "./Accounts.tsx";

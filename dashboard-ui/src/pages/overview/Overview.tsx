@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { api } from "../../api/client.ts";
+import { api, queryClient } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
 import { AccountUsage } from "./AccountUsage.tsx";
 import { Credit } from "./Credit.tsx";
 import { GettingStarted } from "./GettingStarted.tsx";
-import "./overview.css";
+import styles from "./Overview.module.css";
 
 /** How often the account is asked whether its first request has come. */
 const WAITING_MS = 2_000;
@@ -23,7 +24,7 @@ export function Overview() {
   const keys = list.data?.keys;
   const hasBegun = useBeginning(isUnused(keys));
   const now = (
-    <div className="overview-now">
+    <div className={styles.overviewNow}>
       <Credit />
       <LimitsPanel keys={keys} />
     </div>
@@ -31,8 +32,8 @@ export function Overview() {
   return (
     <>
       <PageHead title="Overview" />
-      <p className="visually-hidden" role="status">
-        {hasBegun ? "The first request has come." : ""}
+      <p className={textStyles.visuallyHidden} role="status">
+        {hasBegun ? "The first request has arrived." : ""}
       </p>
       <Answer query={list} what="the account">
         {({ keys }) =>
@@ -65,6 +66,8 @@ function useBeginning(isWaiting: boolean): boolean {
   useEffect(() => {
     if (wasWaiting.current && !isWaiting) {
       setHasBegun(true);
+      // What was loaded before the first request is out of date.
+      void queryClient.invalidateQueries({ queryKey: ["usage"] });
       // What had the focus may have gone with the instructions.
       if (document.activeElement === document.body) document.getElementById("main")?.focus();
     }

@@ -15,18 +15,18 @@ export interface Outlook {
 export function outlookOf(balanceNanoUsd: bigint, spentNanoUsd: bigint): Outlook {
   if (balanceNanoUsd <= 0n) {
     return {
-      words: "Nothing is left: requests that cost something are refused.",
+      words: "No credit left. Paid requests are refused.",
       isShort: spentNanoUsd > 0n,
     };
   }
   if (spentNanoUsd <= 0n) {
     return {
-      words: `Nothing was spent in the ${RATE_DAYS} days before today, so there is no telling how long it lasts.`,
+      words: `No spend in the last ${RATE_DAYS} days.`,
       isShort: false,
     };
   }
   const days = (Number(balanceNanoUsd) / Number(spentNanoUsd)) * RATE_DAYS;
-  const rate = `at the rate of the last ${RATE_DAYS} days`;
+  const rate = `at the average spend of the last ${RATE_DAYS} days`;
   return { words: `Lasts ${daysInWords(days)} ${rate}.`, isShort: days < SHORT_DAYS };
 }
 

@@ -3,9 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorCodeOf } from "../../api/errors.ts";
-import { formatCount, formatDuration, formatUsd } from "../../api/format.ts";
 import type { AuditEntry } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount, formatDuration, formatUsd } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import styles from "./AnswerFigures.module.css";
 import type { ToldAnswer } from "./chat-state.ts";
 
 /** Of an answer that was left before its end the service learns by and by. */
@@ -35,14 +37,14 @@ export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
   const tokens = tokensOf(told, entry.data);
   const speed = speedOf(told, tokens?.completion ?? null);
   return (
-    <dl className="answer-figures">
-      {firstMs === null ? null : <Figure name="First token">{formatDuration(firstMs)}</Figure>}
-      {totalMs === null ? null : <Figure name="In all">{formatDuration(totalMs)}</Figure>}
+    <dl className={styles.answerFigures}>
+      {firstMs === null ? null : <Figure name="Time to first token">{formatDuration(firstMs)}</Figure>}
+      {totalMs === null ? null : <Figure name="Total time">{formatDuration(totalMs)}</Figure>}
       {speed === null ? null : <Figure name="Speed">{rate.format(speed)} tokens/s</Figure>}
       {tokens === null ? null : (
         <Figure name="Tokens">
           {formatCount(tokens.prompt)} in, {formatCount(tokens.completion)} out
-          {tokens.isEstimated ? <span className="quiet"> estimated</span> : null}
+          {tokens.isEstimated ? <span className={textStyles.quiet}> estimated</span> : null}
         </Figure>
       )}
       <Figure name="Cost">
@@ -50,16 +52,16 @@ export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
           formatUsd(entry.data.costNanoUsd)
         ) : entry.isError ? (
           <Button busy={entry.isFetching} onClick={() => void entry.refetch()}>
-            Not known yet: look again
+            Retry
           </Button>
         ) : (
-          <span className="quiet">…</span>
+          <span className={textStyles.quiet}>…</span>
         )}
       </Figure>
-      <Figure name="Audit log">
+      <Figure name="Request log">
         <Link to="/audit" search={{ entry: requestId }}>
           Entry
-          <span className="visually-hidden"> of {requestId}</span>
+          <span className={textStyles.visuallyHidden}> of {requestId}</span>
         </Link>
       </Figure>
     </dl>

@@ -1,8 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { formatSpan } from "../../api/format.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatSpan } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
+import textStyles from "../../components/text.module.css";
+import styles from "./AskFailure.module.css";
 import type { ChatFailure } from "./failure.ts";
 
 interface AskFailureProps {
@@ -15,17 +17,16 @@ export function AskFailure({ failure, askAgain }: AskFailureProps) {
   const { code, message, requestId, retryAfterMs } = failure;
   return (
     <Notice tone="error">
-      <div className="ask-failure">
+      <div className={styles.askFailure}>
         <p>{message}</p>
         <p>
           {adviceFor(code)}
           {retryAfterMs === null
             ? null
             : `Wait ${formatSpan(Math.ceil(retryAfterMs / 1_000))}, then try again. `}
-          The conversation is kept.
         </p>
         {code === null && requestId === null ? null : (
-          <p className="small">
+          <p className={textStyles.small}>
             {code === null ? null : <code>{code}</code>}{" "}
             {requestId === null ? null : (
               <Link to="/audit" search={{ entry: requestId }}>
@@ -46,7 +47,7 @@ function adviceFor(code: string | null): ReactNode {
     case "credit_balance_exhausted":
       return (
         <>
-          See the <Link to="/settings/credits">credits</Link> of the account.{" "}
+          Check the account's <Link to="/settings/credits">credits</Link>.{" "}
         </>
       );
     case "context_length_exceeded":
@@ -54,13 +55,13 @@ function adviceFor(code: string | null): ReactNode {
     case "model_not_found":
       return (
         <>
-          Choose one of <Link to="/models">all models</Link>.{" "}
+          Choose another <Link to="/models">model</Link>.{" "}
         </>
       );
     case "revoked_api_key":
       return "Choose another key. ";
     case "not_signed_in":
-      return "The session had ended, and nothing was sent. ";
+      return "Your session expired before the message was sent. ";
     default:
       return null;
   }

@@ -3,8 +3,13 @@ import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import { Empty } from "../../components/Notice.tsx";
+import pageHeadStyles from "../../components/PageHead.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 import { AskFailure } from "./AskFailure.tsx";
+import styles from "./Bench.module.css";
 import { Composer } from "./Composer.tsx";
 import { Conversation } from "./Conversation.tsx";
 import type { Chat } from "./chat.ts";
@@ -30,7 +35,6 @@ interface BenchProps {
 export function Bench({ chat, models, keys }: BenchProps) {
   const state = useSyncExternalStore(chat.subscribe, chat.state);
   const { model: asked } = useSearch({ from: "/shell/account/playground" });
-  const navigate = useNavigate({ from: "/playground" });
   const [key, chooseKey] = useChosenKey(keys);
   const [problem, setProblem] = useState<string | null>(null);
   const [isViewing, setViewing] = useState(false);
@@ -59,47 +63,33 @@ export function Bench({ chat, models, keys }: BenchProps) {
   const isNew = state.messages.length === 0;
 
   return (
-    <div className="playground">
-      <section className="panel setup" aria-labelledby="request">
-        <h2 id="request">Request</h2>
-        <ModelChoice
-          models={models}
-          value={model ?? null}
-          missing={model === undefined ? (asked ?? null) : null}
-          onChange={({ id }) => {
-            void navigate({ search: { model: id }, replace: true, resetScroll: false });
-          }}
-        />
-        <KeyChoice keys={keys} value={key} onChange={chooseKey} />
-        <SystemPrompt value={state.system} onChange={(system) => chat.set({ system })} />
-        <Parameters
-          texts={state.parameters}
-          stream={state.stream}
-          onChange={(parameters) => chat.set({ parameters })}
-          onStreamChange={(stream) => chat.set({ stream })}
-        />
-      </section>
-      <section className="talk" ref={talk} aria-labelledby="conversation">
-        <div className="panel-head">
+    <div className={styles.playground}>
+      <RequestPanel
+        chat={chat}
+        state={state}
+        models={models}
+        model={model}
+        asked={asked}
+        keys={keys}
+        apiKey={key}
+        chooseKey={chooseKey}
+      />
+      <section className={styles.talk} ref={talk} aria-labelledby="conversation">
+        <div className={panelStyles.panelHead}>
           <h2 id="conversation">Conversation</h2>
-          <div className="page-actions">
-            <Button disabled={model === undefined} onClick={() => setViewing(true)}>
-              View as code
-            </Button>
-            <Button
-              disabled={isNew}
-              onClick={() => {
-                chat.clear();
-                backToComposer();
-              }}
-            >
-              Clear
-            </Button>
-          </div>
+          <TalkActions
+            canView={model !== undefined}
+            canClear={!isNew}
+            view={() => setViewing(true)}
+            clear={() => {
+              chat.clear();
+              backToComposer();
+            }}
+          />
         </div>
         {isNew && state.failure === null ? (
-          <Empty title="Nothing has been said yet">
-            <p>Write a message below. The answer appears here, with what it took and what it cost.</p>
+          <Empty title="Send a message to start">
+            <p>The answer appears here with its tokens, time and cost.</p>
           </Empty>
         ) : (
           <Conversation
@@ -114,7 +104,7 @@ export function Bench({ chat, models, keys }: BenchProps) {
           />
         )}
         {state.failure === null ? null : <AskFailure failure={state.failure} askAgain={askAgain} />}
-        <p className="visually-hidden" role="status">
+        <p className={textStyles.visuallyHidden} role="status">
           {state.announcement}
         </p>
         <Composer
@@ -146,6 +136,60 @@ export function Bench({ chat, models, keys }: BenchProps) {
   );
 }
 
+interface RequestPanelProps extends BenchProps {
+  readonly state: ChatState;
+  readonly model: ListedModel | undefined;
+  /** The model that the address names. */
+  readonly asked: string | undefined;
+  readonly apiKey: ListedKey | undefined;
+  readonly chooseKey: (id: string) => void;
+}
+
+function RequestPanel({ chat, state, models, model, asked, keys, apiKey, chooseKey }: RequestPanelProps) {
+  const navigate = useNavigate({ from: "/playground" });
+  return (
+    <section className={classes(panelStyles.panel, styles.setup)} aria-labelledby="request">
+      <h2 id="request">Request</h2>
+      <ModelChoice
+        models={models}
+        value={model ?? null}
+        missing={model === undefined ? (asked ?? null) : null}
+        onChange={({ id }) => {
+          void navigate({ search: { model: id }, replace: true, resetScroll: false });
+        }}
+      />
+      <KeyChoice keys={keys} value={apiKey} onChange={chooseKey} />
+      <SystemPrompt value={state.system} onChange={(system) => chat.set({ system })} />
+      <Parameters
+        texts={state.parameters}
+        stream={state.stream}
+        onChange={(parameters) => chat.set({ parameters })}
+        onStreamChange={(stream) => chat.set({ stream })}
+      />
+    </section>
+  );
+}
+
+interface TalkActionsProps {
+  readonly canView: boolean;
+  readonly canClear: boolean;
+  readonly view: () => void;
+  readonly clear: () => void;
+}
+
+function TalkActions({ canView, canClear, view, clear }: TalkActionsProps) {
+  return (
+    <div className={pageHeadStyles.pageActions}>
+      <Button disabled={!canView} onClick={view}>
+        View as code
+      </Button>
+      <Button disabled={!canClear} onClick={clear}>
+        Clear
+      </Button>
+    </div>
+  );
+}
+
 /** By id or alias, as the service finds it. */
 function findModel(models: readonly ListedModel[], name: string | null): ListedModel | undefined {
   if (name === null) return undefined;
@@ -159,7 +203,7 @@ function problemWith(
   key: ListedKey | undefined,
 ): string | null {
   if (model === undefined) return "Choose a model first.";
-  if (key === undefined) return "Create a key first: every request is made with one.";
+  if (key === undefined) return "Create a key first.";
   if ([...state.messages, state.draft].every(({ text }) => text.trim() === ""))
     return "Write a message first.";
   const wrong = PARAMETERS.find((parameter) => problemOf(parameter, state.parameters) !== undefined);

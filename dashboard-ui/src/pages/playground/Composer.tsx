@@ -1,5 +1,10 @@
 import { type KeyboardEvent, type RefObject, type SubmitEvent, useId } from "react";
 import { Button } from "../../components/Button.tsx";
+import formStyles from "../../components/form.module.css";
+import pageHeadStyles from "../../components/PageHead.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./Composer.module.css";
 import type { Draft, Removal } from "./chat-state.ts";
 import { RoleChoice } from "./RoleChoice.tsx";
 
@@ -34,19 +39,17 @@ export function Composer(props: ComposerProps) {
   };
 
   return (
-    <form className="composer" onSubmit={submit}>
-      <div className="panel">
-        <div role="status" className="removal">
+    <form className={styles.composer} onSubmit={submit}>
+      <div className={panelStyles.panel}>
+        <div role="status" className={styles.removal}>
           {removal === null ? null : (
             <>
-              <span>
-                {removal.what === "message" ? "The message is deleted." : "The conversation is cleared."}
-              </span>
+              <span>{removal.what === "message" ? "Message deleted." : "Conversation cleared."}</span>
               <Button onClick={putBack}>Undo</Button>
             </>
           )}
         </div>
-        <label className="visually-hidden" htmlFor={id}>
+        <label className={textStyles.visuallyHidden} htmlFor={id}>
           Message
         </label>
         <textarea
@@ -62,21 +65,21 @@ export function Composer(props: ComposerProps) {
         />
         <p
           id={`${id}-note`}
-          className={problem === null ? "hint" : "field-error"}
+          className={problem === null ? formStyles.hint : formStyles.fieldError}
           role={problem === null ? undefined : "alert"}
         >
           {problem ?? (
             <>
-              <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+              <kbd>Enter</kbd> to send, <kbd>Shift</kbd> <kbd>Enter</kbd> for a new line
             </>
           )}
         </p>
-        <div className="panel-head">
+        <div className={panelStyles.panelHead}>
           <RoleChoice value={draft.role} onChange={(role) => onChange({ ...draft, role })} />
-          <div className="page-actions">
+          <div className={pageHeadStyles.pageActions}>
             <Button disabled={draft.text.trim() === ""} onClick={add}>
               <span>
-                Add<span className="rest"> without sending</span>
+                Add<span className={styles.rest}> without sending</span>
               </span>
             </Button>
             {isRunning ? <Button onClick={stop}>Stop</Button> : null}

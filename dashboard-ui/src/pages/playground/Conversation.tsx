@@ -1,4 +1,5 @@
 import type { ChatMessage, Role } from "./chat-state.ts";
+import messageStyles from "./Message.module.css";
 import { Message } from "./Message.tsx";
 
 interface ConversationProps {
@@ -12,7 +13,7 @@ interface ConversationProps {
 /** What was said, by turns. */
 export function Conversation({ messages, isRunning, edit, remove, askAgain }: ConversationProps) {
   return (
-    <ol className="messages">
+    <ol className={messageStyles.messages}>
       {messages.map((message, index) => (
         <Message
           key={message.id}

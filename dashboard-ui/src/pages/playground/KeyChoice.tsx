@@ -16,8 +16,7 @@ export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
     return (
       <Notice tone="warning">
         <p>
-          The account has no active key, and every request is made with one.{" "}
-          <Link to="/settings/keys">Create a key</Link>
+          The account has no active key. Requests need one. <Link to="/settings/keys">Create a key</Link>
         </p>
       </Notice>
     );
@@ -25,7 +24,7 @@ export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
   return (
     <Select
       label="Key"
-      hint="The audit log has the requests under this key."
+      hint="Requests are logged under this key."
       value={value.id}
       options={keys.map(({ id, name, keyId }) => ({ value: id, label: `${name} (…${keyId})` }))}
       onChange={({ target }) => onChange(target.value)}

@@ -1,9 +1,13 @@
 import { useRef, useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
+import { classes } from "../../components/classes.ts";
+import { Spinner } from "../../components/Spinner.tsx";
+import textStyles from "../../components/text.module.css";
 import { AnswerFigures } from "./AnswerFigures.tsx";
 import { type Answer, isEmpty } from "./answer.ts";
 import type { ChatMessage, Role, ToldAnswer } from "./chat-state.ts";
+import styles from "./Message.module.css";
 import { MessageForm } from "./MessageForm.tsx";
 
 interface MessageProps {
@@ -31,21 +35,21 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
   };
 
   return (
-    <li className={`message message-${role}`} aria-busy={isUnderway}>
-      <div className="message-head">
-        <p className="message-role">
+    <li className={styles.message} data-role={role} aria-busy={isUnderway}>
+      <div className={styles.messageHead}>
+        <p className={styles.messageRole}>
           {role === "user" ? "User" : "Assistant"}
-          {told === null ? null : <span className="small">{told.model}</span>}
+          {told === null ? null : <span className={textStyles.small}>{told.model}</span>}
         </p>
         {isEditing || isUnderway ? null : (
-          <div className="message-actions" ref={editButton}>
+          <div className={styles.messageActions} ref={editButton}>
             <Button aria-label={`Edit ${name}`} onClick={() => setEditing(true)}>
               Edit
             </Button>
             <CopyButton short text={text} what={name} />
             {askAgain === null || told === null ? null : (
-              <Button aria-label={`Ask again for ${name}`} onClick={askAgain}>
-                Ask again
+              <Button aria-label={`Regenerate ${name}`} onClick={askAgain}>
+                Regenerate
               </Button>
             )}
             <Button aria-label={`Delete ${name}`} onClick={remove}>
@@ -68,7 +72,7 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
       ) : (
         <>
           {told === null ? null : <Reasoning answer={told.answer} />}
-          {text === "" ? null : <div className="message-text">{text}</div>}
+          {text === "" ? null : <div className={styles.messageText}>{text}</div>}
           {told === null ? null : <Calls answer={told.answer} />}
           {told === null ? null : <Course told={told} />}
         </>
@@ -81,9 +85,9 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
 function Reasoning({ answer }: { readonly answer: Answer }) {
   if (answer.reasoning === "") return null;
   return (
-    <details className="reasoning">
+    <details className={styles.reasoning}>
       <summary>Reasoning</summary>
-      <div className="message-text">{answer.reasoning}</div>
+      <div className={styles.messageText}>{answer.reasoning}</div>
     </details>
   );
 }
@@ -91,7 +95,7 @@ function Reasoning({ answer }: { readonly answer: Answer }) {
 function Calls({ answer }: { readonly answer: Answer }) {
   if (answer.calls.length === 0) return null;
   return (
-    <ul className="calls">
+    <ul className={styles.calls}>
       {answer.calls.map((call, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: calls keep their places
         <li key={index}>
@@ -107,8 +111,8 @@ function Course({ told: { answer, outcome } }: { readonly told: ToldAnswer }) {
   const words = courseOf(answer, outcome);
   if (words === null) return null;
   return (
-    <p className="quiet course">
-      {outcome === "underway" ? <span className="spinner" aria-hidden="true" /> : null}
+    <p className={classes(textStyles.quiet, styles.course)}>
+      {outcome === "underway" ? <Spinner /> : null}
       {words}
     </p>
   );
@@ -120,12 +124,12 @@ function courseOf(answer: Answer, outcome: ToldAnswer["outcome"]): string | null
       if (isEmpty(answer)) return "Waiting for the answer…";
       return answer.text === "" && answer.calls.length === 0 ? "Thinking…" : null;
     case "stopped":
-      return isEmpty(answer) ? "Stopped before anything was said." : "Stopped here.";
+      return isEmpty(answer) ? "Stopped before the answer began." : "Stopped.";
     case "broken":
-      return "Broke off here.";
+      return "Answer interrupted.";
     case "whole":
-      if (answer.finishReason === "length") return "Ended at the limit of tokens.";
-      if (answer.finishReason === "content_filter") return "Ended by the model's filter.";
+      if (answer.finishReason === "length") return "Token limit reached.";
+      if (answer.finishReason === "content_filter") return "Stopped by the model's content filter.";
       return answer.text === "" && answer.calls.length === 0 ? "The answer is empty." : null;
   }
 }

@@ -1,6 +1,10 @@
 import { type SubmitEvent, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../../components/Button.tsx";
+import pageHeadStyles from "../../components/PageHead.module.css";
+import panelStyles from "../../components/Panel.module.css";
+import textStyles from "../../components/text.module.css";
 import type { Role } from "./chat-state.ts";
+import messageStyles from "./Message.module.css";
 import { RoleChoice } from "./RoleChoice.tsx";
 
 interface MessageFormProps {
@@ -26,20 +30,20 @@ export function MessageForm({ name, save, cancel, ...before }: MessageFormProps)
   };
   return (
     <form
-      className="message-form"
+      className={messageStyles.messageForm}
       onSubmit={submit}
       onKeyDown={(event) => {
         if (event.key === "Escape") cancel();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save(role, text);
       }}
     >
-      <label className="visually-hidden" htmlFor={id}>
+      <label className={textStyles.visuallyHidden} htmlFor={id}>
         Text of {name}
       </label>
       <textarea id={id} ref={field} rows={3} value={text} onChange={({ target }) => setText(target.value)} />
-      <div className="panel-head">
+      <div className={panelStyles.panelHead}>
         <RoleChoice value={role} onChange={setRole} />
-        <div className="page-actions">
+        <div className={pageHeadStyles.pageActions}>
           <Button onClick={cancel}>Cancel</Button>
           <Button type="submit" look="primary">
             Save

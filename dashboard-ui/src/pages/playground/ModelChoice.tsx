@@ -1,9 +1,12 @@
 import { Combobox } from "@base-ui/react/combobox";
 import { Link } from "@tanstack/react-router";
 import { useId } from "react";
-import { formatCount, formatUsd } from "../../api/format.ts";
-import { isFree, matches } from "../../api/models.ts";
 import type { ListedModel } from "../../api/types.ts";
+import formStyles from "../../components/form.module.css";
+import { formatCount, formatUsd } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import { isFree, matches } from "../models/model.ts";
+import styles from "./ModelChoice.module.css";
 
 interface ModelChoiceProps {
   readonly models: readonly ListedModel[];
@@ -17,7 +20,7 @@ interface ModelChoiceProps {
 export function ModelChoice({ models, value, missing, onChange }: ModelChoiceProps) {
   const id = useId();
   return (
-    <div className="field">
+    <div className={formStyles.field}>
       <Combobox.Root
         items={models}
         value={value}
@@ -29,34 +32,34 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
           if (model !== null) onChange(model);
         }}
       >
-        <Combobox.Label className="combobox-label">Model</Combobox.Label>
+        <Combobox.Label className={styles.comboboxLabel}>Model</Combobox.Label>
         <Combobox.Trigger
-          className="combobox-trigger"
+          className={styles.comboboxTrigger}
           aria-describedby={`${id}-note`}
           aria-invalid={missing !== null}
         >
-          <span className="combobox-name">
-            <Combobox.Value placeholder="None chosen" />
+          <span className={styles.comboboxName}>
+            <Combobox.Value placeholder="Choose a model" />
           </span>
           <svg width="16" height="16" viewBox="0 0 16 16" fill="currentColor" aria-hidden="true">
             <path d="M12 6H4l4 4.5z" />
           </svg>
         </Combobox.Trigger>
         <Combobox.Portal>
-          <Combobox.Positioner className="combobox-positioner" sideOffset={4} align="start">
-            <Combobox.Popup className="combobox-popup" aria-label="Models">
+          <Combobox.Positioner className={styles.comboboxPositioner} sideOffset={4} align="start">
+            <Combobox.Popup className={styles.comboboxPopup} aria-label="Models">
               <Combobox.Input
-                className="combobox-search"
+                className={styles.comboboxSearch}
                 aria-label="Search models"
-                placeholder="Id, alias, owner or modality"
+                placeholder="ID, alias, owner or modality"
                 spellCheck={false}
               />
-              <Combobox.Empty className="combobox-empty">No model matches.</Combobox.Empty>
-              <Combobox.List className="combobox-list" aria-label="Models">
+              <Combobox.Empty className={styles.comboboxEmpty}>No model matches.</Combobox.Empty>
+              <Combobox.List className={styles.comboboxList} aria-label="Models">
                 {(model: ListedModel) => (
-                  <Combobox.Item key={model.id} value={model} className="combobox-item">
-                    <span className="combobox-name">{model.id}</span>
-                    <span className="small">{priceOf(model)}</span>
+                  <Combobox.Item key={model.id} value={model} className={styles.comboboxItem}>
+                    <span className={styles.comboboxName}>{model.id}</span>
+                    <span className={textStyles.small}>{priceOf(model)}</span>
                   </Combobox.Item>
                 )}
               </Combobox.List>
@@ -65,12 +68,12 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
         </Combobox.Portal>
       </Combobox.Root>
       {missing === null ? (
-        <p id={`${id}-note`} className="hint">
+        <p id={`${id}-note`} className={formStyles.hint}>
           {value === null ? null : factsOf(value)}
         </p>
       ) : (
-        <p id={`${id}-note`} className="field-error" role="alert">
-          The catalog has no model “{missing}” that chats. Choose another one, or look at{" "}
+        <p id={`${id}-note`} className={formStyles.fieldError} role="alert">
+          The catalog has no chat model “{missing}”. Choose another one, or see{" "}
           <Link to="/models">all models</Link>.
         </p>
       )}
@@ -80,13 +83,13 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
 
 function priceOf(model: ListedModel): string {
   const { prices } = model;
-  if (prices === null) return "not charged for";
-  if (isFree(model)) return "free";
+  if (prices === null) return "Free";
+  if (isFree(model)) return "Free";
   return `${formatUsd(prices.inputNanoUsdPerMTok)} in, ${formatUsd(prices.outputNanoUsdPerMTok)} out`;
 }
 
 function factsOf(model: ListedModel): string {
   const { contextTokens, prices } = model;
-  const price = prices === null || isFree(model) ? priceOf(model) : `${priceOf(model)} a million tokens`;
-  return contextTokens === null ? price : `${price}, context of ${formatCount(contextTokens)} tokens`;
+  const price = prices === null || isFree(model) ? priceOf(model) : `${priceOf(model)} per 1M tokens`;
+  return contextTokens === null ? price : `${price}, context ${formatCount(contextTokens)} tokens`;
 }

@@ -1,4 +1,8 @@
 import { useId, useRef, useState } from "react";
+import { classes } from "../../components/classes.ts";
+import formStyles from "../../components/form.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./Parameters.module.css";
 import { PARAMETERS, type Parameter, type ParameterTexts, problemOf } from "./parameters.ts";
 
 /** From this width on there is room for them beside the conversation. */
@@ -17,15 +21,15 @@ export function Parameters({ texts, stream, onChange, onStreamChange }: Paramete
   const set = Object.values(texts).filter((text) => text !== "").length;
   return (
     <details
-      className="parameters"
+      className={styles.parameters}
       open={isOpen}
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
       <summary>
-        Parameters <span className="small">{set === 0 ? "none set" : `${set} set`}</span>
+        Parameters <span className={textStyles.small}>{set === 0 ? "none set" : `${set} set`}</span>
       </summary>
-      <div className="form">
-        <label className="check">
+      <div className={formStyles.form}>
+        <label className={formStyles.check}>
           <input type="checkbox" checked={stream} onChange={({ target }) => onStreamChange(target.checked)} />
           Stream the answer
         </label>
@@ -65,11 +69,11 @@ function ParameterField({ parameter, text, problem, onChange }: ParameterFieldPr
     onChange: ({ target }: { readonly target: { readonly value: string } }) => onChange(target.value),
   };
   return (
-    <div className={kind === "lines" ? "field" : "field parameter"}>
+    <div className={kind === "lines" ? formStyles.field : classes(formStyles.field, styles.parameter)}>
       <label htmlFor={id}>
         <code>{name}</code>
       </label>
-      <div className="parameter-input">
+      <div className={styles.parameterInput}>
         {kind === "format" ? (
           <select {...shared}>
             <option value="">not set</option>
@@ -90,7 +94,7 @@ function ParameterField({ parameter, text, problem, onChange }: ParameterFieldPr
         {text === "" || kind === "format" ? null : (
           <button
             type="button"
-            className="parameter-reset"
+            className={styles.parameterReset}
             aria-label={`Reset ${name}`}
             onClick={() => {
               onChange("");
@@ -103,7 +107,7 @@ function ParameterField({ parameter, text, problem, onChange }: ParameterFieldPr
           </button>
         )}
       </div>
-      <p id={`${id}-note`} className={problem === undefined ? "hint" : "field-error"}>
+      <p id={`${id}-note`} className={problem === undefined ? formStyles.hint : formStyles.fieldError}>
         {problem ?? hint}
       </p>
     </div>

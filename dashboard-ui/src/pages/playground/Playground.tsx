@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { chats } from "../../api/models.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { chats } from "../models/model.ts";
 import { Bench } from "./Bench.tsx";
 import { chatOf } from "./chat.ts";
-import "./playground.css";
 
 /** Talking to a model by hand. */
 export function Playground() {
@@ -15,10 +14,7 @@ export function Playground() {
   const user = me.data?.user;
   return (
     <>
-      <PageHead
-        title="Playground"
-        lead="Talk to any model. What is asked here counts, costs and is logged like every other request."
-      />
+      <PageHead title="Playground" lead="Test any model. Requests are billed and logged." />
       <Answer query={models} what="models">
         {(catalog) => (
           <Answer query={keys} what="keys">

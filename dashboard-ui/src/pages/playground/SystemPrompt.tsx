@@ -1,4 +1,5 @@
 import { useId } from "react";
+import formStyles from "../../components/form.module.css";
 
 interface SystemPromptProps {
   readonly value: string;
@@ -9,7 +10,7 @@ interface SystemPromptProps {
 export function SystemPrompt({ value, onChange }: SystemPromptProps) {
   const id = useId();
   return (
-    <div className="field">
+    <div className={formStyles.field}>
       <label htmlFor={id}>System prompt</label>
       <textarea
         id={id}

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 import { bodyOf, type ChatBody, type ChatState } from "./chat-state.ts";
@@ -16,11 +17,11 @@ interface ViewAsProps {
 export function ViewAs({ state, model, onClose }: ViewAsProps) {
   const info = useQuery(api.service.info.queryOptions());
   return (
-    <Dialog title="The request as code" onDismiss={onClose}>
+    <Dialog title="Request as code" onDismiss={onClose}>
       <Answer query={info} what="the code">
         {(service) => <Snippets service={service} request={withMessage(bodyOf(state, model))} />}
       </Answer>
-      <div className="dialog-actions">
+      <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close
         </Button>

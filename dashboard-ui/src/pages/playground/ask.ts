@@ -49,7 +49,7 @@ export async function* ask({ body, keyUuid, signal }: Asked): AsyncGenerator<Tol
   // Every whole stream ends in `[DONE]`; a connection that was cut looks like an end.
   throw new ChatFailed({
     code: null,
-    message: "The connection broke off before the answer had ended.",
+    message: "The connection was lost before the answer was complete. Try again.",
     requestId,
     retryAfterMs: null,
   });

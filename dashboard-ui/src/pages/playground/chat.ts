@@ -1,5 +1,5 @@
 import { noticeSignedOut } from "../../api/client.ts";
-import { tabStore, whenForgotten } from "../../api/kept.ts";
+import { onClearSession, sessionStore } from "../../components/storage.ts";
 import { isEmpty, NO_ANSWER } from "./answer.ts";
 import { ask } from "./ask.ts";
 import {
@@ -22,7 +22,7 @@ const ANNOUNCED_LENGTH = 1_000;
 
 let current: { readonly userId: string; readonly chat: Chat } | null = null;
 
-whenForgotten(() => {
+onClearSession(() => {
   current?.chat.stop();
   current = null;
 });
@@ -204,7 +204,7 @@ export class Chat {
     // Of a user who is not there any more nothing is written down again.
     if (current?.chat !== this) return;
     const { isRunning: _, announcement: __, removal: ___, ...kept } = this.#state;
-    tabStore.write(KEPT_AS, JSON.stringify({ version: KEPT_VERSION, userId: this.#userId, kept }));
+    sessionStore.write(KEPT_AS, JSON.stringify({ version: KEPT_VERSION, userId: this.#userId, kept }));
   }
 }
 
@@ -220,7 +220,7 @@ function announcementOf({ answer: { text, calls } }: ToldAnswer): string {
 function readKept(userId: string): ChatState {
   try {
     // Our own writing, read back; of another version, or another user's, it is no matter what it is.
-    const read = JSON.parse(tabStore.read(KEPT_AS) ?? "null");
+    const read = JSON.parse(sessionStore.read(KEPT_AS) ?? "null");
     if (read?.version !== KEPT_VERSION || read.userId !== userId) return NEW_CHAT;
     const state: ChatState = { ...NEW_CHAT, ...read.kept };
     return { ...state, messages: state.messages.map(asLeft) };

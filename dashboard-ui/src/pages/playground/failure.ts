@@ -26,7 +26,9 @@ export async function refusalIn(response: Response): Promise<ChatFailed> {
   const told = envelopeIn(await response.json().catch(() => null));
   return new ChatFailed({
     code: told?.code ?? null,
-    message: told?.message ?? `Something else than the service answered, with status ${response.status}.`,
+    message:
+      told?.message ??
+      `Unexpected response (status ${response.status}). Check the proxy between you and the service.`,
     requestId: response.headers.get("x-request-id"),
     retryAfterMs: millisecondsIn(response.headers),
   });
@@ -45,7 +47,7 @@ export function failureOf(thrown: unknown, requestId: string | null): ChatFailur
   const message =
     requestId === null
       ? "The service can't be reached. Check your connection and try again."
-      : "The connection broke off before the answer had ended.";
+      : "The connection was lost before the answer was complete. Try again.";
   return { code: null, message, requestId, retryAfterMs: null };
 }
 

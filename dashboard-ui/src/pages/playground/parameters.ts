@@ -25,14 +25,14 @@ const NEWLINE = /\\n/g;
 
 /** What a request may say beside its messages, in the order of the form. The bounds are those of the service. */
 export const PARAMETERS: readonly Parameter[] = [
-  number("temperature", 0, 2, "0 to 2; higher is freer."),
-  number("top_p", 0, 1, "0 to 1; lower keeps to what is likely."),
-  integer("max_completion_tokens", 1, 1_000_000_000, "The longest that an answer may be."),
-  integer("max_tokens", 1, 1_000_000_000, "Its older name, which some servers need."),
+  number("temperature", 0, 2, "Randomness, 0–2."),
+  number("top_p", 0, 1, "Probability cutoff, 0–1."),
+  integer("max_completion_tokens", 1, 1_000_000_000, "Maximum output tokens."),
+  integer("max_tokens", 1, 1_000_000_000, "Older name, required by some providers."),
   {
     name: "stop",
     kind: "lines",
-    hint: "Ends the answer. One a line; \\n is a line break.",
+    hint: "Stop sequences, one per line. Use \\n for a line break.",
     read: (text) => {
       const stops = text.split("\n").filter((line) => line !== "");
       return { value: stops.map((stop) => stop.replace(NEWLINE, "\n")) };
@@ -42,14 +42,14 @@ export const PARAMETERS: readonly Parameter[] = [
     "seed",
     Number.MIN_SAFE_INTEGER,
     Number.MAX_SAFE_INTEGER,
-    "The same seed, the same answer, where it can.",
+    "Makes answers repeatable if the model supports it.",
   ),
-  number("presence_penalty", -2, 2, "−2 to 2; against what was said at all."),
-  number("frequency_penalty", -2, 2, "−2 to 2; against what was said often."),
+  number("presence_penalty", -2, 2, "Discourage repeated topics, −2 to 2."),
+  number("frequency_penalty", -2, 2, "Discourage repeated words, −2 to 2."),
   {
     name: "response_format",
     kind: "format",
-    hint: "With JSON, say in a message what it is to hold.",
+    hint: "For JSON, describe the fields in a message.",
     read: (text) => ({ value: { type: text } }),
   },
 ];
@@ -80,7 +80,7 @@ function number(name: ParameterName, least: number, most: number, hint: string):
       const value = Number(text);
       return text.trim() !== "" && value >= least && value <= most
         ? { value }
-        : { problem: `Must be a number from ${least} to ${most}.`.replace("-", "−") };
+        : { problem: `Enter a number from ${least} to ${most}.`.replace("-", "−") };
     },
   };
 }
@@ -93,7 +93,7 @@ function integer(name: ParameterName, least: number, most: number, hint: string)
     read: (text) => {
       const outcome = read(text);
       const isWhole = "value" in outcome && Number.isInteger(outcome.value);
-      return isWhole ? outcome : { problem: `Must be ${what}.` };
+      return isWhole ? outcome : { problem: `Enter ${what}.` };
     },
   };
 }

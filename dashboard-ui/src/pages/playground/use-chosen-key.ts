@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { browserStore } from "../../api/kept.ts";
 import type { ListedKey } from "../../api/types.ts";
+import { browserStore } from "../../components/storage.ts";
 
 const KEPT_AS = "playground-key";
 

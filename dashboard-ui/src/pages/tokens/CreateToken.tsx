@@ -1,11 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
-import { Button } from "../../components/Button.tsx";
-import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
-import { Notice } from "../../components/Notice.tsx";
+import { FormDialog } from "../../components/FormDialog.tsx";
 import { Select } from "../../components/Select.tsx";
 import { ShownOnce, TryWithCurl } from "../../components/ShownOnce.tsx";
 
@@ -14,7 +12,7 @@ const EXPIRY = [
   { value: "30", label: "30 days" },
   { value: "90", label: "90 days" },
   { value: "365", label: "1 year" },
-  { value: NEVER, label: "No expiry" },
+  { value: NEVER, label: "Never" },
 ];
 
 /** Asks for a name, then shows the token: once, and until the person says that they have it. */
@@ -34,41 +32,32 @@ export function CreateToken({ onClose }: { readonly onClose: () => void }) {
   });
   if (created !== null) return <CreatedToken name={created.name} token={created.token} onClose={onClose} />;
 
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
-  const formError = errorTextBeside(create.error, ["name"]);
   return (
-    <Dialog title="Create management token" onDismiss={create.isPending ? undefined : onClose}>
-      <form onSubmit={submit} className="form">
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <Field
-          label="Name"
-          hint="What it is for, such as “key rotation”."
-          required
-          maxLength={64}
-          autoComplete="off"
-          value={name}
-          error={errorTextAt(create.error, "name")}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <Select
-          label="It holds for"
-          options={EXPIRY}
-          value={expiry}
-          onChange={(event) => setExpiry(event.target.value)}
-        />
-        <div className="dialog-actions">
-          <Button onClick={onClose} disabled={create.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" look="primary" busy={create.isPending}>
-            Create token
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Create management token"
+      action="Create token"
+      isPending={create.isPending}
+      error={errorTextBeside(create.error, ["name"])}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <Field
+        label="Name"
+        hint="For example “key rotation”."
+        required
+        maxLength={64}
+        autoComplete="off"
+        value={name}
+        error={errorTextAt(create.error, "name")}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Select
+        label="Expires in"
+        options={EXPIRY}
+        value={expiry}
+        onChange={(event) => setExpiry(event.target.value)}
+      />
+    </FormDialog>
   );
 }
 

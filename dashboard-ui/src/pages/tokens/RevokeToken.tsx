@@ -1,11 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
-import { formatDateTime } from "../../api/format.ts";
 import type { ListedToken } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
-import { Dialog } from "../../components/Dialog.tsx";
-import { Notice } from "../../components/Notice.tsx";
+import { FormDialog } from "../../components/FormDialog.tsx";
+import { formatDateTime } from "../../components/format.ts";
 
 interface RevokeTokenProps {
   readonly token: ListedToken;
@@ -25,23 +23,23 @@ export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
     }),
   );
   return (
-    <Dialog title={`Revoke “${token.name}”?`} onDismiss={revoke.isPending ? undefined : onClose}>
+    <FormDialog
+      title={`Revoke “${token.name}”?`}
+      action="Revoke token"
+      isPending={revoke.isPending}
+      error={revoke.error === null ? null : errorTextOf(revoke.error)}
+      onSubmit={() => revoke.mutate({ id: token.id })}
+      onClose={onClose}
+      look="danger"
+    >
+      {" "}
       <p>
-        Scripts that use the token <code>…{token.tokenId}</code> are refused from now on. This can't be
+        Requests with the token <code>…{token.tokenId}</code> will be refused immediately. This can't be
         undone.{" "}
         {token.lastUsedAt === null
           ? "It was never used."
           : `It was last used ${formatDateTime(token.lastUsedAt)} from ${token.lastUsedIp ?? "an unknown address"}.`}
       </p>
-      {revoke.error === null ? null : <Notice tone="error">{errorTextOf(revoke.error)}</Notice>}
-      <div className="dialog-actions">
-        <Button onClick={onClose} disabled={revoke.isPending}>
-          Cancel
-        </Button>
-        <Button look="danger" busy={revoke.isPending} onClick={() => revoke.mutate({ id: token.id })}>
-          Revoke token
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }

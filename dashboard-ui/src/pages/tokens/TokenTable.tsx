@@ -1,6 +1,10 @@
-import { formatDate, formatDateTime } from "../../api/format.ts";
 import type { ListedToken } from "../../api/types.ts";
+import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { formatDate, formatDateTime } from "../../components/format.ts";
+import { Pair } from "../../components/Pair.tsx";
+import textStyles from "../../components/text.module.css";
 
 interface TokenTableProps {
   readonly tokens: readonly ListedToken[];
@@ -10,65 +14,58 @@ interface TokenTableProps {
 /** Management tokens, with where they were last used. */
 export function TokenTable({ tokens, revoke }: TokenTableProps) {
   return (
-    <table className="table">
-      <caption className="visually-hidden">Your management tokens</caption>
-      <thead>
-        <tr>
-          <th scope="col">Token</th>
-          <th scope="col">State</th>
-          <th scope="col">Last use</th>
-          <th scope="col">
-            <span className="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => (
-          <TokenRow key={token.id} token={token} revoke={() => revoke(token)} />
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      caption="Your management tokens"
+      columns={columnsFor(revoke)}
+      rows={tokens}
+      rowKey={({ id }) => id}
+      isFaded={(token) => stateOf(token) !== "active"}
+    />
   );
 }
 
-function TokenRow({ token, revoke }: { readonly token: ListedToken; readonly revoke: () => void }) {
-  const state = stateOf(token);
-  return (
-    <tr className={state === "active" ? undefined : "faded"}>
-      <th scope="row" className="name">
-        <span className="pair">
-          {token.name}
-          <span className="small">
-            <code>…{token.tokenId}</code> created {formatDate(token.createdAt)}
-          </span>
-        </span>
-      </th>
-      <td data-label="State">
-        <span className="pair">
-          <span className={`badge badge-${state === "active" ? "active" : "revoked"}`}>{state}</span>
-          <span className="small">{validityOf(token)}</span>
-        </span>
-      </td>
-      <td data-label="Last use">
-        {token.lastUsedAt === null ? (
-          <span className="quiet">never</span>
-        ) : (
-          <span className="pair">
-            <time dateTime={token.lastUsedAt.toISOString()}>{formatDateTime(token.lastUsedAt)}</time>
-            <span className="small">
-              from <code>{token.lastUsedIp ?? "an unknown address"}</code>
-            </span>
-          </span>
-        )}
-      </td>
-      <td className="actions">
-        {state === "active" ? (
-          <Button aria-label={`Revoke ${token.name}`} onClick={revoke}>
+function columnsFor(revoke: TokenTableProps["revoke"]): readonly Column<ListedToken>[] {
+  return [
+    {
+      label: "Token",
+      kind: "name",
+      cell: ({ name, tokenId, createdAt }) => (
+        <Pair first={name}>
+          <code>…{tokenId}</code> created {formatDate(createdAt)}
+        </Pair>
+      ),
+    },
+    { label: "State", cell: (token) => <State token={token} /> },
+    { label: "Last used", cell: (token) => <LastUse token={token} /> },
+    {
+      label: "Actions",
+      isLabelHidden: true,
+      kind: "actions",
+      cell: (token) =>
+        stateOf(token) === "active" ? (
+          <Button aria-label={`Revoke ${token.name}`} onClick={() => revoke(token)}>
             Revoke
           </Button>
-        ) : null}
-      </td>
-    </tr>
+        ) : null,
+    },
+  ];
+}
+
+function State({ token }: { readonly token: ListedToken }) {
+  const state = stateOf(token);
+  return (
+    <Pair first={<Badge tone={state === "active" ? "good" : undefined}>{state}</Badge>}>
+      {validityOf(token)}
+    </Pair>
+  );
+}
+
+function LastUse({ token: { lastUsedAt, lastUsedIp } }: { readonly token: ListedToken }) {
+  if (lastUsedAt === null) return <span className={textStyles.quiet}>never</span>;
+  return (
+    <Pair first={<time dateTime={lastUsedAt.toISOString()}>{formatDateTime(lastUsedAt)}</time>}>
+      from <code>{lastUsedIp ?? "an unknown address"}</code>
+    </Pair>
   );
 }
 

@@ -6,6 +6,7 @@ import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import textStyles from "../../components/text.module.css";
 import { CreateToken } from "./CreateToken.tsx";
 import { RevokeToken } from "./RevokeToken.tsx";
 import { TokenTable } from "./TokenTable.tsx";
@@ -27,8 +28,8 @@ export function Tokens() {
         title="Management tokens"
         lead={
           isOperator
-            ? "They let your scripts do what you may do: manage accounts, plans, IP rules and credits."
-            : "They let your scripts create and revoke API keys. An API key can only read: leaked, it can't mint its own successor."
+            ? "Automate management of accounts, plans, IP rules and credits from scripts."
+            : "Automate key management from scripts. API keys can't create or revoke keys."
         }
       >
         <Button look="primary" disabled={list.isPending} onClick={() => setDialog({ kind: "create" })}>
@@ -36,8 +37,8 @@ export function Tokens() {
         </Button>
       </PageHead>
 
-      <p className="visually-hidden" role="status">
-        {revoked === null ? "" : `The token “${revoked}” is revoked.`}
+      <p className={textStyles.visuallyHidden} role="status">
+        {revoked === null ? "" : `Token “${revoked}” revoked.`}
       </p>
       <Answer query={list} what="tokens">
         {({ tokens }) =>
@@ -45,14 +46,12 @@ export function Tokens() {
             <Empty title="No management tokens">
               <p>
                 {isOperator
-                  ? "Create one for a script that manages accounts."
-                  : "Most accounts need none. Create one for a script that manages keys."}
+                  ? "Create a token to manage accounts from a script."
+                  : "Create a token to manage keys from a script."}
               </p>
             </Empty>
           ) : (
-            <div className="table-frame">
-              <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
-            </div>
+            <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
           )
         }
       </Answer>

@@ -1,10 +1,12 @@
 import { useMemo } from "react";
-import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../api/format.ts";
 import type { UsageTotals } from "../../api/types.ts";
 import { Chart } from "../../components/Chart.tsx";
 import { ChartLegend } from "../../components/chart/ChartLegend.tsx";
+import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../components/format.ts";
+import panelStyles from "../../components/Panel.module.css";
 import { tokensOf, type UsageGroup } from "./groups.ts";
 import type { Period } from "./period.ts";
+import usageStyles from "./usage.module.css";
 
 interface Measure {
   readonly name: string;
@@ -39,9 +41,9 @@ export function UsageCharts({ groups, period, grouping }: UsageChartsProps) {
   return (
     <>
       {groups.length > 1 ? <ChartLegend series={groups} /> : null}
-      <div className="usage-charts">
+      <div className={usageStyles.usageCharts}>
         {MEASURES.map((measure) => (
-          <section key={measure.name} className="panel" aria-label={`${measure.name} over time`}>
+          <section key={measure.name} className={panelStyles.panel} aria-label={`${measure.name} over time`}>
             <h3>{measure.name}</h3>
             <MeasureChart measure={measure} groups={groups} period={period} grouping={grouping} />
           </section>

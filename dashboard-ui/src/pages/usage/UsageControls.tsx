@@ -1,5 +1,6 @@
 import { Segmented } from "../../components/Segmented.tsx";
 import type { Range } from "./search.ts";
+import usageStyles from "./usage.module.css";
 
 const RANGE_OPTIONS: readonly { readonly value: Range; readonly label: string }[] = [
   { value: "24h", label: "24 hours" },
@@ -18,7 +19,7 @@ interface UsageControlsProps<By extends string> {
 /** Which time, and told apart by what. */
 export function UsageControls<By extends string>({ range, by, groupings, onChange }: UsageControlsProps<By>) {
   return (
-    <div className="usage-controls">
+    <div className={usageStyles.usageControls}>
       <Segmented
         label="Time"
         value={range}

@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
-import { formatCount, formatShare, formatUsdRoughly } from "../../api/format.ts";
 import type { UsageTotals } from "../../api/types.ts";
+import { formatCount, formatShare, formatUsdRoughly } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
 import { tokensOf } from "./groups.ts";
+import usageStyles from "./usage.module.css";
 
 /** From here on percentages say little. */
 const MANY_TIMES = 10;
@@ -11,21 +13,21 @@ interface UsageFiguresProps {
   /** Of the time before. */
   readonly before: UsageTotals;
   /** "the 7 days before" */
-  readonly wordsBefore: string;
+  readonly labelBefore: string;
 }
 
 /** The sums of a time, beside those of the time before. */
-export function UsageFigures({ total, before, wordsBefore }: UsageFiguresProps) {
+export function UsageFigures({ total, before, labelBefore }: UsageFiguresProps) {
   const compare = (read: (totals: UsageTotals) => number) =>
-    inComparison(read(total), read(before), wordsBefore);
+    inComparison(read(total), read(before), labelBefore);
   return (
-    <dl className="usage-figures">
+    <dl className={usageStyles.usageFigures}>
       <Figure name="Requests" note={compare(({ requests }) => requests)}>
         {formatCount(total.requests)}
       </Figure>
-      <Figure name="Errors" note={before.requests === 0 ? null : `${rateOf(before)} in ${wordsBefore}`}>
+      <Figure name="Errors" note={before.requests === 0 ? null : `${rateOf(before)} in ${labelBefore}`}>
         {formatCount(total.errors)}
-        {total.requests === 0 ? null : <span className="usage-rate"> {rateOf(total)}</span>}
+        {total.requests === 0 ? null : <span className={usageStyles.usageRate}> {rateOf(total)}</span>}
       </Figure>
       <Figure name="Tokens" note={compare(tokensOf)}>
         {formatCount(tokensOf(total))}
@@ -47,8 +49,8 @@ function Figure({ name, note, children }: FigureProps) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd className="usage-figure">{children}</dd>
-      {note === null ? null : <dd className="small">{note}</dd>}
+      <dd className={usageStyles.usageFigure}>{children}</dd>
+      {note === null ? null : <dd className={textStyles.small}>{note}</dd>}
     </div>
   );
 }
@@ -57,10 +59,10 @@ function rateOf({ requests, errors }: UsageTotals): string {
   return formatShare(requests === 0 ? 0 : errors / requests);
 }
 
-function inComparison(now: number, before: number, wordsBefore: string): string | null {
-  if (before === 0) return now === 0 ? null : `none in ${wordsBefore}`;
-  if (now / before >= MANY_TIMES) return `${formatCount(Math.round(now / before))} times ${wordsBefore}`;
+function inComparison(now: number, before: number, labelBefore: string): string | null {
+  if (before === 0) return now === 0 ? null : `none in ${labelBefore}`;
+  if (now / before >= MANY_TIMES) return `${formatCount(Math.round(now / before))} times ${labelBefore}`;
   const change = Math.round((now / before - 1) * 100);
-  if (change === 0) return `as in ${wordsBefore}`;
-  return `${formatCount(Math.abs(change))}% ${change > 0 ? "more" : "less"} than in ${wordsBefore}`;
+  if (change === 0) return `as in ${labelBefore}`;
+  return `${formatCount(Math.abs(change))}% ${change > 0 ? "more" : "less"} than in ${labelBefore}`;
 }

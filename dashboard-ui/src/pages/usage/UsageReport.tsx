@@ -1,13 +1,17 @@
 import { type ReactNode, useMemo } from "react";
 import { Swatch } from "../../components/chart/ChartLegend.tsx";
 import { seriesColour } from "../../components/chart/colours.ts";
-import { intervalInWords } from "../../components/chart/time-words.ts";
+import { intervalLabel } from "../../components/chart/time-labels.ts";
+import { classes } from "../../components/classes.ts";
+import noticeStyles from "../../components/Notice.module.css";
+import textStyles from "../../components/text.module.css";
 import { type GroupName, groupsOf, sumOf, type UsageGroup, withRest } from "./groups.ts";
 import type { Period } from "./period.ts";
+import type { UsageAnswer } from "./queries.ts";
 import { UsageCharts } from "./UsageCharts.tsx";
 import { UsageFigures } from "./UsageFigures.tsx";
 import { UsageTable, type UsageTableRow } from "./UsageTable.tsx";
-import type { UsageAnswer } from "./use-usage.ts";
+import usageStyles from "./usage.module.css";
 
 interface UsageReportProps<By extends string> {
   readonly answer: UsageAnswer<By>;
@@ -26,10 +30,13 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
   const isGrouped = by !== "none";
   const grouping = isGrouped ? ` by ${by}` : "";
   return (
-    <div className={isStale ? "usage-report usage-stale" : "usage-report"} aria-busy={isStale}>
-      <UsageFigures total={total} before={before} wordsBefore={period.wordsBefore} />
+    <div
+      className={isStale ? classes(usageStyles.usageReport, usageStyles.usageStale) : usageStyles.usageReport}
+      aria-busy={isStale}
+    >
+      <UsageFigures total={total} before={before} labelBefore={period.labelBefore} />
       {total.requests === 0 ? (
-        <div className="empty">
+        <div className={noticeStyles.empty}>
           <p>No requests in {period.words}.</p>
         </div>
       ) : (
@@ -45,10 +52,10 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
               isGrouped ? rowsOfGroups(groups, (group) => nameOf(group, answer)) : rowsOfTime(groups, period)
             }
           />
-          <p className="small">
+          <p className={textStyles.small}>
             {period.span.interval === "hour"
-              ? "The present hour is not over yet."
-              : "Days and months are those of UTC; the present one is not over yet."}
+              ? "The current hour is incomplete."
+              : `Times in UTC. ${period.span.interval === "day" ? "Today" : "This month"} is incomplete.`}
           </p>
         </>
       )}
@@ -63,7 +70,7 @@ function rowsOfGroups(
   return groups.map((group, index) => ({
     id: group.id,
     name: (
-      <span className="usage-name">
+      <span className={usageStyles.usageName}>
         {groups.length > 1 ? <Swatch colour={seriesColour(index, group.isOther)} /> : null}
         {nameOf(group)}
       </span>
@@ -77,7 +84,7 @@ function rowsOfTime(groups: readonly UsageGroup[], { starts, span }: Period): re
   return starts
     .map((start, index) => ({
       id: start.toISOString(),
-      name: intervalInWords(start, span.interval),
+      name: intervalLabel(start, span.interval),
       total: sumOf(groups.flatMap(({ intervals }) => intervals[index] ?? [])),
     }))
     .toReversed();

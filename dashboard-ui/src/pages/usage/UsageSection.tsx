@@ -1,13 +1,17 @@
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { Answer } from "../../components/Answer.tsx";
 import type { GroupName } from "./groups.ts";
 import { periodOf } from "./period.ts";
+import { type UsageAnswer, type UsageSource, usageQuery } from "./queries.ts";
 import type { Range } from "./search.ts";
 import { UsageControls } from "./UsageControls.tsx";
 import { UsageReport } from "./UsageReport.tsx";
+import usageStyles from "./usage.module.css";
 import { useCurrentHour } from "./use-current-hour.ts";
-import { type UsageAnswer, type UsageSource, useUsage } from "./use-usage.ts";
-import "./usage.css";
+
+/** How often visible usage is refreshed. */
+const REFRESH_MS = 30_000;
 
 interface UsageSectionProps<By extends string> {
   readonly title: string;
@@ -25,10 +29,10 @@ export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
   const { title, source, range, by, groupings, onChange, nameOf } = props;
   const hour = useCurrentHour();
   const period = useMemo(() => periodOf(range, hour), [range, hour]);
-  const usage = useUsage(source, period, by);
+  const usage = useQuery({ ...usageQuery(source, period, by), refetchInterval: REFRESH_MS });
   return (
     <>
-      <div className="usage-head">
+      <div className={usageStyles.usageHead}>
         <h2>{title}</h2>
         <UsageControls range={range} by={by} groupings={groupings} onChange={onChange} />
       </div>

@@ -1,8 +1,12 @@
 import { type ReactNode, useState } from "react";
-import { formatCount, formatShare, formatUsdRoughly } from "../../api/format.ts";
 import type { UsageTotals } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
+import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { formatCount, formatShare, formatUsdRoughly } from "../../components/format.ts";
+import pagedStyles from "../../components/Paged.module.css";
 import { tokensOf } from "./groups.ts";
+import usageStyles from "./usage.module.css";
 
 /** From this many rows on, the rest are folded away. */
 const FOLDED = 12;
@@ -12,6 +16,13 @@ export interface UsageTableRow {
   readonly name: ReactNode;
   readonly total: UsageTotals;
 }
+
+const TOTALS: readonly Column<UsageTableRow>[] = [
+  { label: "Requests", kind: "number", cell: ({ total }) => formatCount(total.requests) },
+  { label: "Errors", kind: "number", cell: ({ total }) => <Errors total={total} /> },
+  { label: "Tokens", kind: "number", cell: ({ total }) => formatCount(tokensOf(total)) },
+  { label: "Cost", kind: "number", cell: ({ total }) => formatUsdRoughly(total.costNanoUsd) },
+];
 
 interface UsageTableProps {
   readonly caption: string;
@@ -26,61 +37,33 @@ interface UsageTableProps {
 export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
   const [isUnfolded, setUnfolded] = useState(false);
   const shown = isUnfolded || rows.length <= FOLDED ? rows : rows.slice(0, FOLDED);
+  const isLong = rows.length > FOLDED;
   return (
-    <div className="table-frame">
-      <table className="table">
-        <caption className="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{of}</th>
-            <th scope="col" className="number">
-              Requests
-            </th>
-            <th scope="col" className="number">
-              Errors
-            </th>
-            <th scope="col" className="number">
-              Tokens
-            </th>
-            <th scope="col" className="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(({ id, name, total }) => (
-            <tr key={id}>
-              <th scope="row" className={isOfTime ? "time" : "name"}>
-                {name}
-              </th>
-              <td data-label="Requests" className="number">
-                {formatCount(total.requests)}
-              </td>
-              <td data-label="Errors" className="number">
-                <span>
-                  {formatCount(total.errors)}
-                  {total.errors === 0 ? null : (
-                    <span className="usage-rate"> {formatShare(total.errors / total.requests)}</span>
-                  )}
-                </span>
-              </td>
-              <td data-label="Tokens" className="number">
-                {formatCount(tokensOf(total))}
-              </td>
-              <td data-label="Cost" className="number">
-                {formatUsdRoughly(total.costNanoUsd)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length <= FOLDED ? null : (
-        <div className="more usage-more">
-          <Button aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
-            {isUnfolded ? "Show fewer" : `Show all ${formatCount(rows.length)}`}
-          </Button>
-        </div>
+    <DataTable
+      caption={caption}
+      columns={[{ label: of, kind: isOfTime ? "time" : "name", cell: ({ name }) => name }, ...TOTALS]}
+      rows={shown}
+      rowKey={({ id }) => id}
+      footer={
+        isLong ? (
+          <div className={classes(pagedStyles.more, usageStyles.usageMore)}>
+            <Button aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+              {isUnfolded ? "Show fewer" : `Show all ${formatCount(rows.length)}`}
+            </Button>
+          </div>
+        ) : null
+      }
+    />
+  );
+}
+
+function Errors({ total }: { readonly total: UsageTotals }) {
+  return (
+    <span>
+      {formatCount(total.errors)}
+      {total.errors === 0 ? null : (
+        <span className={usageStyles.usageRate}> {formatShare(total.errors / total.requests)}</span>
       )}
-    </div>
+    </span>
   );
 }

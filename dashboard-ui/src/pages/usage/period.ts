@@ -11,12 +11,12 @@ export interface Period {
   readonly span: Span;
   /** When each of the span's intervals begins, the present one included. */
   readonly starts: readonly Date[];
-  /** The same time before, as far as this one has come: else every morning would look worse than the day before. */
+  /** The preceding period, up to the same point: otherwise every morning would look worse than the day before. */
   readonly before: Span;
   /** "the last 7 days" */
   readonly words: string;
   /** "the 7 days before" */
-  readonly wordsBefore: string;
+  readonly labelBefore: string;
 }
 
 interface Shape {
@@ -48,7 +48,7 @@ export function periodOf(range: Range, now: Date): Period {
       interval: intervalBefore,
     },
     words: `the last ${name}`,
-    wordsBefore: `the ${name} before`,
+    labelBefore: `the ${name} before`,
   };
 }
 

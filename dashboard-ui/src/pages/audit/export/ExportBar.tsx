@@ -1,6 +1,8 @@
 import { Progress } from "@base-ui/react/progress";
-import { formatBytes, formatCount, formatDateTime } from "../../../api/format.ts";
+import { formatBytes, formatCount, formatDateTime } from "../../../components/format.ts";
+import meterStyles from "../../../components/Meter.module.css";
 import type { AuditFilters } from "../filters.ts";
+import exportDialogStyles from "./ExportDialog.module.css";
 import type { ExportProgress } from "./export-run.ts";
 
 interface ExportBarProps {
@@ -20,17 +22,17 @@ export function ExportBar({ filters, startedAt, progress, isDone }: ExportBarPro
   ].join(", ");
   return (
     <Progress.Root
-      className="progress"
+      className={exportDialogStyles.progress}
       aria-label="Export"
       value={share === null ? null : Math.round(share * 100)}
       getAriaValueText={() => words}
     >
-      <Progress.Track className="meter-track">
-        <Progress.Indicator className="meter-indicator" />
+      <Progress.Track className={meterStyles.meterTrack}>
+        <Progress.Indicator className={meterStyles.meterIndicator} />
       </Progress.Track>
-      <span className="meter-text">
+      <span className={meterStyles.meterText}>
         {words}
-        {progress?.isCut === true ? ". The connection was cut; it goes on in a moment." : ""}
+        {progress?.isCut === true ? ". Connection lost. Resuming…" : ""}
       </span>
     </Progress.Root>
   );

@@ -1,13 +1,19 @@
 import { useEffect, useRef, useState } from "react";
 import { noticeSignedOut } from "../../../api/client.ts";
-import { formatCount } from "../../../api/format.ts";
 import type { ListedKey } from "../../../api/types.ts";
+import { Badge } from "../../../components/Badge.tsx";
 import { Button } from "../../../components/Button.tsx";
+import dialogStyles from "../../../components/Dialog.module.css";
 import { Dialog } from "../../../components/Dialog.tsx";
+import formStyles from "../../../components/form.module.css";
+import { formatCount } from "../../../components/format.ts";
+import listsStyles from "../../../components/lists.module.css";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
-import { type AuditFilters, filterWords } from "../filters.ts";
+import textStyles from "../../../components/text.module.css";
+import { type AuditFilters, filterLabels } from "../filters.ts";
 import { ExportBar } from "./ExportBar.tsx";
+import styles from "./ExportDialog.module.css";
 import {
   type ExportFormat,
   type ExportProgress,
@@ -78,7 +84,7 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
       await goOn(run);
       draw();
     } catch {
-      setState({ kind: "choosing", error: "The file can't be written. Choose another place." });
+      setState({ kind: "choosing", error: "The file can't be written. Choose another location." });
     }
   };
   const giveUp = () => {
@@ -89,18 +95,18 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
 
   return (
     <Dialog
-      title="Export audit entries"
+      title="Export request log"
       onDismiss={state.kind === "choosing" || state.kind === "done" ? onClose : undefined}
     >
       <Extent filters={filters} keys={keys} />
       {state.kind === "choosing" ? (
         <>
-          <div className="export-format">
+          <div className={styles.exportFormat}>
             <Segmented label="Format" value={format} options={FORMATS} onChange={setFormat} />
-            <p className="hint">
+            <p className={formStyles.hint}>
               {format === "csv"
-                ? "A table for spreadsheets, with a header."
-                : "A line of JSON for each entry, with what verifies the log."}
+                ? "Table for spreadsheets, with a header row."
+                : "One JSON object per line, with the data needed to verify the log."}
             </p>
           </div>
           {state.error === null ? null : <Notice tone="error">{state.error}</Notice>}
@@ -114,56 +120,80 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
         />
       )}
       {state.kind === "failed" ? <Notice tone="error">{wordsOf(state.error)}</Notice> : null}
-      <p role="status" className={state.kind === "done" ? undefined : "visually-hidden"}>
+      <p role="status" className={state.kind === "done" ? undefined : textStyles.visuallyHidden}>
         {state.kind === "done"
           ? `${formatCount(progress?.entries ?? 0)} ${progress?.entries === 1 ? "entry is" : "entries are"} in ${state.run.fileName}.`
           : ""}
       </p>
-      <div className="dialog-actions">
-        {state.kind === "choosing" ? (
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" onClick={() => void start()}>
-              Export
-            </Button>
-          </>
-        ) : null}
-        {state.kind === "running" ? <Button onClick={giveUp}>Cancel export</Button> : null}
-        {state.kind === "failed" ? (
-          <>
-            <Button onClick={giveUp}>Give up</Button>
-            {mayGoOn(state.error) ? (
-              <Button look="primary" onClick={() => void goOn(state.run)}>
-                Go on
-              </Button>
-            ) : null}
-          </>
-        ) : null}
-        {state.kind === "done" ? (
-          <Button look="primary" onClick={onClose}>
-            Close
-          </Button>
-        ) : null}
+      <div className={dialogStyles.dialogActions}>
+        <Actions
+          state={state}
+          start={() => void start()}
+          resume={(run) => void goOn(run)}
+          giveUp={giveUp}
+          close={onClose}
+        />
       </div>
     </Dialog>
   );
 }
 
+interface ActionsProps {
+  readonly state: ExportState;
+  readonly start: () => void;
+  readonly resume: (run: ExportRun) => void;
+  readonly giveUp: () => void;
+  readonly close: () => void;
+}
+
+function Actions({ state, start, resume, giveUp, close }: ActionsProps) {
+  switch (state.kind) {
+    case "choosing":
+      return (
+        <>
+          <Button onClick={close}>Cancel</Button>
+          <Button look="primary" onClick={start}>
+            Export
+          </Button>
+        </>
+      );
+    case "running":
+      return <Button onClick={giveUp}>Cancel export</Button>;
+    case "failed":
+      return (
+        <>
+          <Button onClick={giveUp}>Cancel export</Button>
+          {mayGoOn(state.error) ? (
+            <Button look="primary" onClick={() => resume(state.run)}>
+              Resume
+            </Button>
+          ) : null}
+        </>
+      );
+    case "done":
+      return (
+        <Button look="primary" onClick={close}>
+          Close
+        </Button>
+      );
+  }
+}
+
 /** What will be in the file. */
 function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) {
-  const words = filterWords(filters, keys);
+  const words = filterLabels(filters, keys);
   return (
     <>
       <p>
         {words.length === 0
-          ? "All entries of the account, oldest first."
-          : "All entries with these filters, oldest first:"}
+          ? "All entries of this account, oldest first."
+          : "Entries that match these filters, oldest first:"}
       </p>
       {words.length === 0 ? null : (
-        <ul className="chips">
+        <ul className={listsStyles.chips}>
           {words.map((word) => (
-            <li key={word} className="badge">
-              {word}
+            <li key={word}>
+              <Badge>{word}</Badge>
             </li>
           ))}
         </ul>
@@ -180,5 +210,5 @@ function mayGoOn(error: unknown): boolean {
 function wordsOf(error: unknown): string {
   if (error instanceof ExportRefused || error instanceof UnwrittenError)
     return `${error.message} Nothing was saved.`;
-  return "The connection breaks off again and again. Nothing is lost: it goes on where it was cut.";
+  return "The connection failed several times. Resume continues where the export stopped.";
 }

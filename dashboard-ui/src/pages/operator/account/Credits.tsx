@@ -2,21 +2,24 @@ import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api } from "../../../api/client.ts";
 import { errorCodeOf, errorTextAt, errorTextBeside } from "../../../api/errors.ts";
-import { formatUsd } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
+import formStyles from "../../../components/form.module.css";
+import { formatUsd } from "../../../components/format.ts";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
+import textStyles from "../../../components/text.module.css";
 import { askAgain, clearedOf, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
 import { nanoUsdOf } from "./usd.ts";
 
-type Direction = "grant" | "takeBack";
+type Direction = "grant" | "deduct";
 
 const DIRECTIONS: readonly { readonly value: Direction; readonly label: string }[] = [
   { value: "grant", label: "Grant" },
-  { value: "takeBack", label: "Take back" },
+  { value: "deduct", label: "Deduct" },
 ];
 
 /** The account's balance; credits are granted, or taken back. */
@@ -50,33 +53,33 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
   };
   const amountError =
     isChecked && change === null
-      ? "Must be an amount in US dollars, such as 25 or 0.005"
+      ? "Enter an amount in US dollars, such as 25 or 0.005."
       : errorTextAt(grant.error, "amountNanoUsd");
   const formError = errorTextBeside(grant.error, ["amountNanoUsd", "reason"]);
-  const verb = direction === "grant" ? "Grant" : "Take back";
+  const verb = direction === "grant" ? "Grant" : "Deduct";
   return (
-    <section className="panel" aria-labelledby="credits">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="credits">
+      <div className={panelStyles.panelHead}>
         <h2 id="credits">Credits</h2>
         <p>
-          <span className="quiet">Balance</span> <strong>{formatUsd(balanceNanoUsd)}</strong>
+          <span className={textStyles.quiet}>Balance</span> <strong>{formatUsd(balanceNanoUsd)}</strong>
         </p>
       </div>
-      <form className="form" onSubmit={submit}>
+      <form className={formStyles.form} onSubmit={submit}>
         {formError === null ? null : (
           <Notice tone="error">
             <p>
               {formError}
               {/* To try again without looking could grant it twice. */}
               {errorCodeOf(grant.error) === null
-                ? " The trail below says whether it was recorded: look before you try again."
+                ? " Check the audit trail below before you try again: the change may have been recorded."
                 : ""}
             </p>
           </Notice>
         )}
         <div>
           <Segmented
-            label="Grant or take back"
+            label="Grant or deduct"
             value={direction}
             options={DIRECTIONS}
             onChange={(next) => {
@@ -94,8 +97,8 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
           error={amountError}
           hint={
             change === null
-              ? "Such as 25 or 0.005."
-              : `The balance is ${formatUsd(balanceNanoUsd + change)} then.`
+              ? "For example 25 or 0.005."
+              : `New balance: ${formatUsd(balanceNanoUsd + change)}.`
           }
           onChange={(event) => {
             forget();
@@ -118,6 +121,6 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
 
 function doneText(amountNanoUsd: bigint, balanceNanoUsd: bigint): string {
   const done =
-    amountNanoUsd > 0n ? `${formatUsd(amountNanoUsd)} granted` : `${formatUsd(-amountNanoUsd)} taken back`;
+    amountNanoUsd > 0n ? `${formatUsd(amountNanoUsd)} granted` : `${formatUsd(-amountNanoUsd)} deducted`;
   return `${done}. The new balance is ${formatUsd(balanceNanoUsd)}.`;
 }

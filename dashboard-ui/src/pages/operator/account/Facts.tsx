@@ -1,14 +1,19 @@
 import type { ReactNode } from "react";
-import { formatCount, formatDate, formatUsd } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { CopyButton } from "../../../components/CopyButton.tsx";
+import { classes } from "../../../components/classes.ts";
+import { formatCount, formatDate, formatUsd } from "../../../components/format.ts";
+import listsStyles from "../../../components/lists.module.css";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
 import { StateBadge } from "../StateBadge.tsx";
+import styles from "./Facts.module.css";
 
 /** What an account is. */
 export function Facts({ account }: { readonly account: AccountDetails }) {
   return (
-    <section className="panel" aria-label="Facts">
-      <dl className="figures account-facts">
+    <section className={panelStyles.panel} aria-label="Facts">
+      <dl className={classes(listsStyles.figures, styles.accountFacts)}>
         <Fact name="State">
           <StateBadge state={account.state} />
         </Fact>
@@ -19,11 +24,11 @@ export function Facts({ account }: { readonly account: AccountDetails }) {
           <time dateTime={account.createdAt.toISOString()}>{formatDate(account.createdAt)}</time>
         </Fact>
       </dl>
-      <div className="account-id">
+      <div className={styles.accountId}>
         <span>
-          <span className="quiet">Id</span> <code>{account.id}</code>
+          <span className={textStyles.quiet}>ID</span> <code>{account.id}</code>
         </span>
-        <CopyButton text={account.id} what="id" />
+        <CopyButton text={account.id} what="ID" />
       </div>
     </section>
   );

@@ -2,11 +2,16 @@ import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useId, useRef, useState } from "react";
 import { api } from "../../../api/client.ts";
 import { errorFieldOf, errorTextAt, errorTextOf } from "../../../api/errors.ts";
-import { formatCount } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import formStyles from "../../../components/form.module.css";
+import { formatCount } from "../../../components/format.ts";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+import accountIpRulesStyles from "./AccountIpRules.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 import { TextArea } from "./TextArea.tsx";
@@ -23,7 +28,7 @@ interface WrittenRules {
 
 const MODES: readonly { readonly value: Rules["mode"]; readonly label: string }[] = [
   { value: "enforce", label: "Enforce" },
-  { value: "report", label: "Only report" },
+  { value: "report", label: "Report only" },
 ];
 
 /** From where the account's keys may be used: to be changed, and tried before. */
@@ -56,25 +61,27 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
   const isElsewhere = setRules.error !== null && networksError === undefined && reasonError === undefined;
 
   return (
-    <section className="panel" aria-labelledby="ip-rules">
+    <section className={panelStyles.panel} aria-labelledby="ip-rules">
       <h2 id="ip-rules">IP rules</h2>
       {isEnterprise ? null : rules.networks.length === 0 ? (
-        <p className="quiet">They belong to the enterprise plan, and this account is on {account.plan}.</p>
+        <p className={textStyles.quiet}>
+          IP rules require the enterprise plan. This account is on the {account.plan} plan.
+        </p>
       ) : (
         <Notice tone="warning">
           <p>
-            IP rules belong to the enterprise plan, and this account is on {account.plan}: they are kept, and
-            not enforced.
+            IP rules require the enterprise plan. This account is on the {account.plan} plan, so its rules are
+            stored but not enforced.
           </p>
         </Notice>
       )}
-      <form className="form" id={formId} onSubmit={submit}>
+      <form className={formStyles.form} id={formId} onSubmit={submit}>
         {isElsewhere ? <Notice tone="error">{errorTextOf(setRules.error)}</Notice> : null}
-        <div className="rule-networks">
+        <div className={accountIpRulesStyles.ruleNetworks}>
           <TextArea
             ref={networks}
             label="Networks"
-            hint="Addresses and CIDR blocks of IPv4 and IPv6, one a line, such as 192.0.2.0/24. None: from everywhere."
+            hint="IPv4 and IPv6 addresses or CIDR blocks, one per line, such as 192.0.2.0/24. Leave empty to allow every address."
             rows={Math.min(12, Math.max(4, rules.networks.length + 1))}
             spellCheck={false}
             autoComplete="off"
@@ -83,22 +90,17 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
             onChange={(event) => write({ networks: event.target.value })}
           />
         </div>
-        <div className="rule-mode">
-          <Segmented
-            label="What the rules do"
-            value={written.mode}
-            options={MODES}
-            onChange={(mode) => write({ mode })}
-          />
-          <p className="hint">{effectOf(rules, isEnterprise)}</p>
+        <div className={accountIpRulesStyles.ruleMode}>
+          <Segmented label="Mode" value={written.mode} options={MODES} onChange={(mode) => write({ mode })} />
+          <p className={formStyles.hint}>{effectOf(rules, isEnterprise)}</p>
         </div>
       </form>
       <TryAddress account={account} rules={rules} isDifferent={isDifferent} />
-      <div className="form">
+      <div className={formStyles.form}>
         <Reason form={formId} value={reason} onChange={setReason} error={reasonError} />
-        <div className="console-row">
+        <div className={consoleStyles.consoleRow}>
           <Button type="submit" form={formId} busy={setRules.isPending}>
-            Set IP rules
+            Save IP rules
           </Button>
           {isDifferent && !setRules.isPending ? (
             <Button
@@ -109,12 +111,12 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
                 networks.current?.focus();
               }}
             >
-              Discard what was typed
+              Discard changes
             </Button>
           ) : null}
         </div>
       </div>
-      <p role="status">{setRules.isSuccess ? "The IP rules are set." : ""}</p>
+      <p role="status">{setRules.isSuccess ? "IP rules saved." : ""}</p>
     </section>
   );
 }
@@ -129,9 +131,9 @@ function isSame(one: Rules, other: Rules): boolean {
 }
 
 function effectOf({ mode, networks }: Rules, isEnterprise: boolean): string {
-  if (networks.length === 0) return "Keys may be used from everywhere.";
+  if (networks.length === 0) return "Keys may be used from every address.";
   const these = networks.length === 1 ? "this network" : `these ${formatCount(networks.length)} networks`;
-  const what = mode === "report" ? "pass, and their audit entries say so" : "are refused with 403";
+  const what = mode === "report" ? "pass and are marked in the request log" : "are refused with 403";
   return `Requests from outside ${these} ${what}${isEnterprise ? "" : ", on the enterprise plan"}.`;
 }
 

@@ -5,12 +5,15 @@ import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
+import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
+import styles from "./Limits.module.css";
 import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
-const PLAN_SAYS = "As the plan says";
+const PLAN_DEFAULT = "Plan default";
 
 /** The account's own limits, where they differ from its plan's. */
 export function Limits({ account }: { readonly account: AccountDetails }) {
@@ -39,26 +42,26 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
   };
   const errorAt = (name: LimitName) =>
     isChecked && !isWritten(written[name])
-      ? "Must be a whole number from 1 to 1,000,000,000, or empty"
+      ? "Enter a whole number from 1 to 1,000,000,000, or leave the field empty."
       : errorTextAt(setLimits.error, `limits.${name}`);
   const formError = errorTextBeside(setLimits.error, [
     "reason",
     ...LIMITS.map(({ name }) => `limits.${name}`),
   ]);
   return (
-    <section className="panel" aria-labelledby="limits">
+    <section className={panelStyles.panel} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
-      <p>Left empty, a limit is what the {account.plan} plan says.</p>
-      <form className="form" onSubmit={submit}>
+      <p>Leave a limit empty to use the default of the {account.plan} plan.</p>
+      <form className={formStyles.form} onSubmit={submit}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <div className="limit-fields">
+        <div className={styles.limitFields}>
           {LIMITS.map(({ name, label }) => (
             <Field
               key={name}
               label={label}
               inputMode="numeric"
               autoComplete="off"
-              placeholder={PLAN_SAYS}
+              placeholder={PLAN_DEFAULT}
               value={written[name]}
               error={errorAt(name)}
               onChange={(event) => {
@@ -71,11 +74,11 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
         <Reason value={reason} onChange={setReason} error={errorTextAt(setLimits.error, "reason")} />
         <div>
           <Button type="submit" busy={setLimits.isPending}>
-            Set limits
+            Save limits
           </Button>
         </div>
       </form>
-      <p role="status">{setLimits.isSuccess ? "The limits are set." : ""}</p>
+      <p role="status">{setLimits.isSuccess ? "Limits saved." : ""}</p>
     </section>
   );
 }

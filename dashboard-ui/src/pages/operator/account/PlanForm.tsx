@@ -4,16 +4,18 @@ import { api } from "../../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
+import panelStyles from "../../../components/Panel.module.css";
 import { Select } from "../../../components/Select.tsx";
 import { isPlan, PLANS, type Plan } from "../plans.ts";
 import { changeOptions, clearedOf } from "./changes.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
 const WORDS: Readonly<Record<Plan, string>> = {
-  free: "At most 50 active keys. IP rules are not enforced.",
-  pro: "Any number of keys. IP rules are not enforced.",
-  enterprise: "Any number of keys. IP rules are enforced.",
+  free: "Up to 50 active keys. IP rules are not enforced.",
+  pro: "Unlimited keys. IP rules are not enforced.",
+  enterprise: "Unlimited keys. IP rules are enforced.",
 };
 
 /** The account's plan, and the choice of another. */
@@ -35,12 +37,12 @@ export function PlanForm({ account }: { readonly account: AccountDetails }) {
   const formError = errorTextBeside(setPlan.error, ["reason"]);
   const notices = setPlan.data?.notices ?? [];
   return (
-    <section className="panel" aria-labelledby="plan">
+    <section className={panelStyles.panel} aria-labelledby="plan">
       <h2 id="plan">Plan</h2>
-      <form className="form" onSubmit={submit}>
+      <form className={formStyles.form} onSubmit={submit}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <Select
-          label="The account is on"
+          label="Plan"
           hint={WORDS[plan]}
           options={PLANS}
           value={plan}
@@ -52,13 +54,11 @@ export function PlanForm({ account }: { readonly account: AccountDetails }) {
         <Reason value={reason} onChange={setReason} error={errorTextAt(setPlan.error, "reason")} />
         <div>
           <Button type="submit" busy={setPlan.isPending}>
-            Set plan
+            Save plan
           </Button>
         </div>
       </form>
-      <p role="status">
-        {setPlan.data === undefined ? "" : `The account is on ${setPlan.data.account.plan}.`}
-      </p>
+      <p role="status">{setPlan.data === undefined ? "" : `Plan changed to ${setPlan.data.account.plan}.`}</p>
       {notices.map((notice) => (
         <Notice key={notice} tone="warning">
           <p>{notice}</p>

@@ -14,7 +14,7 @@ export function Reason({ value, onChange, error, required = false, form }: Reaso
   return (
     <Field
       label={required ? "Reason" : "Reason (optional)"}
-      hint="Recorded with the change. The account's users read it too."
+      hint="Stored in the audit trail. The account's users can see it."
       maxLength={500}
       autoComplete="off"
       required={required}

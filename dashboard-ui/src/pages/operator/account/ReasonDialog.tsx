@@ -1,9 +1,7 @@
 import type { UseMutationResult } from "@tanstack/react-query";
-import { type ReactNode, type SubmitEvent, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
-import { Button } from "../../../components/Button.tsx";
-import { Dialog } from "../../../components/Dialog.tsx";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Reason } from "./Reason.tsx";
 
 interface ReasonDialogProps {
@@ -23,31 +21,23 @@ interface ReasonDialogProps {
 export function ReasonDialog(props: ReasonDialogProps) {
   const { title, children, action, look, mustGiveReason, change, onSubmit, onClose } = props;
   const [reason, setReason] = useState("");
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    onSubmit(reason);
-  };
-  const formError = errorTextBeside(change.error, ["reason"]);
   return (
-    <Dialog title={title} onDismiss={change.isPending ? undefined : onClose}>
-      <form className="form" onSubmit={submit}>
-        <p>{children}</p>
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <Reason
-          required={mustGiveReason}
-          value={reason}
-          onChange={setReason}
-          error={errorTextAt(change.error, "reason")}
-        />
-        <div className="dialog-actions">
-          <Button onClick={onClose} disabled={change.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" look={look} busy={change.isPending}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      action={action}
+      look={look}
+      isPending={change.isPending}
+      error={errorTextBeside(change.error, ["reason"])}
+      onSubmit={() => onSubmit(reason)}
+      onClose={onClose}
+    >
+      <p>{children}</p>
+      <Reason
+        required={mustGiveReason}
+        value={reason}
+        onChange={setReason}
+        error={errorTextAt(change.error, "reason")}
+      />
+    </FormDialog>
   );
 }

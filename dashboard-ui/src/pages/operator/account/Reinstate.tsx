@@ -35,7 +35,7 @@ export function Reinstate({ account, onDone, onClose }: ReinstateProps) {
       onSubmit={(reason) => reinstate.mutate({ id, ...givenReason(reason) })}
       onClose={onClose}
     >
-      Requests with its keys and management tokens are let in again from now on.
+      Its API keys and management tokens work again immediately.
     </ReasonDialog>
   );
 }

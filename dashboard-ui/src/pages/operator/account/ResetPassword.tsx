@@ -2,11 +2,11 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client } from "../../../api/client.ts";
 import { errorTextOf } from "../../../api/errors.ts";
-import { Button } from "../../../components/Button.tsx";
-import { Dialog } from "../../../components/Dialog.tsx";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormDialog } from "../../../components/FormDialog.tsx";
+import formStyles from "../../../components/form.module.css";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
 import { askAgain } from "./changes.ts";
+import usersStyles from "./Users.module.css";
 
 interface ResetPasswordProps {
   readonly email: string;
@@ -30,35 +30,35 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
         title="Password reset"
         what="password"
         secret={password}
-        lead={<p>{email} signs in with this password, and may change it under Settings → Account.</p>}
+        lead={<p>{email} can sign in with this password and change it under Settings → Account.</p>}
         onClose={onClose}
       />
     );
   }
   return (
-    <Dialog title="Reset the password?" onDismiss={reset.isPending ? undefined : onClose}>
+    <FormDialog
+      title="Reset the password?"
+      action="Reset password"
+      isPending={reset.isPending}
+      error={reset.error === null ? null : errorTextOf(reset.error)}
+      onSubmit={() => reset.mutate()}
+      onClose={onClose}
+      look="danger"
+    >
+      {" "}
       <p>
-        The password of <strong className="user-email">{email}</strong> is replaced by a new one, which you
-        are shown next. They are signed out everywhere, and their management tokens are revoked: whoever had
-        the old password may have created some. The account's API keys keep working.
+        <strong className={usersStyles.userEmail}>{email}</strong> gets a new password, which is shown next.
+        All their sessions end and their management tokens are revoked, because someone with the old password
+        may have created them. The account's API keys keep working.
       </p>
-      <label className="check">
+      <label className={formStyles.check}>
         <input
           type="checkbox"
           checked={keepTokens}
           onChange={({ target }) => setKeepTokens(target.checked)}
         />
-        Keep the management tokens
+        Keep management tokens
       </label>
-      {reset.error === null ? null : <Notice tone="error">{errorTextOf(reset.error)}</Notice>}
-      <div className="dialog-actions">
-        <Button onClick={onClose} disabled={reset.isPending}>
-          Cancel
-        </Button>
-        <Button look="danger" busy={reset.isPending} onClick={() => reset.mutate()}>
-          Reset password
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,7 +1,9 @@
 import { useState } from "react";
-import { formatDateTime } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { formatDateTime } from "../../../components/format.ts";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
 import { Reinstate } from "./Reinstate.tsx";
 import { Suspend } from "./Suspend.tsx";
 
@@ -15,8 +17,8 @@ export function State({ account }: { readonly account: AccountDetails }) {
     setDialog(which);
   };
   return (
-    <section className="panel" aria-labelledby="state">
-      <div className="panel-head">
+    <section className={panelStyles.panel} aria-labelledby="state">
+      <div className={panelStyles.panelHead}>
         <h2 id="state">State</h2>
         {/* One button, whichever it says: the focus comes back to it from the dialog. */}
         <Button onClick={() => open(suspension === null ? "suspend" : "reinstate")}>
@@ -24,28 +26,28 @@ export function State({ account }: { readonly account: AccountDetails }) {
         </Button>
       </div>
       {suspension === null ? (
-        <p>The account is active: requests with its keys are let in.</p>
+        <p>The account is active. Its keys work.</p>
       ) : (
         <>
           <p>
-            The account is suspended since {formatDateTime(suspension.at)}: every request with a key of this
-            account is refused.
+            Suspended since {formatDateTime(suspension.at)}. Every request with a key of this account is
+            refused.
           </p>
-          <p className="quotation">{suspension.reason}</p>
+          <p className={textStyles.quotation}>{suspension.reason}</p>
         </>
       )}
       <p role="status">{done}</p>
       {dialog === "suspend" ? (
         <Suspend
           account={account}
-          onDone={() => setDone("The account is suspended.")}
+          onDone={() => setDone("Account suspended.")}
           onClose={() => setDialog(null)}
         />
       ) : null}
       {dialog === "reinstate" ? (
         <Reinstate
           account={account}
-          onDone={() => setDone("The account is reinstated.")}
+          onDone={() => setDone("Account reinstated.")}
           onClose={() => setDialog(null)}
         />
       ) : null}

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { api } from "../../../api/client.ts";
-import { formatCount } from "../../../api/format.ts";
 import type { AccountDetails } from "../../../api/types.ts";
+import { formatCount } from "../../../components/format.ts";
 import { changeOptions } from "./changes.ts";
 import { ReasonDialog } from "./ReasonDialog.tsx";
 
@@ -35,9 +35,9 @@ export function Suspend({ account, onDone, onClose }: SuspendProps) {
       onSubmit={(reason) => suspend.mutate({ id, reason })}
       onClose={onClose}
     >
-      Every request with a key of this account is refused from now on, until it is reinstated
-      {activeKeys === 0 ? "" : `: it has ${formatCount(activeKeys)} active`}. Its management tokens are
-      refused too.
+      Every request with a key of this account is refused until you reinstate it
+      {activeKeys === 0 ? "" : ` (${formatCount(activeKeys)} active keys)`}. Its management tokens are refused
+      too.
     </ReasonDialog>
   );
 }

@@ -1,5 +1,6 @@
 import { type ComponentProps, useId } from "react";
 import { FieldNote, noted } from "../../../components/FieldNote.tsx";
+import formStyles from "../../../components/form.module.css";
 
 interface TextAreaProps extends ComponentProps<"textarea"> {
   readonly label: string;
@@ -12,7 +13,7 @@ export function TextArea({ label, hint, error, ...textarea }: TextAreaProps) {
   const id = useId();
   const note = { inputId: id, hint, error };
   return (
-    <div className="field">
+    <div className={formStyles.field}>
       <label htmlFor={id}>{label}</label>
       <textarea id={id} {...textarea} {...noted(note)} />
       <FieldNote {...note} />

@@ -4,7 +4,9 @@ import { client } from "../../../api/client.ts";
 import { errorFieldOf, errorTextOf } from "../../../api/errors.ts";
 import type { AccountDetails, IpVerdict } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { classes } from "../../../components/classes.ts";
 import { Field } from "../../../components/Field.tsx";
+import styles from "./TryAddress.module.css";
 
 interface TryAddressProps {
   readonly account: AccountDetails;
@@ -14,9 +16,9 @@ interface TryAddressProps {
 }
 
 const VERDICTS: Readonly<Record<IpVerdict, string>> = {
-  passes: "passes",
-  reported: "passes, and is reported",
-  blocked: "is refused with 403",
+  passes: "allowed",
+  reported: "allowed and reported",
+  blocked: "refused with 403",
 };
 
 const NOTHING_ASKED = { data: undefined, error: null };
@@ -44,9 +46,9 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
   };
   const isEnterprise = account.plan === "enterprise";
   return (
-    <form className="try-address" onSubmit={submit}>
+    <form className={styles.tryAddress} onSubmit={submit}>
       <Field
-        label="Would this address pass?"
+        label="Test an address"
         placeholder="192.0.2.7"
         autoComplete="off"
         spellCheck={false}
@@ -60,7 +62,7 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
       </Button>
       <div role="status">
         {data === undefined ? null : (
-          <dl className="verdicts">
+          <dl className={styles.verdicts}>
             {isDifferent || !isEnterprise ? (
               <Verdict
                 by={isDifferent ? "As typed" : "If enforced"}
@@ -84,10 +86,10 @@ interface VerdictProps {
 
 function Verdict({ by, verdict, note }: VerdictProps) {
   return (
-    <div className={verdict === "blocked" ? "verdict verdict-blocked" : "verdict"}>
+    <div className={verdict === "blocked" ? classes(styles.verdict, styles.verdictBlocked) : styles.verdict}>
       <dt>{by}</dt>
       <dd>
-        a request from there {VERDICTS[verdict]}
+        Request {VERDICTS[verdict]}
         {note}
       </dd>
     </div>
@@ -97,5 +99,5 @@ function Verdict({ by, verdict, note }: VerdictProps) {
 /** The rules may be what is wrong, and they are not beside this field. */
 function problemOf(error: unknown): string {
   const words = errorTextOf(error);
-  return errorFieldOf(error) === "address" ? words : `The rules can't be tried. ${words}`;
+  return errorFieldOf(error) === "address" ? words : `The rules can't be tested. ${words}`;
 }

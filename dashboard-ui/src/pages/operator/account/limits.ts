@@ -2,13 +2,13 @@ import type { AccountDetails } from "../../../api/types.ts";
 
 export type LimitName = keyof AccountDetails["limits"];
 
-/** Limits as somebody types them; empty: as the plan says. */
+/** Limits as text. Empty means the default of the plan. */
 export type WrittenLimits = Readonly<Record<LimitName, string>>;
 
 export const LIMITS: readonly { readonly name: LimitName; readonly label: string }[] = [
-  { name: "requestsPerMinute", label: "Requests a minute" },
-  { name: "tokensPerMinute", label: "Tokens a minute" },
-  { name: "concurrentRequests", label: "Requests at once" },
+  { name: "requestsPerMinute", label: "Requests per minute" },
+  { name: "tokensPerMinute", label: "Tokens per minute" },
+  { name: "concurrentRequests", label: "Concurrent requests" },
 ];
 
 const MOST = 1_000_000_000;
@@ -28,7 +28,7 @@ export function isWritten(text: string): boolean {
   return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MOST);
 }
 
-/** `null`: as the plan says. */
+/** `null` means the default of the plan. */
 export function limitOf(text: string): number | null {
   return text.trim() === "" ? null : Number(text);
 }

@@ -1,12 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 import { api, client, queryClient } from "../../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
-import { Button } from "../../../components/Button.tsx";
-import { Dialog } from "../../../components/Dialog.tsx";
 import { Field } from "../../../components/Field.tsx";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Select } from "../../../components/Select.tsx";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
 import { isPlan, PLANS, type Plan } from "../plans.ts";
@@ -44,7 +42,7 @@ export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
         title={`Account “${created.name}” created`}
         what="password"
         secret={created.password}
-        lead={<p>{created.email} signs in with this password, and may change it under Settings → Account.</p>}
+        lead={<p>{created.email} can sign in with this password and change it under Settings → Account.</p>}
         onClose={() => {
           onClose();
           void navigate({ to: "/operator/accounts/$accountId", params: { accountId: created.id } });
@@ -53,52 +51,43 @@ export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
     );
   }
 
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
-  const formError = errorTextBeside(create.error, ["email", "accountName"]);
   return (
-    <Dialog title="Create account" onDismiss={create.isPending ? undefined : onClose}>
-      <form onSubmit={submit} className="form">
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-        <Field
-          label="E-mail"
-          hint="Of the account's first user, who signs in with it."
-          type="email"
-          required
-          maxLength={254}
-          autoComplete="off"
-          value={email}
-          error={errorTextAt(create.error, "email")}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <Field
-          label="Account name"
-          required
-          maxLength={80}
-          autoComplete="off"
-          value={name}
-          error={errorTextAt(create.error, "accountName")}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <Select
-          label="Plan"
-          options={PLANS}
-          value={plan}
-          onChange={({ target }) => {
-            if (isPlan(target.value)) setPlan(target.value);
-          }}
-        />
-        <div className="dialog-actions">
-          <Button onClick={onClose} disabled={create.isPending}>
-            Cancel
-          </Button>
-          <Button type="submit" look="primary" busy={create.isPending}>
-            Create account
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Create account"
+      action="Create account"
+      isPending={create.isPending}
+      error={errorTextBeside(create.error, ["email", "accountName"])}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <Field
+        label="E-mail"
+        hint="Address of the account's first user."
+        type="email"
+        required
+        maxLength={254}
+        autoComplete="off"
+        value={email}
+        error={errorTextAt(create.error, "email")}
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      <Field
+        label="Account name"
+        required
+        maxLength={80}
+        autoComplete="off"
+        value={name}
+        error={errorTextAt(create.error, "accountName")}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Select
+        label="Plan"
+        options={PLANS}
+        value={plan}
+        onChange={({ target }) => {
+          if (isPlan(target.value)) setPlan(target.value);
+        }}
+      />
+    </FormDialog>
   );
 }

@@ -1,8 +1,14 @@
 import { useState } from "react";
-import { formatCount, formatUsd } from "../../../api/format.ts";
 import type { CatalogModel } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
+import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
+import { formatCount, formatUsd } from "../../../components/format.ts";
+import pagedStyles from "../../../components/Paged.module.css";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
 import { focusPage } from "../focus.ts";
+import catalogStyles from "./catalog.module.css";
 
 interface CatalogModelsProps {
   /** Those that the search found. */
@@ -14,6 +20,13 @@ interface CatalogModelsProps {
 /** So many are shown at first: a catalog may have thousands. */
 const SHOWN = 100;
 
+const COLUMNS: readonly Column<CatalogModel>[] = [
+  { label: "Model", kind: "name", cell: (model) => <ModelName model={model} /> },
+  { label: "Routes", cell: (model) => <Routes model={model} /> },
+  { label: "Limits", kind: "number", cell: (model) => <Limits model={model} /> },
+  { label: "Price per 1M tokens", kind: "number", cell: ({ prices }) => <Prices prices={prices} /> },
+];
+
 /** Models with their routes and prices. */
 export function CatalogModels({ models, of }: CatalogModelsProps) {
   const [most, setMost] = useState(SHOWN);
@@ -23,41 +36,26 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
     if (models.length <= most + 10 * SHOWN) focusPage();
   };
   return (
-    <section className="console-part" aria-labelledby="models">
-      <div className="panel-head">
+    <section className={consoleStyles.consolePart} aria-labelledby="models">
+      <div className={panelStyles.panelHead}>
         <h2 id="models">Models</h2>
-        <p className="quiet" role="status">
+        <p className={textStyles.quiet} role="status">
           {models.length === of ? formatCount(of) : `${formatCount(models.length)} of ${formatCount(of)}`}
         </p>
       </div>
-      <div className="table-frame">
-        {models.length === 0 ? (
-          <p className="nothing">{of === 0 ? "The catalog names no models." : "No model matches."}</p>
-        ) : (
-          <table className="table catalog-table">
-            <caption className="visually-hidden">Models with their routes</caption>
-            <thead>
-              <tr>
-                <th scope="col">Model</th>
-                <th scope="col">Routes</th>
-                <th scope="col" className="number">
-                  Tokens at most
-                </th>
-                <th scope="col" className="number">
-                  Price of a million tokens
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((model) => (
-                <Row key={model.id} model={model} />
-              ))}
-            </tbody>
-          </table>
-        )}
-      </div>
+      {models.length === 0 ? (
+        <NoRows>{of === 0 ? "The catalog has no models." : "No model matches."}</NoRows>
+      ) : (
+        <DataTable
+          caption="Models with their routes"
+          className={catalogStyles.catalogTable}
+          columns={COLUMNS}
+          rows={shown}
+          rowKey={({ id }) => id}
+        />
+      )}
       {models.length > shown.length ? (
-        <div className="more">
+        <div className={pagedStyles.more}>
           <Button onClick={showMore}>Show more models</Button>
         </div>
       ) : null}
@@ -65,43 +63,34 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
   );
 }
 
-function Row({ model }: { readonly model: CatalogModel }) {
-  const { contextTokens, maxOutputTokens } = model;
+function ModelName({ model }: { readonly model: CatalogModel }) {
+  const { id, ownedBy, modalities, aliases } = model;
   return (
-    <tr>
-      <th scope="row" className="name">
-        <span className="pair">
-          <code className="model-name">{model.id}</code>
-          <span className="small">
-            by {model.ownedBy} · {model.modalities.input.join(", ")} to {model.modalities.output.join(", ")}
-            {model.aliases.length === 0 ? "" : ` · also ${model.aliases.join(", ")}`}
-          </span>
-        </span>
-      </th>
-      <td data-label="Routes">
-        <Routes model={model} />
-      </td>
-      <td data-label="Tokens at most" className="number">
-        {contextTokens === null && maxOutputTokens === null ? (
-          <span className="quiet">unknown</span>
-        ) : (
-          <span className="pair">
-            <span>{tokensOf(contextTokens)} context</span>
-            <span className="small">{tokensOf(maxOutputTokens)} output</span>
-          </span>
-        )}
-      </td>
-      <td data-label="A million tokens" className="number">
-        <Prices prices={model.prices} />
-      </td>
-    </tr>
+    <span className={textStyles.pair}>
+      <code className={catalogStyles.modelName}>{id}</code>
+      <span className={textStyles.small}>
+        by {ownedBy} · {modalities.input.join(", ")} to {modalities.output.join(", ")}
+        {aliases.length === 0 ? "" : ` · also ${aliases.join(", ")}`}
+      </span>
+    </span>
+  );
+}
+
+function Limits({ model: { contextTokens, maxOutputTokens } }: { readonly model: CatalogModel }) {
+  if (contextTokens === null && maxOutputTokens === null)
+    return <span className={textStyles.quiet}>unknown</span>;
+  return (
+    <span className={textStyles.pair}>
+      <span>{tokensOf(contextTokens)} context</span>
+      <span className={textStyles.small}>{tokensOf(maxOutputTokens)} output</span>
+    </span>
   );
 }
 
 function Routes({ model }: { readonly model: CatalogModel }) {
   const total = model.routes.reduce((sum, { weight }) => sum + weight, 0);
   return (
-    <ul className="model-routes">
+    <ul className={catalogStyles.modelRoutes}>
       {model.routes.map((route) => (
         <li key={`${route.upstream} ${route.model}`}>
           <span>
@@ -114,7 +103,7 @@ function Routes({ model }: { readonly model: CatalogModel }) {
             )}
           </span>
           {model.routes.length === 1 ? null : (
-            <span className="small">
+            <span className={textStyles.small}>
               {total === 0
                 ? "weight 0"
                 : `${((100 * route.weight) / total).toFixed(0)}%, weight ${route.weight}`}
@@ -131,15 +120,15 @@ function tokensOf(count: number | null): string {
 }
 
 function Prices({ prices }: Pick<CatalogModel, "prices">) {
-  if (prices === null) return <span className="quiet">not charged for</span>;
+  if (prices === null) return <span className={textStyles.quiet}>Free</span>;
   return (
-    <span className="pair">
+    <span className={textStyles.pair}>
       <span>
         {formatUsd(prices.inputNanoUsdPerMTok)} in, {formatUsd(prices.outputNanoUsdPerMTok)} out
       </span>
-      <span className="small">
+      <span className={textStyles.small}>
         {formatUsd(prices.cachedInputNanoUsdPerMTok)} cached
-        {prices.imageNanoUsd === 0n ? "" : `, ${formatUsd(prices.imageNanoUsd)} an image`}
+        {prices.imageNanoUsd === 0n ? "" : `, ${formatUsd(prices.imageNanoUsd)} per image`}
       </span>
     </span>
   );

@@ -1,6 +1,12 @@
-import { formatCount, formatDuration, formatSpan } from "../../../api/format.ts";
 import type { CatalogModel, CatalogUpstream } from "../../../api/types.ts";
+import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
+import { formatCount, formatDuration, formatSpan } from "../../../components/format.ts";
+import { Pair } from "../../../components/Pair.tsx";
+import panelStyles from "../../../components/Panel.module.css";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
 import { Dialect } from "../Dialect.tsx";
+import catalogStyles from "./catalog.module.css";
 
 interface CatalogUpstreamsProps {
   /** Those that the search found. */
@@ -14,94 +20,72 @@ interface CatalogUpstreamsProps {
 /** Upstreams with what they are given to answer in. */
 export function CatalogUpstreams({ upstreams, of, models }: CatalogUpstreamsProps) {
   return (
-    <section className="console-part" aria-labelledby="upstreams">
-      <div className="panel-head">
+    <section className={consoleStyles.consolePart} aria-labelledby="upstreams">
+      <div className={panelStyles.panelHead}>
         <h2 id="upstreams">Upstreams</h2>
-        <p className="quiet" role="status">
+        <p className={textStyles.quiet} role="status">
           {upstreams.length === of
             ? formatCount(of)
             : `${formatCount(upstreams.length)} of ${formatCount(of)}`}
         </p>
       </div>
-      <div className="table-frame">
-        {upstreams.length === 0 ? (
-          <p className="nothing">{of === 0 ? "The catalog names no upstreams." : "No upstream matches."}</p>
-        ) : (
-          <table className="table catalog-table">
-            <caption className="visually-hidden">Upstreams with their settings</caption>
-            <thead>
-              <tr>
-                <th scope="col">Upstream</th>
-                <th scope="col">Credential</th>
-                <th scope="col" className="number">
-                  Models
-                </th>
-                <th scope="col" className="number">
-                  At once
-                </th>
-                <th scope="col">Timeouts</th>
-                <th scope="col">Breaker opens</th>
-              </tr>
-            </thead>
-            <tbody>
-              {upstreams.map((upstream) => (
-                <Row
-                  key={upstream.name}
-                  upstream={upstream}
-                  models={models.filter(({ routes }) =>
-                    routes.some((route) => route.upstream === upstream.name),
-                  )}
-                />
-              ))}
-            </tbody>
-          </table>
-        )}
-      </div>
+      {upstreams.length === 0 ? (
+        <NoRows>{of === 0 ? "The catalog has no upstreams." : "No upstream matches."}</NoRows>
+      ) : (
+        <DataTable
+          caption="Upstreams with their settings"
+          className={catalogStyles.catalogTable}
+          columns={columnsFor(models)}
+          rows={upstreams}
+          rowKey={({ name }) => name}
+        />
+      )}
     </section>
   );
 }
 
-interface RowProps {
-  readonly upstream: CatalogUpstream;
-  /** That it serves. */
-  readonly models: readonly CatalogModel[];
+function columnsFor(models: readonly CatalogModel[]): readonly Column<CatalogUpstream>[] {
+  return [
+    {
+      label: "Upstream",
+      kind: "name",
+      cell: (upstream) => (
+        <Pair first={upstream.name}>
+          <Dialect upstream={upstream} />
+        </Pair>
+      ),
+    },
+    {
+      label: "Credential",
+      cell: ({ hasCredential }) => (hasCredential ? "set" : <span className={textStyles.quiet}>none</span>),
+    },
+    { label: "Models", kind: "number", cell: ({ name }) => formatCount(servedBy(name, models)) },
+    {
+      label: "Concurrent requests",
+      kind: "number",
+      cell: ({ maxConcurrency }) => formatCount(maxConcurrency),
+    },
+    {
+      label: "Timeouts",
+      cell: ({ timeouts }) => (
+        <Pair first={`First byte: ${timeOf(timeouts.firstByteMs)}`}>
+          Connect: {timeOf(timeouts.connectMs)}, idle: {timeOf(timeouts.idleMs)}
+        </Pair>
+      ),
+    },
+    {
+      label: "Breaker opens",
+      cell: ({ breaker }) => (
+        <Pair first={`after ${formatCount(breaker.failures)} failures`}>
+          for {timeOf(breaker.openMs)} initially
+        </Pair>
+      ),
+    },
+  ];
 }
 
-function Row({ upstream, models }: RowProps) {
-  const { timeouts, breaker } = upstream;
-  return (
-    <tr>
-      <th scope="row" className="name">
-        <span className="pair">
-          {upstream.name}
-          <span className="small">
-            <Dialect upstream={upstream} />
-          </span>
-        </span>
-      </th>
-      <td data-label="Credential">{upstream.hasCredential ? "set" : <span className="quiet">none</span>}</td>
-      <td data-label="Models" className="number">
-        {formatCount(models.length)}
-      </td>
-      <td data-label="At once" className="number">
-        {formatCount(upstream.maxConcurrency)}
-      </td>
-      <td data-label="Timeouts">
-        <span className="pair">
-          <span>{timeOf(timeouts.firstByteMs)} to the first byte</span>
-          <span className="small">
-            {timeOf(timeouts.connectMs)} to connect, {timeOf(timeouts.idleMs)} between bytes
-          </span>
-        </span>
-      </td>
-      <td data-label="Breaker opens">
-        <span className="pair">
-          <span>after {formatCount(breaker.failures)} failures</span>
-          <span className="small">for {timeOf(breaker.openMs)} at first</span>
-        </span>
-      </td>
-    </tr>
-  );
+function servedBy(upstream: string, models: readonly CatalogModel[]): number {
+  return models.filter(({ routes }) => routes.some((route) => route.upstream === upstream)).length;
 }
 
 /** Settings are round numbers mostly: "2 minutes" reads better than "120.0 s". */

@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../../api/client.ts";
 import { Button } from "../../../components/Button.tsx";
+import textStyles from "../../../components/text.module.css";
+import styles from "./AccountFilter.module.css";
 
 interface AccountFilterProps {
   readonly accountId: string;
@@ -12,9 +14,9 @@ interface AccountFilterProps {
 export function AccountFilter({ accountId, onClear }: AccountFilterProps) {
   const account = useQuery(api.operator.accounts.get.queryOptions({ id: accountId }));
   return (
-    <div className="account-filter">
+    <div className={styles.accountFilter}>
       <p>
-        <span className="quiet">Only of</span>{" "}
+        <span className={textStyles.quiet}>Account:</span>{" "}
         <Link to="/operator/accounts/$accountId" params={{ accountId }}>
           {account.data?.name ?? accountId}
         </Link>

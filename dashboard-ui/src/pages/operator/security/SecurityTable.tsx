@@ -1,8 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { formatCount, formatExactTime } from "../../../api/format.ts";
 import type { SecurityEvent } from "../../../api/types.ts";
-import { SECURITY_WORDS } from "./security-words.ts";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { formatCount, formatExactTime } from "../../../components/format.ts";
+import { Pair } from "../../../components/Pair.tsx";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+import styles from "./SecurityTable.module.css";
+import { SECURITY_LABELS } from "./security-labels.ts";
 
 interface SecurityTableProps {
   readonly events: readonly SecurityEvent[];
@@ -10,66 +15,54 @@ interface SecurityTableProps {
   readonly busy: boolean;
 }
 
-/** Events that have everything in common are one row. */
+const COLUMNS: readonly Column<SecurityEvent>[] = [
+  { label: "Last seen", kind: "time", cell: (event) => <Times event={event} /> },
+  {
+    label: "Event",
+    cell: ({ kind }) => (
+      <Pair first={<span className={styles.eventTitle}>{SECURITY_LABELS[kind].title}</span>}>
+        {SECURITY_LABELS[kind].more}
+      </Pair>
+    ),
+  },
+  {
+    label: "Account",
+    className: consoleStyles.whose,
+    cell: (event) => (
+      <span className={textStyles.pair}>
+        <AccountOf event={event} />
+        <About event={event} />
+      </span>
+    ),
+  },
+  { label: "Source IP", cell: (event) => <Source event={event} /> },
+  { label: "Count", kind: "number", cell: ({ count }) => formatCount(count) },
+];
+
+/** Security events; equal events of an hour are one row. */
 export function SecurityTable({ events, busy }: SecurityTableProps) {
   return (
-    <div className="table-frame" aria-busy={busy}>
-      <table className="table security-table">
-        <caption className="visually-hidden">Security events, last seen first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Last seen</th>
-            <th scope="col">Event</th>
-            <th scope="col">Whose</th>
-            <th scope="col">Source IP</th>
-            <th scope="col" className="number">
-              Times
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <Row key={event.id} event={event} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Security events, most recent first"
+      className={styles.securityTable}
+      columns={COLUMNS}
+      rows={events}
+      rowKey={({ id }) => id}
+      busy={busy}
+    />
   );
 }
 
-function Row({ event }: { readonly event: SecurityEvent }) {
-  const { title, more } = SECURITY_WORDS[event.kind];
+function Times({ event: { firstAt, lastAt } }: { readonly event: SecurityEvent }) {
+  const [first, last] = [formatExactTime(firstAt), formatExactTime(lastAt)];
   return (
-    <tr>
-      <th scope="row" className="time">
-        <span className="pair">
-          <time dateTime={event.lastAt.toISOString()}>{formatExactTime(event.lastAt)}</time>
-          {formatExactTime(event.firstAt) === formatExactTime(event.lastAt) ? null : (
-            <span className="small">
-              first <time dateTime={event.firstAt.toISOString()}>{formatExactTime(event.firstAt)}</time>
-            </span>
-          )}
-        </span>
-      </th>
-      <td data-label="Event" className="event">
-        <span className="pair">
-          <span className="event-title">{title}</span>
-          <span className="small">{more}</span>
-        </span>
-      </td>
-      <td data-label="Whose" className="whose">
-        <span className="pair">
-          <AccountOf event={event} />
-          <About event={event} />
-        </span>
-      </td>
-      <td data-label="Source IP">
-        <Source event={event} />
-      </td>
-      <td data-label="Times" className="number">
-        {formatCount(event.count)}
-      </td>
-    </tr>
+    <Pair first={<time dateTime={lastAt.toISOString()}>{last}</time>}>
+      {first === last ? null : (
+        <>
+          first <time dateTime={firstAt.toISOString()}>{first}</time>
+        </>
+      )}
+    </Pair>
   );
 }
 
@@ -90,18 +83,19 @@ function About({
 }): ReactNode {
   if (keyId !== null) {
     return (
-      <span className="small">
+      <span className={textStyles.small}>
         key <code>…{keyId}</code>
       </span>
     );
   }
   const name = userEmail ?? upstream;
-  if (name !== null) return <span className={account === null ? undefined : "small"}>{name}</span>;
-  return account === null ? <span className="quiet">nobody known</span> : null;
+  if (name !== null) return <span className={account === null ? undefined : textStyles.small}>{name}</span>;
+  return account === null ? <span className={textStyles.quiet}>unknown</span> : null;
 }
 
 function Source({ event: { sourceIp, upstream } }: { readonly event: SecurityEvent }): ReactNode {
-  if (sourceIp === null) return <span className="quiet">{upstream === null ? "unknown" : "–"}</span>;
+  if (sourceIp === null)
+    return <span className={textStyles.quiet}>{upstream === null ? "unknown" : "–"}</span>;
   return (
     <Link
       to="/operator/security"

@@ -1,7 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { actionText } from "../../../api/action-words.ts";
-import { formatExactTime } from "../../../api/format.ts";
 import type { OperatorAction } from "../../../api/types.ts";
+import { actionLabel } from "../../../components/action-labels.ts";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { formatExactTime } from "../../../components/format.ts";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+import styles from "./ActionTable.module.css";
 import { type Difference, differencesOf, shortIdOf } from "./differences.ts";
 
 interface ActionTableProps {
@@ -10,42 +14,38 @@ interface ActionTableProps {
   readonly of: "account" | "service";
 }
 
-/** What was changed: before and after, by whom, from where. */
+const TIME: Column<OperatorAction> = {
+  label: "Time",
+  kind: "time",
+  cell: ({ at }) => <time dateTime={at.toISOString()}>{formatExactTime(at)}</time>,
+};
+const CHANGE: Column<OperatorAction> = {
+  label: "Change",
+  className: styles.change,
+  cell: (action) => <Change action={action} />,
+};
+const ACCOUNT: Column<OperatorAction> = {
+  label: "Account",
+  className: consoleStyles.whose,
+  cell: (action) => <AccountOf action={action} />,
+};
+const BY: Column<OperatorAction> = {
+  label: "By",
+  className: consoleStyles.whose,
+  cell: (action) => <By action={action} />,
+};
+const COLUMNS = { account: [TIME, CHANGE, BY], service: [TIME, CHANGE, ACCOUNT, BY] };
+
+/** Changes: before and after, by whom, from where. */
 export function ActionTable({ actions, of }: ActionTableProps) {
   return (
-    <div className="table-frame">
-      <table className="table trail-table">
-        <caption className="visually-hidden">Changes, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Change</th>
-            {of === "service" ? <th scope="col">Account</th> : null}
-            <th scope="col">By</th>
-          </tr>
-        </thead>
-        <tbody>
-          {actions.map((action) => (
-            <tr key={action.id}>
-              <th scope="row" className="time">
-                <time dateTime={action.at.toISOString()}>{formatExactTime(action.at)}</time>
-              </th>
-              <td data-label="Change" className="change">
-                <Change action={action} />
-              </td>
-              {of === "service" ? (
-                <td data-label="Account" className="whose">
-                  <AccountOf action={action} />
-                </td>
-              ) : null}
-              <td data-label="By" className="whose">
-                <By action={action} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Changes, newest first"
+      className={styles.trailTable}
+      columns={COLUMNS[of]}
+      rows={actions}
+      rowKey={({ id }) => id}
+    />
   );
 }
 
@@ -53,14 +53,14 @@ function Change({ action }: { readonly action: OperatorAction }) {
   const differences = differencesOf(action);
   const id = shortIdOf(action);
   return (
-    <div className="change-body">
-      <p className="change-name">
-        {actionText(action)}
-        {id === null ? null : <code className="small"> …{id}</code>}
+    <div className={styles.changeBody}>
+      <p className={styles.changeName}>
+        {actionLabel(action)}
+        {id === null ? null : <code className={textStyles.small}> …{id}</code>}
       </p>
-      {action.reason === null ? null : <p className="quotation">{action.reason}</p>}
+      {action.reason === null ? null : <p className={textStyles.quotation}>{action.reason}</p>}
       {differences.length === 0 ? null : (
-        <dl className="differences">
+        <dl className={styles.differences}>
           {differences.map((difference) => (
             <div key={difference.name}>
               <dt>{difference.name}</dt>
@@ -80,7 +80,7 @@ function Values({ difference: { before, after } }: { readonly difference: Differ
   return (
     <>
       <del>{before}</del>
-      <span className="visually-hidden"> became </span>
+      <span className={textStyles.visuallyHidden}> became </span>
       <span aria-hidden="true"> → </span>
       <ins>{after ?? "none"}</ins>
     </>
@@ -88,7 +88,7 @@ function Values({ difference: { before, after } }: { readonly difference: Differ
 }
 
 function AccountOf({ action: { accountId, accountName } }: { readonly action: OperatorAction }) {
-  if (accountId === null) return <span className="quiet">none</span>;
+  if (accountId === null) return <span className={textStyles.quiet}>none</span>;
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId }}>
       {accountName ?? accountId}
@@ -104,9 +104,9 @@ function By({ action: { by, byOperator, userEmail } }: { readonly action: Operat
     by.sourceIp === null ? null : `from ${by.sourceIp}`,
   ].filter((fact) => fact !== null);
   return (
-    <span className="pair">
-      <span>{userEmail ?? "a user who is gone"}</span>
-      <span className="small">{facts.join(", ")}</span>
+    <span className={textStyles.pair}>
+      <span>{userEmail ?? "deleted user"}</span>
+      <span className={textStyles.small}>{facts.join(", ")}</span>
     </span>
   );
 }

@@ -1,6 +1,6 @@
-import { isNamed } from "../../../api/action-words.ts";
-import { formatCount, formatExactTime, formatUsd } from "../../../api/format.ts";
 import type { OperatorAction } from "../../../api/types.ts";
+import { isNamed } from "../../../components/action-labels.ts";
+import { formatCount, formatExactTime, formatUsd } from "../../../components/format.ts";
 
 /** One part of a thing that was changed, in words. */
 export interface Difference {
@@ -20,11 +20,11 @@ const NAMES: Readonly<Record<string, string | null>> = {
   plan: "Plan",
   state: "State",
   "suspension.at": "Suspended since",
-  "suspension.reason": "Reason of the suspension",
+  "suspension.reason": "Suspension reason",
   "ipRules.mode": "IP rules",
-  "limits.requestsPerMinute": "Requests a minute",
-  "limits.tokensPerMinute": "Tokens a minute",
-  "limits.concurrentRequests": "Requests at once",
+  "limits.requestsPerMinute": "Requests per minute",
+  "limits.tokensPerMinute": "Tokens per minute",
+  "limits.concurrentRequests": "Concurrent requests",
   amountNanoUsd: "Amount",
   balanceNanoUsd: "Balance",
   keyId: "Key ID",
@@ -81,12 +81,12 @@ function partsOf(state: unknown, path = ""): ReadonlyMap<string, unknown> {
 
 function wordOf(path: string, value: unknown): string | null {
   if (value === undefined) return null;
-  if (value === null) return path.startsWith("limits.") ? "as the plan says" : "none";
+  if (value === null) return path.startsWith("limits.") ? "plan default" : "none";
   if (typeof value === "string") {
     if (path.endsWith("NanoUsd") && /^-?\d+$/.test(value)) return formatUsd(BigInt(value));
     if (/(?:\.at|At)$/.test(path) && !Number.isNaN(Date.parse(value)))
       return formatExactTime(new Date(value));
-    if (path === "ipRules.mode") return value === "report" ? "only reported" : "enforced";
+    if (path === "ipRules.mode") return value === "report" ? "report only" : "enforced";
     return value;
   }
   return typeof value === "number" ? formatCount(value) : JSON.stringify(value);
@@ -101,7 +101,7 @@ function networkDifferences(before: readonly string[], after: readonly string[])
   const removed = before.filter((network) => !after.includes(network));
   return [
     { name: "Networks added", networks: added },
-    { name: "Networks taken out", networks: removed },
+    { name: "Networks removed", networks: removed },
   ].flatMap(({ name, networks }) =>
     networks.length === 0 ? [] : [{ name, before: null, after: namedOf(networks) }],
   );

@@ -1,6 +1,11 @@
-import { formatCount, formatExactTime } from "../../../api/format.ts";
 import type { CatalogUpstream, UpstreamHealth } from "../../../api/types.ts";
+import { Badge } from "../../../components/Badge.tsx";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { formatCount, formatExactTime } from "../../../components/format.ts";
+import { Pair } from "../../../components/Pair.tsx";
+import textStyles from "../../../components/text.module.css";
 import { Dialect } from "../Dialect.tsx";
+import styles from "./UpstreamTable.module.css";
 
 interface UpstreamTableProps {
   readonly upstreams: readonly UpstreamHealth[];
@@ -9,102 +14,72 @@ interface UpstreamTableProps {
 }
 
 const BREAKERS: Readonly<
-  Record<UpstreamHealth["breaker"], { readonly badge: string; readonly words: string }>
+  Record<
+    UpstreamHealth["breaker"],
+    { readonly tone: "good" | "bad" | "warning"; readonly label: string; readonly note: string }
+  >
 > = {
-  closed: { badge: "badge-active", words: "requests pass" },
-  open: { badge: "badge-failed", words: "none passes for a time" },
-  "half-open": { badge: "badge-warning", words: "one at a time passes, to see" },
+  closed: { tone: "good", label: "Healthy", note: "accepts requests" },
+  open: { tone: "bad", label: "Down", note: "paused after failures" },
+  "half-open": { tone: "warning", label: "Recovering", note: "testing" },
 };
 
-/** Upstreams, each with its breaker. */
+/** Upstreams with their health. */
 export function UpstreamTable({ upstreams, described }: UpstreamTableProps) {
   return (
-    <div className="table-frame">
-      <table className="table upstream-table">
-        <caption className="visually-hidden">Upstreams as this node has found them</caption>
-        <thead>
-          <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col">Breaker</th>
-            <th scope="col" className="number">
-              In flight
-            </th>
-            <th scope="col" className="number">
-              Waiting
-            </th>
-            <th scope="col" className="number">
-              Answered
-            </th>
-            <th scope="col" className="number">
-              Failed
-            </th>
-            <th scope="col">Last failure</th>
-          </tr>
-        </thead>
-        <tbody>
-          {upstreams.map((upstream) => (
-            <Row key={upstream.name} health={upstream} upstream={described.get(upstream.name)} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      caption="Health of upstreams on this node"
+      className={styles.upstreamTable}
+      columns={columnsFor(described)}
+      rows={upstreams}
+      rowKey={({ name }) => name}
+    />
   );
 }
 
-interface RowProps {
-  readonly health: UpstreamHealth;
-  readonly upstream: CatalogUpstream | undefined;
+function columnsFor(described: UpstreamTableProps["described"]): readonly Column<UpstreamHealth>[] {
+  return [
+    {
+      label: "Upstream",
+      kind: "name",
+      cell: ({ name }) => {
+        const upstream = described.get(name);
+        return <Pair first={name}>{upstream === undefined ? null : <Dialect upstream={upstream} />}</Pair>;
+      },
+    },
+    { label: "Health", cell: ({ breaker }) => <Health {...BREAKERS[breaker]} /> },
+    {
+      label: "In flight",
+      kind: "number",
+      cell: ({ name, inFlight }) => {
+        const upstream = described.get(name);
+        return (
+          <Pair first={formatCount(inFlight)}>
+            {upstream === undefined ? null : `of ${formatCount(upstream.maxConcurrency)}`}
+          </Pair>
+        );
+      },
+    },
+    { label: "Waiting", kind: "number", cell: ({ waiting }) => formatCount(waiting) },
+    { label: "Answered", kind: "number", cell: ({ successes }) => formatCount(successes) },
+    { label: "Failed", kind: "number", cell: ({ failures }) => formatCount(failures) },
+    {
+      label: "Last failure",
+      className: styles.lastFailure,
+      cell: (health) => <LastFailure health={health} />,
+    },
+  ];
 }
 
-function Row({ health, upstream }: RowProps) {
-  const { badge, words } = BREAKERS[health.breaker];
+function Health({ tone, label, note }: (typeof BREAKERS)["open"]) {
+  return <Pair first={<Badge tone={tone}>{label}</Badge>}>{note}</Pair>;
+}
+
+function LastFailure({ health: { lastFailure } }: { readonly health: UpstreamHealth }) {
+  if (lastFailure === null) return <span className={textStyles.quiet}>none</span>;
   return (
-    <tr>
-      <th scope="row" className="name">
-        <span className="pair">
-          {health.name}
-          {upstream === undefined ? null : (
-            <span className="small">
-              <Dialect upstream={upstream} />
-            </span>
-          )}
-        </span>
-      </th>
-      <td data-label="Breaker">
-        <span className="pair">
-          <span className={`badge ${badge}`}>{health.breaker}</span>
-          <span className="small">{words}</span>
-        </span>
-      </td>
-      <td data-label="In flight" className="number">
-        <span className="pair">
-          {formatCount(health.inFlight)}
-          {upstream === undefined ? null : (
-            <span className="small">of {formatCount(upstream.maxConcurrency)}</span>
-          )}
-        </span>
-      </td>
-      <td data-label="Waiting" className="number">
-        {formatCount(health.waiting)}
-      </td>
-      <td data-label="Answered" className="number">
-        {formatCount(health.successes)}
-      </td>
-      <td data-label="Failed" className="number">
-        {formatCount(health.failures)}
-      </td>
-      <td data-label="Last failure" className="last-failure">
-        {health.lastFailure === null ? (
-          <span className="quiet">none</span>
-        ) : (
-          <span className="pair">
-            <span>{health.lastFailure.reason === "" ? "unknown" : health.lastFailure.reason}</span>
-            <time className="small" dateTime={health.lastFailure.at.toISOString()}>
-              {formatExactTime(health.lastFailure.at)}
-            </time>
-          </span>
-        )}
-      </td>
-    </tr>
+    <Pair first={lastFailure.reason === "" ? "unknown" : lastFailure.reason}>
+      <time dateTime={lastFailure.at.toISOString()}>{formatExactTime(lastFailure.at)}</time>
+    </Pair>
   );
 }

@@ -1,0 +1,153 @@
+import { Fragment, type ReactNode } from "react";
+import { classes } from "./classes.ts";
+import styles from "./DataTable.module.css";
+import textStyles from "./text.module.css";
+
+export interface Column<Row> {
+  readonly label: string;
+  /** Shown above neighbours that have it, too. */
+  readonly group?: string;
+  /** The label for screen readers only, as above buttons. */
+  readonly isLabelHidden?: boolean;
+  readonly kind?: "name" | "time" | "number" | "actions";
+  /** The label beside the value on a phone, where there are no heads. Default: `label`. */
+  readonly cardLabel?: string;
+  readonly className?: string | undefined | ((row: Row) => string | undefined);
+  readonly cell: (row: Row) => ReactNode;
+}
+
+interface DataTableProps<Row> {
+  /** What the table lists, for screen readers. */
+  readonly caption: string;
+  /** The first one names the row. */
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  readonly className?: string | undefined;
+  /** Revoked keys and the like are faded. */
+  readonly isFaded?: (row: Row) => boolean;
+  /** More about a row, below it, over all columns. */
+  readonly details?: (row: Row) => ReactNode;
+  /** While other rows are being loaded. */
+  readonly busy?: boolean;
+  /** Below the table, within its frame. */
+  readonly footer?: ReactNode;
+}
+
+/** A list as a table in a frame; on a phone, as cards. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { caption, columns, rows, rowKey, className, isFaded, details, busy, footer } = props;
+  return (
+    <div className={styles.tableFrame} aria-busy={busy}>
+      <table className={classes(styles.table, className)}>
+        <caption className={textStyles.visuallyHidden}>{caption}</caption>
+        <Head columns={columns} />
+        <tbody>
+          {rows.map((row) => {
+            const more = details?.(row) ?? null;
+            return (
+              <Fragment key={rowKey(row)}>
+                <tr className={isFaded?.(row) === true ? styles.faded : undefined}>
+                  {columns.map((column, index) => (
+                    <Cell key={keyOf(column)} column={column} row={row} isName={index === 0} />
+                  ))}
+                </tr>
+                {more === null ? null : (
+                  <tr className={styles.below}>
+                    <td colSpan={columns.length}>{more}</td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
+        </tbody>
+      </table>
+      {footer}
+    </div>
+  );
+}
+
+/** In the place of a table without rows. */
+export function NoRows({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className={styles.tableFrame}>
+      <p className={styles.nothing}>{children}</p>
+    </div>
+  );
+}
+
+const KINDS = { name: styles.name, time: styles.time, number: styles.number, actions: styles.actions };
+
+interface CellProps<Row> {
+  readonly column: Column<Row>;
+  readonly row: Row;
+  readonly isName: boolean;
+}
+
+function Cell<Row>({ column, row, isName }: CellProps<Row>) {
+  const { kind, label, cardLabel = label, isLabelHidden = false, className } = column;
+  const own = typeof className === "function" ? className(row) : className;
+  const all = classes(kind === undefined ? undefined : KINDS[kind], own);
+  return isName ? (
+    <th scope="row" className={all}>
+      {column.cell(row)}
+    </th>
+  ) : (
+    <td data-label={isLabelHidden ? undefined : cardLabel} className={all}>
+      {column.cell(row)}
+    </td>
+  );
+}
+
+function Head<Row>({ columns }: Pick<DataTableProps<Row>, "columns">) {
+  const groups = columns.map(({ group }) => group);
+  const isGrouped = groups.some((group) => group !== undefined);
+  const single = columns.filter(({ group }) => group === undefined);
+  const head = (column: Column<Row>, rowSpan?: number) => (
+    <th
+      key={keyOf(column)}
+      scope="col"
+      rowSpan={rowSpan}
+      className={column.kind === "number" ? styles.number : undefined}
+    >
+      {column.isLabelHidden === true ? (
+        <span className={textStyles.visuallyHidden}>{column.label}</span>
+      ) : (
+        column.label
+      )}
+    </th>
+  );
+  if (!isGrouped) {
+    return (
+      <thead>
+        <tr>{single.map((column) => head(column))}</tr>
+      </thead>
+    );
+  }
+  return (
+    <thead>
+      <tr>
+        {columns.map((column, index) => {
+          const { group } = column;
+          if (group === undefined) return head(column, 2);
+          if (groups[index - 1] === group) return null;
+          return (
+            <th
+              key={group}
+              scope="colgroup"
+              colSpan={groups.filter((other) => other === group).length}
+              className={classes(styles.number, styles.grouping)}
+            >
+              {group}
+            </th>
+          );
+        })}
+      </tr>
+      <tr>{columns.filter(({ group }) => group !== undefined).map((column) => head(column))}</tr>
+    </thead>
+  );
+}
+
+function keyOf<Row>({ group = "", label }: Column<Row>): string {
+  return `${group} ${label}`;
+}

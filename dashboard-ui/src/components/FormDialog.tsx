@@ -1,0 +1,57 @@
+import type { ReactNode, SubmitEvent } from "react";
+import { Button } from "./Button.tsx";
+import dialogStyles from "./Dialog.module.css";
+import { Dialog } from "./Dialog.tsx";
+import formStyles from "./form.module.css";
+import { Notice } from "./Notice.tsx";
+
+interface FormDialogProps {
+  readonly title: string;
+  /** The fields, and what the reader must know before they submit. */
+  readonly children: ReactNode;
+  /** The submit button: "Create key". */
+  readonly action: string;
+  readonly look?: "primary" | "danger";
+  /** While true the dialog can't be closed or submitted again. */
+  readonly isPending: boolean;
+  readonly isDisabled?: boolean;
+  /** What went wrong, except what is shown at a field. */
+  readonly error: string | null;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+}
+
+/** A dialog with a form: cancel and submit, the error above the buttons. */
+export function FormDialog(props: FormDialogProps) {
+  const {
+    title,
+    children,
+    action,
+    look = "primary",
+    isPending,
+    isDisabled,
+    error,
+    onSubmit,
+    onClose,
+  } = props;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return (
+    <Dialog title={title} onDismiss={isPending ? undefined : onClose}>
+      <form onSubmit={submit} className={formStyles.form}>
+        {children}
+        {error === null ? null : <Notice tone="error">{error}</Notice>}
+        <div className={dialogStyles.dialogActions}>
+          <Button onClick={onClose} disabled={isPending}>
+            Cancel
+          </Button>
+          <Button type="submit" look={look} busy={isPending} disabled={isDisabled}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

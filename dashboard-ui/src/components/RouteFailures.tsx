@@ -1,0 +1,36 @@
+import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
+import { LoadError, Loading } from "./Notice.tsx";
+import welcomeStyles from "./Welcome.module.css";
+import { Welcome } from "./Welcome.tsx";
+
+export function PageNotFound() {
+  return (
+    <Welcome title="Page not found">
+      <p>
+        <Link to="/">Go to the overview</Link>
+      </p>
+    </Welcome>
+  );
+}
+
+export function PageFailed({ error }: ErrorComponentProps) {
+  const router = useRouter();
+  return (
+    <Welcome title="This page could not be loaded">
+      {/* Runs the loaders again: to reset the error alone would bring it back. */}
+      <LoadError error={error} retry={() => router.invalidate()} />
+    </Welcome>
+  );
+}
+
+export function DashboardLoading() {
+  return (
+    <main className={welcomeStyles.welcome}>
+      <Loading what="the dashboard" />
+    </main>
+  );
+}
+
+export function PageLoading() {
+  return <Loading what="the page" />;
+}

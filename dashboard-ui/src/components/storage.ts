@@ -1,0 +1,41 @@
+// Values that the dashboard stores in the browser. Storage may be forbidden or full; then nothing is stored.
+
+interface Store {
+  read(name: string): string | null;
+  /** `null` removes the value. */
+  write(name: string, text: string | null): void;
+}
+
+/** Lasts until the tab is closed or the user signs out. */
+export const sessionStore = storeOf(() => sessionStorage);
+/** Lasts in this browser, for every user. */
+export const browserStore = storeOf(() => localStorage);
+
+const listeners = new Set<() => void>();
+
+/** Calls the listener when the user signs out, before the tab's storage is cleared. */
+export function onClearSession(listener: () => void): void {
+  listeners.add(listener);
+}
+
+/** Clears what the tab stores, when the user signs out. */
+export function clearSession(): void {
+  for (const listener of listeners) listener();
+  attempt(() => sessionStorage.clear());
+}
+
+function storeOf(storage: () => Storage): Store {
+  return {
+    read: (name) => attempt(() => storage().getItem(name)),
+    write: (name, text) =>
+      attempt(() => (text === null ? storage().removeItem(name) : storage().setItem(name, text))),
+  };
+}
+
+function attempt<Result>(act: () => Result): Result | null {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}

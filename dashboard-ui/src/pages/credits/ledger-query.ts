@@ -1,0 +1,12 @@
+import { api } from "../../api/client.ts";
+
+/** The maximum that the service returns at once. */
+const PAGE_SIZE = 200;
+
+/** The ledger, newest first. */
+export function ledgerQuery() {
+  return api.credits.ledger.infiniteQueryOptions(
+    { limit: PAGE_SIZE },
+    { getNextPageParam: (page) => page.nextCursor ?? undefined },
+  );
+}

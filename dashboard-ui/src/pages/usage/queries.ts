@@ -1,0 +1,52 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { queryClient } from "../../api/client.ts";
+import type { UsageTotals } from "../../api/types.ts";
+import type { GroupedRow } from "./groups.ts";
+import { type Period, periodOf, type Span, startOf } from "./period.ts";
+import type { Range } from "./search.ts";
+
+/** Where usage is read from: one account, or the whole service. */
+export interface UsageSource<By extends string> {
+  /** Part of the cache key. */
+  readonly name: string;
+  readonly rows: (span: Span, by: By) => Promise<readonly GroupedRow[]>;
+  readonly total: (span: Span) => Promise<UsageTotals>;
+}
+
+/** Usage with the question that it answers: the previous answer stays visible, correctly labelled, while the next one loads. */
+export interface UsageAnswer<By extends string> {
+  readonly period: Period;
+  readonly by: By;
+  readonly rows: readonly GroupedRow[];
+  /** Totals of the preceding period. */
+  readonly before: UsageTotals;
+}
+
+/** Usage of a period in groups. */
+export function usageQuery<By extends string>(
+  { name, rows, total }: UsageSource<By>,
+  period: Period,
+  by: By,
+) {
+  return queryOptions({
+    queryKey: ["usage", name, period.span, by] as readonly unknown[],
+    queryFn: async (): Promise<UsageAnswer<By>> => {
+      const [current, before] = await Promise.all([
+        rows(period.span, by),
+        // Read once: the past does not change.
+        queryClient.ensureQueryData({
+          queryKey: ["usage", name, period.before],
+          queryFn: () => total(period.before),
+          staleTime: Number.POSITIVE_INFINITY,
+        }),
+      ]);
+      return { period, by, rows: current, before };
+    },
+    placeholderData: keepPreviousData<UsageAnswer<By>>,
+  });
+}
+
+/** Usage of the period that ends now. */
+export function currentUsageQuery<By extends string>(source: UsageSource<By>, range: Range, by: By) {
+  return usageQuery(source, periodOf(range, startOf(new Date(), "hour", 0)), by);
+}

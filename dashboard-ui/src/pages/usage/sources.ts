@@ -1,0 +1,41 @@
+import { client } from "../../api/client.ts";
+import type { ServiceUsageRow, UsageRow } from "../../api/types.ts";
+import type { GroupName } from "./groups.ts";
+import type { UsageSource } from "./queries.ts";
+import type { ServiceUsageSearch, UsageSearch } from "./search.ts";
+
+/** Usage of the signed-in account. */
+export const ACCOUNT_USAGE: UsageSource<UsageSearch["by"]> = {
+  name: "account",
+  rows: async (span, groupBy) => {
+    const { rows } = await client.usage.summary.query({ ...span, groupBy });
+    return rows.map((row) => ({ ...row, group: accountGroup(row) }));
+  },
+  total: async (span) => (await client.usage.summary.query({ ...span, groupBy: "none" })).total,
+};
+
+/** Usage of all accounts. */
+export const SERVICE_USAGE: UsageSource<ServiceUsageSearch["by"]> = {
+  name: "service",
+  rows: async (span, groupBy) => {
+    const { rows } = await client.operator.usage.query({ ...span, groupBy });
+    return rows.map((row) => ({ ...row, group: serviceGroup(row) }));
+  },
+  total: async (span) => (await client.operator.usage.query({ ...span, groupBy: "none" })).total,
+};
+
+function accountGroup({ key, ...row }: UsageRow): GroupName {
+  // A revoked key leaves its name to others, so the key ID is shown too.
+  if (!row.isOther && key !== null) return { id: key.id, label: `${key.name} …${key.keyId}` };
+  return modelGroup(row);
+}
+
+function serviceGroup({ account, ...row }: ServiceUsageRow): GroupName {
+  return !row.isOther && account !== null ? { id: account.id, label: account.name } : modelGroup(row);
+}
+
+function modelGroup({ model, isOther }: Pick<UsageRow, "model" | "isOther">): GroupName {
+  if (isOther) return { id: "rest", label: "All others", isOther };
+  if (model !== null) return { id: model, label: model === "" ? "No model" : model };
+  return { id: "all", label: "All requests" };
+}

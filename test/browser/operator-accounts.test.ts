@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { outcomeOf, statusOf } from "../fixtures/request.ts";
+import { PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
+import { heading, idOf, openAccount, openConsoleSite, panel, takePassword } from "./console-site.ts";
+
+const consoleSite = openConsoleSite();
+
+describe.skipIf(!hasBrowser)("an operator with accounts", () => {
+  it("finds the console, and no account's pages", async () => {
+    const { page } = consoleSite.watched;
+    expect(await page.getByRole("link", { name: "API keys" }).count()).toBe(0);
+    for (const path of ["/", "/audit", "/settings/keys"]) {
+      await page.goto(path);
+      await heading(page, "Accounts").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/operator");
+    }
+  });
+
+  it("finds an account by its user's e-mail address, and comes back to what they searched for", async () => {
+    const { page } = consoleSite.watched;
+    const [owner, other] = [
+      await signUp(consoleSite.site.service.baseUrl),
+      await signUp(consoleSite.site.service.baseUrl),
+    ];
+    await page.goto("/operator");
+    await page.getByRole("row", { name: other.email }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type(owner.email.slice(0, 20));
+    await page.getByRole("row", { name: other.email }).waitFor({ state: "detached" });
+    const row = page.getByRole("row", { name: owner.email });
+    await row.getByText("$5.00").waitFor();
+    await row.getByRole("link", { name: "Test" }).click();
+    await heading(page, "Test").waitFor();
+    await page.getByText(await idOf(owner)).waitFor();
+    await page.goBack();
+    await row.waitFor();
+    expect(await page.getByRole("searchbox", { name: "Search" }).inputValue()).toBe(owner.email.slice(0, 20));
+  });
+
+  it("sees only accounts of the state and plan that they choose, and the choice stands in the address", async () => {
+    const { page } = consoleSite.watched;
+    const [free, pro, suspended] = [
+      await signUp(consoleSite.site.service.baseUrl),
+      await signUp(consoleSite.site.service.baseUrl),
+      await signUp(consoleSite.site.service.baseUrl),
+    ];
+    const { accounts } = consoleSite.operator.trpc.operator;
+    for (const owner of [pro, suspended]) {
+      await accounts.setPlan.mutate({ id: await idOf(owner), plan: "pro" });
+    }
+    await accounts.suspend.mutate({ id: await idOf(suspended), reason: "unpaid" });
+    await page.goto("/operator");
+    await page.getByLabel("State").selectOption("Suspended");
+    await page.getByLabel("Plan").selectOption("Pro");
+    await page.getByRole("row", { name: pro.email }).waitFor({ state: "detached" });
+    await page.getByRole("row", { name: suspended.email }).waitFor();
+    await page.reload();
+    await page.getByRole("row", { name: suspended.email }).waitFor();
+    expect(await page.getByText(pro.email).count()).toBe(0);
+    await page.getByLabel("State").selectOption("Active");
+    await page.getByRole("row", { name: pro.email }).waitFor();
+    expect(await page.getByText(free.email).count()).toBe(0);
+    await page.getByRole("searchbox", { name: "Search" }).fill("nobody has such a name");
+    await page.getByText("No account matches").waitFor();
+    await page.getByRole("button", { name: "Show all accounts" }).click();
+    await page.getByRole("row", { name: free.email }).waitFor();
+  });
+
+  it("reads on in a list that is longer than a page, without losing their place", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    const id = await idOf(owner);
+    const unlimited = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+    for (let number = 1; number <= 20; number++) {
+      const limits = { ...unlimited, requestsPerMinute: number };
+      await consoleSite.operator.trpc.operator.accounts.setLimits.mutate({ id, limits });
+    }
+    await openAccount(page, owner);
+    const trail = panel(page, "Audit trail");
+    await trail
+      .getByRole("row", { name: /Limits changed/ })
+      .nth(19)
+      .waitFor();
+    expect(await trail.getByText("Signed up").count()).toBe(0);
+    await trail.getByRole("button", { name: "Load more changes" }).focus();
+    await page.keyboard.press("Enter");
+    await trail.getByRole("row", { name: /Signed up/ }).waitFor();
+    await trail.getByText("No more changes").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("No more changes");
+  });
+
+  it("makes an account, whose user signs in with the password that was shown once", async () => {
+    const { page } = consoleSite.watched;
+    const email = `${crypto.randomUUID()}@example.com`;
+    await page.goto("/operator");
+    await page.getByRole("button", { name: "Create account" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("E-mail").fill(email);
+    await dialog.getByLabel("Account name").fill("Globex");
+    await dialog.getByLabel("Plan").selectOption("Enterprise");
+    await dialog.getByRole("button", { name: "Create account" }).click();
+    const password = await takePassword(page);
+    await heading(page, "Globex").waitFor();
+    expect(await page.content()).not.toContain(password);
+    const user = visit(consoleSite.site.service.baseUrl);
+    await user.trpc.auth.signIn.mutate({ email, password });
+    expect((await user.trpc.account.get.query()).plan).toBe("enterprise");
+  });
+
+  it("suspends an account with a reason, and its keys are refused at once, till it is reinstated", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    await page.getByRole("button", { name: "Suspend", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(/Every request with a key of this account is refused/).waitFor();
+    // Not without a reason.
+    await dialog.getByRole("button", { name: "Suspend account" }).click();
+    expect(await dialog.isVisible()).toBe(true);
+    expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
+    await dialog.getByLabel("Reason").fill("unpaid since March");
+    await page.keyboard.press("Enter");
+    await page.getByText("Account suspended.").waitFor();
+    expect(await outcomeOf(consoleSite.site.service.baseUrl, owner.key)).toEqual({
+      status: 403,
+      code: "account_suspended",
+    });
+    await panel(page, "State").getByText("unpaid since March").waitFor();
+    await panel(page, "Facts").getByText("suspended").waitFor();
+    const trail = panel(page, "Audit trail");
+    await trail.getByRole("row", { name: /Account suspended/ }).waitFor();
+
+    await page.getByRole("button", { name: "Reinstate", exact: true }).click();
+    await page.getByLabel("Reason (optional)").last().fill("paid");
+    await page.getByRole("button", { name: "Reinstate account" }).click();
+    await page.getByText("Account reinstated.").waitFor();
+    expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
+    await trail
+      .getByRole("row", { name: /Account reinstated/ })
+      .getByText("paid")
+      .first()
+      .waitFor();
+    const focused = await page.evaluate(() => document.activeElement?.textContent);
+    expect(focused).toBe("Suspend");
+  });
+
+  it("resets a user's password, which is shown once and ends their sessions", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    await page.getByRole("button", { name: `Reset password of ${owner.email}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
+    const password = await takePassword(page);
+    expect(await page.content()).not.toContain(password);
+    expect(await owner.trpc.auth.me.query()).toBeNull();
+    await owner.trpc.auth.signIn.mutate({ email: owner.email, password });
+    await expect(owner.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD })).rejects.toThrow();
+  });
+
+  it("never sees a console error, a breach of the content policy or a request to another host", () => {
+    expect(consoleSite.watched.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { outcomeOf, statusOf } from "../fixtures/request.ts";
+import { signUp, signUpWithKey } from "../fixtures/user.ts";
+import { idOf, openAccount, openConsoleSite, panel } from "./console-site.ts";
+
+const consoleSite = openConsoleSite();
+
+describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
+  it("tries an address before they set IP rules, which are enforced from then on", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    await panel(page, "Plan").getByLabel("Plan").selectOption("Enterprise");
+    await page.getByRole("button", { name: "Save plan" }).click();
+    await panel(page, "Plan").getByText("Plan changed to enterprise.").waitFor();
+
+    const rules = panel(page, "IP rules");
+    const verdict = (by: string) =>
+      rules.getByRole("definition").and(rules.locator(`dt:text-is("${by}") + dd`));
+    await rules.getByLabel("Networks").fill("192.0.2.0/24, 2001:db8::/32");
+    await rules.getByText("outside these 2 networks are refused").waitFor();
+    await rules.getByLabel("Test an address").fill("127.0.0.1");
+    await page.keyboard.press("Enter");
+    await verdict("As typed").getByText("refused with 403").waitFor();
+    await verdict("In force now").getByText("allowed").waitFor();
+    expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
+    // An answer does not outlive its question.
+    await rules.getByLabel("Test an address").fill("192.0.2.7");
+    expect(await rules.getByText("Request refused").count()).toBe(0);
+    await rules.getByRole("button", { name: "Check" }).click();
+    await verdict("As typed").getByText("allowed").waitFor();
+
+    await rules.getByLabel("Reason").fill("only from their data centre");
+    await rules.getByRole("button", { name: "Save IP rules" }).click();
+    await rules.getByText("IP rules saved.").waitFor();
+    expect(await outcomeOf(consoleSite.site.service.baseUrl, owner.key)).toEqual({
+      status: 403,
+      code: "ip_blocked",
+    });
+    await page.reload();
+    expect(await rules.getByLabel("Networks").inputValue()).toBe("192.0.2.0/24\n2001:db8::/32");
+
+    await rules.getByRole("button", { name: "Report only" }).click();
+    await rules.getByRole("button", { name: "Save IP rules" }).click();
+    await rules.getByText("IP rules saved.").waitFor();
+    expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
+  });
+
+  it("is told that IP rules are kept and not enforced on another plan", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    const id = await idOf(owner);
+    const { accounts } = consoleSite.operator.trpc.operator;
+    await accounts.setPlan.mutate({ id, plan: "enterprise" });
+    await accounts.setIpRules.mutate({ id, rules: { networks: ["192.0.2.0/24"] } });
+    await openAccount(page, owner);
+    await panel(page, "Plan").getByLabel("Plan").selectOption("Free");
+    await page.getByRole("button", { name: "Save plan" }).click();
+    // The service's words, and the page's own.
+    await panel(page, "Plan").getByText("kept but no longer enforced").waitFor();
+    await panel(page, "IP rules").getByText("stored but not enforced").waitFor();
+    const rules = panel(page, "IP rules");
+    await rules.getByLabel("Test an address").fill("127.0.0.1");
+    await rules.getByRole("button", { name: "Check" }).click();
+    await rules.getByText("refused with 403 on the enterprise plan").waitFor();
+  });
+
+  it("sets limits, and goes back to what the plan says", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    const limits = async () =>
+      (await consoleSite.operator.trpc.operator.accounts.get.query({ id: await idOf(owner) })).limits;
+    await openAccount(page, owner);
+    const form = panel(page, "Limits");
+    const set = form.getByRole("button", { name: "Save limits" });
+    await form.getByLabel("Requests per minute").fill("1200");
+    await form.getByLabel("Tokens per minute").fill("many");
+    await set.click();
+    await form.getByRole("alert").getByText("Enter a whole number").waitFor();
+    await form.getByLabel("Tokens per minute").fill("90000");
+    await set.click();
+    await form.getByText("Limits saved.").waitFor();
+    expect(await limits()).toEqual({
+      requestsPerMinute: 1_200,
+      tokensPerMinute: 90_000,
+      concurrentRequests: null,
+    });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Save limits");
+    await form.getByLabel("Requests per minute").fill("");
+    await set.click();
+    await form.getByText("Limits saved.").waitFor();
+    expect((await limits()).requestsPerMinute).toBeNull();
+  });
+
+  it("grants credits to the last digit, and takes them back", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    const balance = async () => (await owner.trpc.credits.balance.query()).balanceNanoUsd;
+    await openAccount(page, owner);
+    const form = panel(page, "Credits");
+    await form.getByLabel("Amount in US dollars").fill("1,5");
+    await form.getByLabel("Reason").fill("order 1042");
+    await page.keyboard.press("Enter");
+    await form.getByRole("alert").getByText("Enter an amount").waitFor();
+    // A sum that no float holds.
+    await form.getByLabel("Amount in US dollars").fill("9007199.254740993");
+    await form.getByText("New balance: $9,007,204.254740993.").waitFor();
+    await form.getByLabel("Amount in US dollars").fill("1234567.000000001");
+    await form.getByRole("button", { name: "Grant $1,234,567.000000001" }).click();
+    await form.getByText("The new balance is $1,234,572.000000001.").waitFor();
+    expect(await balance()).toBe(1_234_572_000_000_001n);
+    await form.getByRole("button", { name: "Deduct" }).first().click();
+    await form.getByLabel("Amount in US dollars").fill("1234567");
+    await form.getByLabel("Reason").fill("typed twice");
+    await form.getByRole("button", { name: "Deduct $1,234,567.00" }).click();
+    await form.getByText("The new balance is $5.000000001.").waitFor();
+    expect(await balance()).toBe(5_000_000_001n);
+    await panel(page, "Facts").getByText("$5.000000001").waitFor();
+  });
+
+  it("is told by the service what is wrong with a network", async () => {
+    const { page } = await consoleSite.open();
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    const rules = panel(page, "IP rules");
+    await rules.getByLabel("Networks").fill("192.0.2.0/24\n10.0.0.0/33");
+    await rules.getByRole("button", { name: "Save IP rules" }).click();
+    await rules
+      .getByRole("alert")
+      .getByText(/10\.0\.0\.0\/33/)
+      .waitFor();
+    expect(await rules.getByLabel("Networks").inputValue()).toContain("192.0.2.0/24");
+    await rules.getByRole("button", { name: "Discard changes" }).click();
+    expect(await rules.getByLabel("Networks").inputValue()).toBe("");
+  });
+
+  it("learns that a change could not be made, and keeps what they typed", async () => {
+    const { page } = await consoleSite.open();
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    const form = panel(page, "Credits");
+    await form.getByLabel("Amount in US dollars").fill("25");
+    await form.getByLabel("Reason").fill("order 1042");
+    await page.route("**/trpc/operator.accounts.grantCredits**", (route) => route.abort());
+    await form.getByRole("button", { name: "Grant $25.00" }).click();
+    await form
+      .getByRole("alert")
+      .getByText(/before you try again/)
+      .waitFor();
+    expect(await form.getByLabel("Reason").inputValue()).toBe("order 1042");
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(5_000_000_000n);
+  });
+
+  it("never sees a console error, a breach of the content policy or a request to another host", () => {
+    expect(consoleSite.watched.complaints).toEqual([]);
+  });
+});

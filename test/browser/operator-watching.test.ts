@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { OPERATOR_ENV } from "../fixtures/operator.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { CREDENTIAL, heading, idOf, openAccount, openConsoleSite, panel } from "./console-site.ts";
+
+const consoleSite = openConsoleSite();
+
+function ask(key: string, model: string): Promise<Response> {
+  return fetch(`${consoleSite.site.service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
+  });
+}
+
+describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
+  it("reads in the trail who changed what, with what it was before", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    const id = await idOf(owner);
+    const { accounts } = consoleSite.operator.trpc.operator;
+    await accounts.setPlan.mutate({ id, plan: "enterprise", reason: "signed in May" });
+    await accounts.setIpRules.mutate({ id, rules: { networks: ["192.0.2.0/24", "198.51.100.7"] } });
+    await accounts.setIpRules.mutate({ id, rules: { networks: ["192.0.2.0/24"], mode: "report" } });
+    const limits = { requestsPerMinute: 1_200, tokensPerMinute: null, concurrentRequests: null };
+    await accounts.setLimits.mutate({ id, limits });
+    await accounts.grantCredits.mutate({ id, amountNanoUsd: -2_500_000_000n, reason: "refunded" });
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+
+    await page.goto("/operator/trail");
+    const textOf = async (change: RegExp) =>
+      (await page.getByRole("row", { name: change }).first().textContent()) ?? "";
+    await page
+      .getByRole("row", { name: /Key revoked: “test”/ })
+      .first()
+      .waitFor();
+    expect(await textOf(/Key revoked/)).toContain(`…${owner.key.slice(-4)}`);
+    expect(await textOf(/Key revoked/)).toContain(owner.email);
+    const taken = await textOf(/Credits deducted/);
+    for (const words of ["−$2.50", "$5.00", "became", "$2.50", "refunded", "127.0.0.1"]) {
+      expect(taken).toContain(words);
+    }
+    expect(taken).toContain(OPERATOR_ENV.OSTIARY_OPERATOR_EMAIL);
+    expect(await textOf(/Limits changed/)).toMatch(/Requests per minuteplan default became.*1,200/);
+    expect(await textOf(/IP rules changed/)).toMatch(/enforced became.*report only/);
+    expect(await textOf(/Networks removed/)).toContain("198.51.100.7");
+    expect(await textOf(/Plan changed/)).toMatch(/signed in May.*free became.*enterprise/);
+
+    await page
+      .getByRole("row", { name: /Plan changed/ })
+      .first()
+      .getByRole("link", { name: "Test" })
+      .click();
+    await panel(page, "Facts").waitFor();
+    await panel(page, "Audit trail")
+      .getByRole("row", { name: /Signed up/ })
+      .waitFor();
+  });
+
+  it("sees which upstream is left alone, and why", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await page.goto("/operator/upstreams");
+    await page.getByText("All upstreams are healthy.").waitFor();
+    consoleSite.answers.flaky = 500;
+    consoleSite.answers.locked = 401;
+    expect((await ask(owner.key, "models/flaky")).status).toBeGreaterThanOrEqual(500);
+    // It finds out by itself.
+    const flaky = page.getByRole("row", { name: /^flaky/ });
+    await flaky.getByText("Down", { exact: true }).waitFor();
+    await flaky.getByText("paused after failures").waitFor();
+    await flaky.getByText("the upstream answered 500").waitFor();
+    await page.getByRole("row", { name: /^well/ }).getByText("Healthy").waitFor();
+    await page.getByRole("status").getByText("Down: flaky.").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await ask(owner.key, "models/locked");
+    await page
+      .getByRole("alert")
+      .getByText(/locked rejected the service's credential/)
+      .waitFor();
+  });
+
+  it("reads the catalog as it is loaded, without a credential, and searches it", async () => {
+    const { page } = consoleSite.watched;
+    await page.goto("/operator/catalog");
+    const model = page.getByRole("row", { name: /models\/well/ });
+    await model.getByText("well as inner").waitFor();
+    await model.getByText("$2.50 in, $10.00 out").waitFor();
+    await page
+      .getByRole("row", { name: /^flaky/ })
+      .getByText("set", { exact: true })
+      .waitFor();
+    expect(await page.content()).not.toContain(CREDENTIAL);
+    await page.getByRole("searchbox", { name: "Search" }).fill("alias-of-fl");
+    await model.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /models\/flaky/ }).waitFor();
+    expect(page.url()).toContain("alias-of-fl");
+  });
+
+  it("sees who tried the doors, narrowed to a kind, an account or a source", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+    for (let number = 0; number < 2; number++) await statusOf(consoleSite.site.service.baseUrl, owner.key);
+    await statusOf(consoleSite.site.service.baseUrl, "sk-nobody");
+    await openAccount(page, owner);
+    await page.getByRole("main").getByRole("link", { name: "Security events" }).click();
+    await heading(page, "Security events").waitFor();
+    const row = page.getByRole("row", { name: /Revoked key used/ });
+    await row.getByText(`…${owner.key.slice(-4)}`).waitFor();
+    await row.getByRole("cell", { name: "2", exact: true }).waitFor();
+    expect(await page.getByText("Unknown key", { exact: true }).and(page.locator("td *")).count()).toBe(0);
+    await page.getByRole("button", { name: "Show all accounts" }).click();
+    await page.getByRole("row", { name: /Unknown key/ }).waitFor();
+    await page.getByLabel("Event", { exact: true }).selectOption("Unknown key");
+    await page
+      .getByRole("row", { name: /Revoked key used/ })
+      .first()
+      .waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("row", { name: /Unknown key/ }).waitFor();
+    await page.getByLabel("Source IP or CIDR").fill("192.0.2.0/24");
+    await page.keyboard.press("Enter");
+    await page.getByText("No event matches").waitFor();
+  });
+
+  it("never sees a console error, a breach of the content policy or a request to another host", () => {
+    expect(consoleSite.watched.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { cellsOf, chartOf, countsOf, openOverviewSite } from "./overview-site.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const overview = openOverviewSite();
+
+describe.skipIf(!hasBrowser)("an account's usage", () => {
+  it("is told by model, by key and in time, and stands in the address", async () => {
+    const { page, complaints } = await overview.pageOf(overview.used);
+    await expect
+      .poll(() => countsOf(page))
+      .toEqual([
+        ["sandbox/echo", "3", "0"],
+        ["sandbox/lorem", "2", "0"],
+        ["unknown model", "1", "1 100%"],
+      ]);
+    await page.getByRole("definition").getByText("6", { exact: true }).waitFor();
+    await page.getByRole("definition").getByText("16.7%").waitFor();
+
+    await page.getByRole("button", { name: "By key" }).click();
+    await expect
+      .poll(() => countsOf(page))
+      .toEqual([
+        [expect.stringMatching(/^test …\w{4}$/), "4", "1 25%"],
+        [expect.stringMatching(/^second …\w{4}$/), "2", "0"],
+      ]);
+    await page.getByRole("button", { name: "24 hours" }).click();
+    await page.getByRole("img", { name: "Requests by key, the last 24 hours" }).waitFor();
+    await page.reload();
+    await page.getByRole("img", { name: "Requests by key, the last 24 hours" }).waitFor();
+
+    await page.getByRole("button", { name: "Total" }).click();
+    await page.getByRole("button", { name: "Show all 24" }).waitFor();
+    await expect.poll(() => countsOf(page)).toContainEqual([expect.any(String), "6", "1 16.7%"]);
+    expect(new URL(page.url()).search).toBe("?range=24h&by=none");
+    expect(complaints).toEqual([]);
+  });
+
+  it("costs what the account was charged", async () => {
+    const { balanceNanoUsd } = await overview.used.trpc.credits.balance.query();
+    const { page } = await overview.pageOf(overview.used, "/?range=30d&by=none");
+    await page.getByRole("table").waitFor();
+    const [today] = await cellsOf(page);
+    const spentUsd = Number(5_000_000_000n - balanceNanoUsd) / 1e9;
+    expect(spentUsd).toBeGreaterThan(0);
+    expect(Number(today?.at(-1)?.replace("$", ""))).toBeCloseTo(spentUsd, 4);
+  });
+
+  it("comes by itself, without a reload", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    await overview.chat(owner.key, "sandbox/echo");
+    const { page } = await overview.pageOf(owner, "/", {}, (page) => page.clock.install());
+    await expect.poll(() => countsOf(page)).toEqual([["sandbox/echo", "1", "0"]]);
+    await overview.chat(owner.key, "sandbox/echo");
+    await page.clock.fastForward(31_000);
+    await expect.poll(() => countsOf(page)).toEqual([["sandbox/echo", "2", "0"]]);
+  });
+
+  it("leads to the entries behind it", async () => {
+    const { page } = await overview.pageOf(overview.used, "/?by=key");
+    await page.getByRole("link", { name: /^second …/ }).click();
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("key")).toMatch(/^[0-9a-f-]{36}$/);
+    await page.getByText("sandbox/lorem").first().waitFor();
+    expect(await page.getByText("sandbox/echo").count()).toBe(0);
+  });
+
+  it("says that there was none where there was none", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    await overview.chat(owner.key, "sandbox/echo");
+    const { page } = await overview.pageOf(owner, "/?range=24h", {}, (page) =>
+      page.clock.setFixedTime(Date.now() + 2 * DAY_MS),
+    );
+    await page.getByText("No requests in the last 24 hours.").waitFor();
+    await page.getByRole("button", { name: "7 days" }).click();
+    await expect.poll(() => countsOf(page)).toEqual([["sandbox/echo", "1", "0"]]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("a chart", () => {
+  it("is read by keyboard, interval by interval", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    const chart = chartOf(page, "Requests");
+    const today = new Intl.DateTimeFormat("en-GB", {
+      day: "numeric",
+      month: "long",
+      timeZone: "UTC",
+    }).format(new Date());
+    await chart.focus();
+    const said = () => chart.getAttribute("aria-valuetext");
+    expect(await said()).toMatch(new RegExp(`${today}.*: sandbox/echo 3, sandbox/lorem 2, unknown model 1$`));
+    await page.getByText("Total", { exact: true }).last().waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(said).toMatch(/: none$/);
+    await page.keyboard.press("Home");
+    expect(await chart.getAttribute("aria-valuenow")).toBe("0");
+    await page.keyboard.press("End");
+    await expect.poll(said).toContain("sandbox/echo 3");
+    await page.locator(".ChartTooltip_chartTooltip").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".ChartTooltip_chartTooltip").waitFor({ state: "detached" });
+  });
+
+  it("shows the values where the pointer is", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    const box = await chartOf(page, "Errors").boundingBox();
+    if (box === null) throw new Error("the chart is not there");
+    await page.mouse.move(box.x + box.width - 4, box.y + 20);
+    await expect
+      .poll(() => page.locator(".ChartTooltip_chartTooltip").textContent())
+      .toMatch(/unknown model1Total1$/);
+    await page.mouse.move(box.x + 4, box.y + 20);
+    await expect.poll(() => page.locator(".ChartTooltip_chartTooltip").textContent()).toMatch(/Total0$/);
+    await page.mouse.move(0, 0);
+    await page.locator(".ChartTooltip_chartTooltip").waitFor({ state: "detached" });
+  });
+
+  it("takes the colours of the theme that is chosen", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    await chartOf(page, "Requests").waitFor();
+    for (const theme of ["Dark", "Light", "Dark"]) {
+      await page.getByRole("button", { name: theme, exact: true }).click();
+      await expect.poll(() => page.evaluate(missingColours)).toEqual([]);
+    }
+  });
+
+  it.each([375, 1_920])("has room for what is written below it, in a window of %i pixels", async (width) => {
+    const { page } = await overview.pageOf(overview.used, "/", { viewport: { width, height: 800 } });
+    for (const range of ["24 hours", "7 days", "30 days", "12 months"]) {
+      await page.getByRole("button", { name: range }).click();
+      await page.getByRole("img", { name: `Requests by model, the last ${range}` }).waitFor();
+      const { texts, overlaps, fits } = await page.evaluate(roomBelowCharts);
+      expect(texts, range).toBeGreaterThanOrEqual(4 * 3);
+      expect({ overlaps, fits }, range).toEqual({ overlaps: 0, fits: true });
+    }
+  });
+});
+
+/** How many texts stand below charts, how many of them touch the next one, and whether the page needs no sideways scrolling. */
+function roomBelowCharts(): { readonly texts: number; readonly overlaps: number; readonly fits: boolean } {
+  const boxes = [...document.querySelectorAll(".Chart_chartTimes")].flatMap((axis) => {
+    const own = [...axis.children].map((text) => text.getBoundingClientRect());
+    return own.map((box, index) => ({ box, next: own[index + 1] }));
+  });
+  return {
+    texts: boxes.length,
+    overlaps: boxes.filter(({ box, next }) => next !== undefined && box.right > next.left).length,
+    fits: document.documentElement.scrollWidth <= innerWidth,
+  };
+}
+
+/** Which colours of the legend, as the styles have them now, are not to be found in the first chart. */
+function missingColours(): string[] {
+  const canvas = document.querySelector<HTMLCanvasElement>(".Chart_chartPlot canvas");
+  const context = canvas?.getContext("2d");
+  const swatches = [...document.querySelectorAll(".ChartLegend_chartLegend .ChartLegend_chartSwatch")];
+  if (canvas === null || context == null || swatches.length < 3) return ["chart or legend"];
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  const drawn = new Set<string>();
+  for (let at = 0; at < data.length; at += 4) drawn.add(`rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`);
+  return swatches
+    .map((swatch) => getComputedStyle(swatch).backgroundColor)
+    .filter((colour) => !drawn.has(colour));
+}

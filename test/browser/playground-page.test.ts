@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { chunkOf } from "../fixtures/model-server.ts";
+import { goToKeys } from "../fixtures/site.ts";
+import { signUp, signUpWithKey, visit } from "../fixtures/user.ts";
+import {
+  composerOf,
+  endStream,
+  figureOf,
+  messageOn,
+  modelOn,
+  openPlaygroundSite,
+  say,
+  sayAndHear,
+} from "./playground-site.ts";
+import { fillSignIn } from "./sign-in.ts";
+
+const playground = openPlaygroundSite();
+
+describe.skipIf(!hasBrowser)("the playground", () => {
+  it("leads who is not signed in any more to sign in, and back to the conversation", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    await sayAndHear(page, "before");
+    const cookies = await page.context().cookies();
+    const elsewhere = visit(playground.site.service.baseUrl, {
+      cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
+    });
+    await elsewhere.trpc.auth.signOut.mutate();
+    await say(page, "after");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await fillSignIn(page, owner);
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("model")).toBe("acme/echo");
+    await messageOn(page, 3).getByText("after").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
+  });
+
+  it("has the conversation still after a reload, no key in any store, and nothing for whoever signs in next", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    await page.getByLabel("temperature", { exact: true }).fill("0.7");
+    await sayAndHear(page, "remember this");
+    await composerOf(page).fill("not sent yet");
+    await page.reload();
+    await messageOn(page, 2).getByText("remember this").waitFor();
+    await figureOf(messageOn(page, 2), "Cost").filter({ hasText: "$" }).waitFor();
+    expect(await composerOf(page).inputValue()).toBe("not sent yet");
+    expect(await page.getByLabel("temperature", { exact: true }).inputValue()).toBe("0.7");
+    const stored = () => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+    expect(await stored()).toContain("remember this");
+    expect(await stored()).not.toContain(owner.key);
+
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await stored()).not.toContain("remember this");
+    await page.reload();
+    expect(await stored()).not.toContain("remember this");
+    await fillSignIn(page, await signUpWithKey(playground.site.service.baseUrl));
+    await page.getByRole("link", { name: "Playground" }).click();
+    await page.getByText("Send a message to start").waitFor();
+  });
+
+  it("goes on with an answer while its reader looks at another page", async () => {
+    const { page } = await playground.openBench();
+    const held = playground.heldStream({ content: "begun" });
+    await say(page, "Take your time");
+    await messageOn(page, 2).getByText("begun").waitFor();
+    await page.getByRole("link", { name: "Models" }).click();
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+    const response = await held;
+    response.write(chunkOf({ content: " and ended" }));
+    endStream(response);
+    await page.getByRole("link", { name: "Playground" }).click();
+    await messageOn(page, 2).getByText("begun and ended").waitFor();
+    expect(await modelOn(page)).toBe("acme/talker");
+  });
+
+  it("makes the request with the key that was chosen, and remembers it; one that was revoked is refused", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    const { id } = await owner.trpc.keys.create.mutate({ name: "second" });
+    await page.reload();
+    const choice = page.getByLabel("Key", { exact: true });
+    await choice.selectOption(id);
+    await sayAndHear(page, "as the second");
+    const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
+    expect(entries[0]?.keyName).toBe("second");
+    await page.reload();
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
+    expect(await choice.inputValue()).toBe(id);
+
+    await owner.trpc.keys.revoke.mutate({ id });
+    await say(page, "once more");
+    await page.getByRole("alert").getByText("The API key was revoked.").waitFor();
+    await page.getByRole("alert").getByText("Choose another key.").waitFor();
+    // The list of keys has heard of it.
+    await expect.poll(() => choice.inputValue()).toBe(owner.id);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
+  });
+
+  it("leads who has no key to create one", async () => {
+    const owner = await signUp(playground.site.service.baseUrl);
+    const { page } = await playground.site.page();
+    await goToKeys(page, owner);
+    await page.getByRole("link", { name: "Playground" }).click();
+    await say(page, "hello?");
+    await page.getByRole("alert").getByText("Create a key first").waitFor();
+    await page.getByRole("link", { name: "Create a key" }).click();
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+  });
+
+  it("finds models by alias from the keyboard, keeps the choice in the address, and tells of one that is not there", async () => {
+    const { page } = await playground.openBench("no/such-model");
+    await page.getByText("The catalog has no chat model “no/such-model”.").waitFor();
+    await page.getByRole("combobox", { name: "Model" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("combobox", { name: "Search models" }).waitFor();
+    await page.keyboard.type("talker");
+    await page.getByRole("option", { name: /acme\/talker/ }).waitFor();
+    await expect.poll(() => page.locator("[role=listbox] [role=option]").count()).toBe(1);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => new URL(page.url()).searchParams.get("model")).toBe("acme/talker");
+    expect(await modelOn(page)).toBe("acme/talker");
+    // An alias does, too.
+    await page.goto("/playground?model=talker");
+    await expect.poll(() => modelOn(page)).toBe("acme/talker");
+  });
+});
+
+describe.skipIf(!hasBrowser)("everyone in the playground", () => {
+  it.each(["light", "dark"] as const)(
+    "has nothing that axe finds wrong: %s",
+    async (colorScheme) => {
+      const { page } = await playground.openBench("acme/echo", { colorScheme });
+      expect(await violationsOf(page)).toEqual([]);
+      await sayAndHear(page, "Hello");
+      await page.getByLabel("temperature", { exact: true }).fill("9");
+      await say(page, "sandbox:error 429");
+      await page.getByRole("button", { name: "Reset temperature" }).click();
+      await composerOf(page).press("Enter");
+      await page.getByRole("alert").getByText("told to answer 429").waitFor();
+      await page.getByRole("button", { name: "Edit message 1" }).click();
+      expect(await violationsOf(page)).toEqual([]);
+      await page.getByRole("combobox", { name: "Model" }).click();
+      await page.getByRole("option", { name: /acme\/lorem/ }).waitFor();
+      expect(await violationsOf(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "View as code" }).click();
+      await page.getByRole("dialog").getByText("curl -N").waitFor();
+      expect(await violationsOf(page)).toEqual([]);
+    },
+    120_000,
+  );
+
+  it("needs no sideways scrolling on a phone, whatever is said", async () => {
+    const { page } = await playground.openBench("acme/echo", { viewport: { width: 375, height: 800 } });
+    await sayAndHear(page, `${"unbreakable".repeat(40)} and a word`);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
+    expect(await violationsOf(page)).toEqual([]);
+  });
+});
