@@ -4,102 +4,86 @@ import { describe, expect, it } from "vitest";
 
 const SOURCES = resolve(import.meta.dirname, "../server/src");
 
-/** The layers, outermost first. A folder may import from its own layer's folders listed with it and from any below. */
-const DOMAIN = [
-  "access",
-  "accounts",
-  "admission",
-  "audit",
-  "catalog",
-  "credits",
-  "gateway",
-  "idempotency",
-  "keys",
-  "security",
-];
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  serve: ["edge", "errors"],
-  edge: [...DOMAIN, "errors", "secrets", "upstream"],
-  rpc: [...DOMAIN, "errors", "secrets"],
-  // A client of its own server, by the SDK.
-  cli: ["accounts"],
-  dashboard: ["edge/content-coding.ts"],
-  config: ["access"],
-  tracing: ["audit"],
-  metrics: ["access", "audit", "credits", "errors"],
-  start: [
-    ...DOMAIN,
-    "config",
-    "edge",
-    "errors",
-    "metrics",
-    "secrets",
-    "serve",
-    "store",
-    "tracing",
-    "upstream",
-  ],
-  // Implementations of interfaces that belong to the domain.
-  store: [...DOMAIN, "errors"],
-  upstream: ["catalog", "errors", "gateway"],
-  ...Object.fromEntries(
-    DOMAIN.map((folder) => [
-      folder,
-      [...DOMAIN, "errors", "secrets", "upstream/dialect.ts", "upstream/transport.ts"],
-    ]),
-  ),
-  errors: ["secrets"],
-  secrets: [],
-};
+const CONTRIBUTING = readFileSync(resolve(import.meta.dirname, "../CONTRIBUTING.md"), "utf8");
 
-/** What only the rim may know. */
-const FRAMEWORKS = ["hono", "@hono/node-server", "@trpc/server", "postgres", "ioredis", "undici"];
-const FRAMEWORK_HOMES = ["serve", "rpc", "store", "admission/redis-store.ts", "upstream/http", "app.ts"];
+/** The folders of `server/src`, outermost first, as CONTRIBUTING.md lists them. */
+const ORDER = [
+  ...(CONTRIBUTING.split("### Folder order")[1]?.split("\n## ")[0] ?? "").matchAll(/^\| `([a-z]+)` /gm),
+].map(([, folder = ""]) => folder);
+
+/** The places that may import a framework or driver. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  hono: ["http/app.ts"],
+  "@hono/node-server": ["http/node.ts"],
+  "@trpc/server": ["management/"],
+  postgres: ["database/"],
+  ioredis: ["admission/redis-", "accounts/redis-"],
+  undici: ["upstream/http/"],
+};
 
 interface Import {
   readonly from: string;
   readonly to: string;
 }
 
-function importsBelow(folder: string): Import[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .flatMap((name) => {
-      const text = readFileSync(join(folder, name), "utf8");
-      const found = text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g);
-      return [...found].map(([, target = ""]) => ({ from: name, to: target }));
-    });
+function importsOf(from: string, text: string): Import[] {
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, to = ""]) => ({ from, to }));
 }
 
-const imports = importsBelow(SOURCES);
+const imports = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .flatMap((name) => importsOf(name, readFileSync(join(SOURCES, name), "utf8")));
 
-describe("the way through the house", () => {
-  it("is one-way", () => {
-    const wrong = imports.flatMap(({ from, to }) => {
-      if (!to.startsWith(".")) return [];
-      const target = relative(SOURCES, resolve(SOURCES, dirname(from), to));
-      const [room = "", targetRoom = ""] = [from.split("/")[0], target.split("/")[0]];
-      // What stands beside the folders composes them; the contract is shared with the SDK.
-      if (!from.includes("/") || target.startsWith("../../sdk/src/contract/") || room === targetRoom)
-        return [];
-      if (room === "cli" && target.startsWith("../../sdk/src/")) return [];
-      const allowed = MAY_IMPORT[room]?.some((place) => place === targetRoom || place === target) ?? false;
-      return allowed ? [] : [`${from} → ${target}`];
-    });
+/** Imports, type-only ones included, that do not point to a folder below. */
+function importsAgainst(order: readonly string[], all: readonly Import[]): string[] {
+  return all.flatMap(({ from, to }) => {
+    // The entry points compose the folders.
+    if (!to.startsWith(".") || !from.includes("/")) return [];
+    const target = relative(SOURCES, resolve(SOURCES, dirname(from), to));
+    const [folder = "", targetFolder = ""] = [from.split("/")[0], target.split("/")[0]];
+    if (folder === targetFolder) return [];
+    // The command line is a client of the SDK; everything else shares the contract with it.
+    const shared = folder === "cli" ? "../../sdk/src/" : "../../sdk/src/contract/";
+    if (target.startsWith(shared)) return [];
+    const isBelow = order.indexOf(targetFolder) > order.indexOf(folder) && order.includes(folder);
+    return isBelow ? [] : [`${from} → ${target}`];
+  });
+}
+
+describe("the folders of server/src", () => {
+  it("are all in the order of CONTRIBUTING.md", () => {
+    const folders = readdirSync(SOURCES, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => name).toSorted()).toEqual(ORDER.toSorted());
+  });
+
+  it("import only from folders below them", () => {
     expect(imports.length).toBeGreaterThan(100);
+    expect(importsAgainst(ORDER, imports)).toEqual([]);
+  });
+
+  it("may not import the other way, not even a type or a neighbour's file", () => {
+    const turned = [
+      ...importsOf("accounts/plan.ts", 'import type { Credits } from "../credits/credits.ts";'),
+      ...importsOf("upstream/openai/usage.ts", 'import { Gateway } from "../../gateway/gateway.ts";'),
+      ...importsOf("errors/failure.ts", 'const { Keys } = await import("../keys/keys.ts");'),
+      ...importsOf("keys/keys.ts", 'import { Failure } from "../errors/failure.ts";'),
+    ];
+    expect(importsAgainst(ORDER, turned)).toEqual([
+      "accounts/plan.ts → credits/credits.ts",
+      "upstream/openai/usage.ts → gateway/gateway.ts",
+      "errors/failure.ts → keys/keys.ts",
+    ]);
+  });
+
+  it("import frameworks and drivers only in their homes", () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const framework = Object.keys(HOMES).find((name) => to === name || to.startsWith(`${name}/`));
+      return framework !== undefined && !HOMES[framework]?.some((home) => from.startsWith(home));
+    });
     expect(wrong).toEqual([]);
   });
 
-  it("keeps frameworks, SQL and Redis at the rim", () => {
-    const wrong = imports.filter(
-      ({ from, to }) =>
-        FRAMEWORKS.some((name) => to === name || to.startsWith(`${name}/`)) &&
-        !FRAMEWORK_HOMES.some((home) => from.startsWith(home)),
-    );
-    expect(wrong).toEqual([]);
-  });
-
-  it("asks the environment in its entry points only", () => {
+  it("read the environment only in entry points", () => {
     const asking = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts") && name !== "main.ts" && name !== "operator.ts")
       .filter((name) => /process\.env|Deno\.env/.test(readFileSync(join(SOURCES, name), "utf8")));

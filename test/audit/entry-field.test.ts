@@ -46,7 +46,7 @@ describe("a field that is added by one line and a migration", () => {
   it("is in CSV's head, in pages and in the OpenAPI document", () => {
     expect(CSV_FIELDS.slice(-2)).toEqual(["served_region", "cursor"]);
     expect(publicEntryOf({ ...entry, keyName: "k" })).toMatchObject({ served_region: "eu, west" });
-    expect(openApiDocument({ name: "", version: "", url: "" })).toMatchObject({
+    expect(openApiDocument([], { name: "", version: "", url: "" })).toMatchObject({
       components: {
         schemas: { AuditEntry: { properties: { served_region: { type: ["string", "null"] } } } },
       },

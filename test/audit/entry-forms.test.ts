@@ -100,7 +100,7 @@ describe("what journals, exports and their readers rely on", () => {
   });
 
   it("an entry is described as ever", () => {
-    const { components } = openApiDocument({ name: "", version: "", url: "" }) as {
+    const { components } = openApiDocument([], { name: "", version: "", url: "" }) as {
       components: { schemas: { AuditEntry: object } };
     };
     expect(JSON.stringify(components.schemas.AuditEntry)).toMatchInlineSnapshot(

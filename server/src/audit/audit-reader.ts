@@ -1,7 +1,6 @@
-import type postgres from "postgres";
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt, type ListedEntry } from "../contract/entry.ts";
-import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
+import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
 import type { EntryReader, ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
 import type { TailReader } from "./audit-tail.ts";
 import type { AsOf } from "./cursor.ts";
@@ -70,7 +69,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
   }
 
   /** The last entry of a stretch that is searched at once; `null` when the stretch is the last. Uses audit_entries_by_account. */
-  async #edge(inOrder: postgres.PendingQuery<postgres.Row[]>): Promise<EntryId | null> {
+  async #edge(inOrder: SqlFragment): Promise<EntryId | null> {
     const [row] = await this.#longReads<{ id: EntryId }[]>`
       select id from audit_entries entries where ${inOrder} offset ${MAX_SEARCHED - 1} limit 1`;
     return row?.id ?? null;

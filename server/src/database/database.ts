@@ -17,6 +17,9 @@ export interface Statements {
 /** Statements of one transaction: all take effect, or none. */
 export type Transaction = Statements;
 
+/** A part of a statement that was made with a template, to be put into another. */
+export type SqlFragment = postgres.PendingQuery<postgres.Row[]>;
+
 /**
  * The database. Each statement has a connection to itself while it runs, and a deadline. A statement without an answer by then
  * fails with `Unavailable`, and its connection is destroyed.

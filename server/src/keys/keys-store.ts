@@ -1,10 +1,15 @@
-import type postgres from "postgres";
 import { recordAction } from "../accounts/actions-store.ts";
 import { raiseVersion } from "../admission/versions-store.ts";
 import type { AccountId, AccountState, IpRules, Plan } from "../contract/account.ts";
 import type { ActionName, Actor } from "../contract/action.ts";
 import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../contract/key.ts";
-import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
+import {
+  type Database,
+  inTransaction,
+  type SqlFragment,
+  type Transaction,
+  violatesUnique,
+} from "../database/database.ts";
 import {
   rotationOf,
   type SuccessorRow,
@@ -182,7 +187,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   }
 
   /** `chosen`: the rows of keys that are listed, a page at most. */
-  async #list(chosen: postgres.PendingQuery<postgres.Row[]>, now: Date): Promise<readonly ListedKey[]> {
+  async #list(chosen: SqlFragment, now: Date): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     // Uses keys_key_id_unique, by account, and keys_by_replaced.
     const rows = await sql<ListedRow[]>`

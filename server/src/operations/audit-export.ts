@@ -5,8 +5,9 @@ import type { AuditLog, ExportFormat } from "../audit/audit-log.ts";
 import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import type { EntryFilter } from "../audit/filter.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
-import { readFilter, requireKnown } from "./audit-query.ts";
+import { AUDIT_ERRORS, filterParameters, readFilter, requireKnown } from "./audit-query.ts";
 import { chooseCoding } from "./content-coding.ts";
+import { errors, KEY_OR_TOKEN, query, ref } from "./openapi-parts.ts";
 import { NO_FACTS, type QueryOperation } from "./operation.ts";
 
 const CSV_HEADER = `${CSV_FIELDS.join(",")}\n`;
@@ -30,11 +31,31 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
     method: "GET",
     path: "/v1/audit/export",
     auth: "key-or-management-token",
-    read: ({ query, header }) => {
-      requireKnown(query, ["format", "cursor"]);
-      const format = readFormat(query.get("format"));
+    openapi: {
+      operationId: "exportAuditEntries",
+      summary: "All matching audit entries, oldest first; resumes after the cursor of the last line received",
+      security: KEY_OR_TOKEN,
+      parameters: [
+        ...filterParameters(),
+        query("format", { type: "string", enum: ["ndjson", "csv"], default: "ndjson" }),
+        query("cursor", { type: "string" }),
+      ],
+      responses: {
+        200: {
+          description: "A line for each entry; gzip for clients that accept it",
+          content: {
+            "application/x-ndjson": { schema: ref("AuditEntry") },
+            "text/csv": { schema: { type: "string" } },
+          },
+        },
+        ...errors(AUDIT_ERRORS),
+      },
+    },
+    read: ({ query: sent, header }) => {
+      requireKnown(sent, ["format", "cursor"]);
+      const format = readFormat(sent.get("format"));
       const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
-      return { format, filter: readFilter(query), cursor: query.get("cursor"), coding };
+      return { format, filter: readFilter(sent), cursor: sent.get("cursor"), coding };
     },
     run: async ({ input: { format, filter, cursor, coding }, accountId }) => {
       const lines = await auditLog.export(accountId, format, filter, cursor);

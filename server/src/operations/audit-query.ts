@@ -1,7 +1,9 @@
 import { z } from "zod";
+import type { ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
+import { KEY_ERRORS, query, type Schema, schemaOf } from "./openapi-parts.ts";
 
 const filters = z.object(filterInput);
 
@@ -31,4 +33,17 @@ export function requireKnown(query: URLSearchParams, others: readonly string[]):
       },
     );
   }
+}
+
+/** The error codes of both operations on the audit log. */
+export const AUDIT_ERRORS: readonly ErrorCode[] = [
+  ...KEY_ERRORS,
+  "invalid_request",
+  "invalid_management_token",
+];
+
+/** The filters as parameters of the OpenAPI document. */
+export function filterParameters(): readonly Schema[] {
+  const { properties } = schemaOf(filters) as { properties: Record<string, Schema> };
+  return Object.entries(properties).map(([name, schema]) => query(name, schema));
 }

@@ -2,7 +2,8 @@ import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import { publicEntryOf } from "../audit/entry-columns.ts";
 import type { EntryFilter } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
-import { readFilter, requireKnown } from "./audit-query.ts";
+import { AUDIT_ERRORS, filterParameters, readFilter, requireKnown } from "./audit-query.ts";
+import { errors, json, KEY_OR_TOKEN, list, query, ref } from "./openapi-parts.ts";
 import { jsonReply, type QueryOperation } from "./operation.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -20,10 +21,24 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
     method: "GET",
     path: "/v1/audit",
     auth: "key-or-management-token",
-    read: ({ query }) => {
-      requireKnown(query, ["limit", "cursor"]);
-      const limit = readLimit(query.get("limit"));
-      return { filter: readFilter(query), cursor: query.get("cursor"), limit };
+    openapi: {
+      operationId: "listAuditEntries",
+      summary: "A page of the account's audit entries, newest first",
+      security: KEY_OR_TOKEN,
+      parameters: [
+        ...filterParameters(),
+        query("limit", { type: "integer", minimum: 1, maximum: AUDIT_PAGE_LIMIT, default: DEFAULT_LIMIT }),
+        query("cursor", { type: "string" }),
+      ],
+      responses: {
+        200: { description: "The page", content: json(list(ref("AuditEntry"))) },
+        ...errors(AUDIT_ERRORS),
+      },
+    },
+    read: ({ query: sent }) => {
+      requireKnown(sent, ["limit", "cursor"]);
+      const limit = readLimit(sent.get("limit"));
+      return { filter: readFilter(sent), cursor: sent.get("cursor"), limit };
     },
     run: async ({ input: { filter, cursor, limit }, accountId }) => {
       const { entries, nextCursor } = await auditLog.list(accountId, filter, cursor, limit);

@@ -8,8 +8,9 @@ import type { TextTally } from "../tokens/text-tally.ts";
 import type { TokenEstimator } from "../tokens/token-estimate.ts";
 import type { Usage } from "../tokens/usage.ts";
 import type { ChatAnswer } from "../upstream/dialect.ts";
-import { type ChatInput, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
+import { type ChatInput, chatBody, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
 import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, RATE_HEADERS, schemaOf } from "./openapi-parts.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
@@ -42,6 +43,23 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     method: "POST",
     path: "/v1/chat/completions",
     auth: "key",
+    openapi: {
+      operationId: "createChatCompletion",
+      summary: "A chat completion; with `stream` as server-sent events that end with `data: [DONE]`",
+      parameters: [IDEMPOTENCY_KEY],
+      requestBody: body(schemaOf(chatBody.schema)),
+      responses: {
+        200: {
+          description: "As OpenAI's chat completions; `model` is the catalog's id",
+          headers: RATE_HEADERS,
+          content: {
+            "application/json": { schema: { type: "object" } },
+            "text/event-stream": { schema: { type: "string" } },
+          },
+        },
+        ...errors(MODEL_ERRORS),
+      },
+    },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_TOKENS_FIELDS,
     read: readChat,

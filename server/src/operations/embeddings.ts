@@ -5,6 +5,15 @@ import type { JsonBody } from "../json/json-body.ts";
 import { BodySchema } from "./body-schema.ts";
 import { modelName, requirePlainFields } from "./chat-body.ts";
 import type { ModelOperationParts } from "./chat-completions.ts";
+import {
+  body,
+  errors,
+  IDEMPOTENCY_KEY,
+  json,
+  MODEL_ERRORS,
+  RATE_HEADERS,
+  schemaOf,
+} from "./openapi-parts.ts";
 import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */
@@ -42,6 +51,20 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
     method: "POST",
     path: "/v1/embeddings",
     auth: "key",
+    openapi: {
+      operationId: "createEmbeddings",
+      summary: "Embeds texts",
+      parameters: [IDEMPOTENCY_KEY],
+      requestBody: body(schemaOf(embeddingsBody.schema)),
+      responses: {
+        200: {
+          description: "As OpenAI's embeddings",
+          headers: RATE_HEADERS,
+          content: json({ type: "object" }),
+        },
+        ...errors(MODEL_ERRORS),
+      },
+    },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [],
     read: readEmbeddings,

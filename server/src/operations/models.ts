@@ -1,6 +1,7 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import type { ModelPrices } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
+import { errors, json, KEY_ERRORS, list, ref } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
 
 /** `GET /v1/models`: the catalog, in OpenAI's form with further fields. */
@@ -10,6 +11,14 @@ export function listModels(catalog: Catalog): QueryOperation<null> {
     method: "GET",
     path: "/v1/models",
     auth: "key",
+    openapi: {
+      operationId: "listModels",
+      summary: "The catalog; also a check of key and connectivity",
+      responses: {
+        200: { description: "The models", content: json(list(ref("Model"))) },
+        ...errors(KEY_ERRORS),
+      },
+    },
     read: () => null,
     run: async () => jsonReply({ object: "list", data: catalog.models.map(publicView) }),
   };
@@ -22,6 +31,15 @@ export function getModel(catalog: Catalog): QueryOperation<string> {
     method: "GET",
     path: "/v1/models/{id}",
     auth: "key",
+    openapi: {
+      operationId: "retrieveModel",
+      summary: "One model, by id or alias; ids may contain slashes",
+      parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
+      responses: {
+        200: { description: "The model", content: json(ref("Model")) },
+        ...errors([...KEY_ERRORS, "model_not_found"]),
+      },
+    },
     read: ({ parameters }) => parameters.id ?? "",
     run: async ({ input: id }) => {
       const model = catalog.find(id);

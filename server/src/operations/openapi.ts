@@ -11,6 +11,7 @@ export function getOpenApi(document: () => object): PublicOperation {
     method: "GET",
     path: "/v1/openapi.json",
     isServed: true,
+    openapi: null,
     run: async () => {
       const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
       return { kind: "whole", headers, body: JSON.stringify(document()), facts: NO_FACTS };

@@ -6,6 +6,7 @@ import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { Usage } from "../tokens/usage.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
+import type { OperationDescription } from "./openapi-parts.ts";
 
 /** What a request authenticates with. */
 export type AuthMode =
@@ -20,6 +21,8 @@ interface Route {
   readonly method: "GET" | "POST";
   /** As audit entries name it, after the method. A parameter in braces stands last and takes the rest of the path. */
   readonly path: string;
+  /** Its part of the OpenAPI document; `null` for operations that are not a part of the public API. */
+  readonly openapi: OperationDescription | null;
 }
 
 /** An operation for anyone. A key that is sent along decides in whose log the request stands, and nothing else. */
@@ -172,7 +175,7 @@ export function forSession<Input>(
   operation: QueryOperation<Input>,
   path: `/dashboard/${string}`,
 ): QueryOperation<Input> {
-  return { ...operation, path, auth: "session" };
+  return { ...operation, path, auth: "session", openapi: null };
 }
 
 /** The same for an operation that is made as one of the account's keys. */
@@ -180,5 +183,5 @@ export function forSessionAsKey<Input>(
   operation: ModelOperation<Input>,
   path: `/dashboard/${string}`,
 ): ModelOperation<Input> {
-  return { ...operation, path, auth: "session-as-key" };
+  return { ...operation, path, auth: "session-as-key", openapi: null };
 }

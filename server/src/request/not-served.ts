@@ -18,6 +18,7 @@ export function notServed(
     method: "GET",
     path: nameOf(method, path),
     isServed: false,
+    openapi: null,
     run: async () => {
       throw failure;
     },

@@ -5,14 +5,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { accountOfToken } from "../management/caller.ts";
 import { DashboardSessions } from "../management/dashboard-sessions.ts";
 import { parseNetworks } from "../networks/networks.ts";
-import { listAuditEntries } from "../operations/audit.ts";
-import { exportAuditEntries } from "../operations/audit-export.ts";
-import { chatCompletions } from "../operations/chat-completions.ts";
-import { embeddings } from "../operations/embeddings.ts";
-import { getModel, listModels } from "../operations/models.ts";
-import { getOpenApi } from "../operations/openapi.ts";
-import { openApiDocument } from "../operations/openapi-document.ts";
-import { forSession, forSessionAsKey, type Operation } from "../operations/operation.ts";
+import { allOperations } from "../operations/all-operations.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { TokenEstimator } from "../tokens/token-estimate.ts";
@@ -52,8 +45,17 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   overload.start();
   teardown.add("overload", async () => overload.stop());
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
+  const operations = allOperations({
+    catalog,
+    auditLog: records.auditLog,
+    gateway: dependencies.gateway,
+    estimator: new TokenEstimator(loadTokenizer),
+    maxBodyBytes: config.maxBodyBytes,
+    monotonicMs,
+    service: () => ({ name: config.serviceName, version, url: dependencies.publicUrl() ?? "/" }),
+  });
   const requests = new RequestHandler({
-    operations: operationsOf(startup, dependencies),
+    operations,
     access: access.access,
     accountOfToken: (token, clientInfo) => accountOfToken(access, token, clientInfo),
     sessions: new DashboardSessions(access.signIn, config.publicUrl),
@@ -72,26 +74,4 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   });
   jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.sendHeartbeats() });
   return { requests, bodies, overload, trustedProxies, newId };
-}
-
-/** Every operation of the API, and those that the dashboard calls with a session. */
-function operationsOf(
-  { settings: { config }, version, monotonicMs }: Startup,
-  { records: { auditLog }, catalog, gateway, publicUrl }: RequestDependencies,
-): readonly Operation[] {
-  const { maxBodyBytes, serviceName } = config;
-  const parts = { gateway, estimator: new TokenEstimator(loadTokenizer), maxBodyBytes, monotonicMs };
-  const chat = chatCompletions(parts);
-  const auditExport = exportAuditEntries(auditLog);
-  return [
-    chat,
-    embeddings(parts),
-    listModels(catalog),
-    getModel(catalog),
-    listAuditEntries(auditLog),
-    auditExport,
-    getOpenApi(() => openApiDocument({ name: serviceName, version, url: publicUrl() ?? "/" })),
-    forSessionAsKey(chat, "/dashboard/chat/completions"),
-    forSession(auditExport, "/dashboard/audit/export"),
-  ];
 }

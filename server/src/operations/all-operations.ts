@@ -1,0 +1,38 @@
+import type { AuditLog } from "../audit/audit-log.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { listAuditEntries } from "./audit.ts";
+import { exportAuditEntries } from "./audit-export.ts";
+import { chatCompletions, type ModelOperationParts } from "./chat-completions.ts";
+import { embeddings } from "./embeddings.ts";
+import { getModel, listModels } from "./models.ts";
+import { getOpenApi } from "./openapi.ts";
+import { openApiDocument } from "./openapi-document.ts";
+import { forSession, forSessionAsKey, type Operation } from "./operation.ts";
+
+export interface OperationParts extends ModelOperationParts {
+  readonly catalog: Catalog;
+  readonly auditLog: AuditLog;
+  /** The service's name, version and address, for the OpenAPI document. */
+  readonly service: () => { readonly name: string; readonly version: string; readonly url: string };
+}
+
+/** Every operation of the API, and those that the dashboard's pages call with a session. */
+export function allOperations(parts: OperationParts): readonly Operation[] {
+  const { catalog, auditLog, service } = parts;
+  const chat = chatCompletions(parts);
+  const auditExport = exportAuditEntries(auditLog);
+  const operations: readonly Operation[] = [
+    chat,
+    embeddings(parts),
+    listModels(catalog),
+    getModel(catalog),
+    listAuditEntries(auditLog),
+    auditExport,
+  ];
+  return [
+    ...operations,
+    getOpenApi(() => openApiDocument(operations, service())),
+    forSessionAsKey(chat, "/dashboard/chat/completions"),
+    forSession(auditExport, "/dashboard/audit/export"),
+  ];
+}

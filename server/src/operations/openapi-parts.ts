@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
+
+/** A JSON Schema, or another object of an OpenAPI document. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** What the OpenAPI document says of an operation, beside its method and path. */
+export interface OperationDescription {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly security?: readonly Schema[];
+  readonly parameters?: readonly Schema[];
+  readonly requestBody?: Schema;
+  /** By status. */
+  readonly responses: Readonly<Record<number, unknown>>;
+}
+
+/** The error codes of every request with a key. */
+export const KEY_ERRORS: readonly ErrorCode[] = [
+  "invalid_api_key",
+  "revoked_api_key",
+  "account_suspended",
+  "ip_blocked",
+  "internal_error",
+  "server_is_overloaded",
+];
+/** The error codes of every request for a model. */
+export const MODEL_ERRORS: readonly ErrorCode[] = [
+  ...KEY_ERRORS,
+  "invalid_json",
+  "invalid_request",
+  "context_length_exceeded",
+  "credit_balance_exhausted",
+  "model_not_found",
+  "request_timeout",
+  "idempotency_key_in_use",
+  "idempotent_answer_gone",
+  "request_too_large",
+  "unsupported_media_type",
+  "idempotency_key_reused",
+  "rate_limit_exceeded",
+  "too_many_concurrent_requests",
+  "upstream_error",
+  "upstream_timeout",
+];
+
+/** The credentials of operations that take a management token, too. */
+export const KEY_OR_TOKEN: readonly Schema[] = [{ key: [] }, { managementToken: [] }];
+
+/** The header of operations that are idempotent by it. */
+export const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Sent again within 24 hours with the same body, the request is answered alike and charged once",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+
+export const RATE_HEADERS: Schema = Object.fromEntries(
+  ["limit", "remaining", "reset"].flatMap((what) =>
+    ["requests", "tokens"].map((of) => [
+      `x-ratelimit-${what}-${of}`,
+      { schema: { type: what === "reset" ? "string" : "integer" } },
+    ]),
+  ),
+);
+
+export function schemaOf(schema: z.ZodType): Schema {
+  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+}
+
+export function query(name: string, schema: Schema): Schema {
+  return { name, in: "query", schema };
+}
+
+export function body(schema: Schema): Schema {
+  return { required: true, content: json(schema) };
+}
+
+export function json(schema: Schema): Schema {
+  return { "application/json": { schema } };
+}
+
+export function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+export function list(items: Schema): Schema {
+  return {
+    type: "object",
+    required: ["object", "data"],
+    properties: {
+      object: { const: "list" },
+      data: { type: "array", items },
+      has_more: { type: "boolean" },
+      next_cursor: { type: ["string", "null"] },
+    },
+  };
+}
+
+/** One answer for each status, with the codes that it may have. */
+export function errors(codes: readonly ErrorCode[]): Schema {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const { status } = ERROR_CODES[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, of]) => [
+      status,
+      { description: of.map((code) => `\`${code}\``).join(", "), content: json(ref("Error")) },
+    ]),
+  );
+}
