@@ -139,7 +139,7 @@ describe.skipIf(!hasBrowser)("everyone in the playground", () => {
       await say(page, "sandbox:error 429");
       await page.getByRole("button", { name: "Reset temperature" }).click();
       await composerOf(page).press("Enter");
-      await page.getByRole("alert").getByText("told to answer 429").waitFor();
+      await page.getByRole("alert").getByText("simulates status 429").waitFor();
       await page.getByRole("button", { name: "Edit message 1" }).click();
       expect(await violationsOf(page)).toEqual([]);
       await page.getByRole("combobox", { name: "Model" }).click();
