@@ -32,7 +32,7 @@ const steps = [
       "dashboard-ui/build.mjs",
       "dashboard-ui/vite.config.ts",
       "dashboard-ui/package.json",
-      "sdk/src/contract",
+      "sdk/src",
     ],
     tools: ["vite", "@vitejs/plugin-react"],
     isNeededToStart: true,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Answer, extended, NO_ANSWER } from "../../dashboard-ui/src/pages/playground/answer.ts";
-import { eventsOf } from "../../dashboard-ui/src/pages/playground/sse.ts";
+import { failureOf } from "../../dashboard-ui/src/pages/playground/failure.ts";
+import { APIConnectionError, errorFor, StreamInterruptedError } from "../../sdk/src/session.ts";
 
 describe("an answer", () => {
   /** What chunks with these deltas add up to. */
@@ -57,50 +58,36 @@ describe("an answer", () => {
   });
 });
 
-describe("server-sent events", () => {
-  async function dataIn(text: string, size: number): Promise<string[]> {
-    const bytes = new TextEncoder().encode(text);
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
-        controller.close();
-      },
+describe("a failure", () => {
+  const headers = new Headers({ "x-request-id": "req_1", "retry-after": "2" });
+
+  it("of the service has its code, message, request ID and time to wait", () => {
+    const error = { code: "rate_limit_exceeded", message: "Slow down.", type: "t", param: null };
+    expect(failureOf(errorFor(429, { error }, headers), null)).toEqual({
+      code: "rate_limit_exceeded",
+      message: "Slow down.",
+      requestId: "req_1",
+      retryAfterMs: 2_000,
     });
-    const found: string[] = [];
-    for await (const data of eventsOf(body)) found.push(data);
-    return found;
-  }
-
-  const STREAM =
-    ': waiting\n\ndata: {"a":"ü🚪"}\n\nevent: x\nid: 1\ndata:two\ndata: lines\n\n: waiting\n\ndata\n\ndata: last\n\n';
-  const DATA = ['{"a":"ü🚪"}', "two\nlines", "", "last"];
-
-  it.each([1, 2, 3, 7, 1_000])(
-    "are read alike in chunks of %s bytes, whatever ends their lines",
-    async (size) => {
-      expect(await dataIn(STREAM, size)).toEqual(DATA);
-      expect(await dataIn(STREAM.replaceAll("\n", "\r\n"), size)).toEqual(DATA);
-      expect(await dataIn(STREAM.replaceAll("\n", "\r"), size)).toEqual(DATA);
-      expect(await dataIn(`\uFEFF${STREAM}`, size)).toEqual(DATA);
-    },
-  );
-
-  it("count only when they are ended", async () => {
-    expect(await dataIn("data: whole\n\ndata: torn", 5)).toEqual(["whole"]);
   });
 
-  it("are not read on for nobody", async () => {
-    let cancelled = false;
-    const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(new TextEncoder().encode("data: again\n\n")),
-      cancel: () => {
-        cancelled = true;
-      },
+  it("that something else reported names the status, not that party's words", () => {
+    expect(failureOf(errorFor(502, null, new Headers()), null)).toEqual({
+      code: null,
+      message: "Unexpected response (status 502). Check the proxy between you and the service.",
+      requestId: null,
+      retryAfterMs: null,
     });
-    for await (const data of eventsOf(body)) {
-      expect(data).toBe("again");
-      break;
-    }
-    expect(cancelled).toBe(true);
+  });
+
+  it("of the connection says whether the service had begun to answer", () => {
+    const unreachable = failureOf(new APIConnectionError("m"), null);
+    expect(unreachable.message).toContain("can't be reached");
+    const cut = "The connection was lost before the answer was complete. Try again.";
+    expect(failureOf(new APIConnectionError("m"), "req_1")).toMatchObject({
+      message: cut,
+      requestId: "req_1",
+    });
+    expect(failureOf(new StreamInterruptedError("m", null), null).message).toBe(cut);
   });
 });

@@ -16,7 +16,7 @@ export interface ExportProgress {
   readonly lines: number;
   /** Characters so far. */
   readonly characters: number;
-  /** The number of interruptions after which it resumed. */
+  /** The number of interruptions after which it resumed or is about to. */
   readonly resumptions: number;
   /** The timestamp of the last line's entry. */
   readonly timestamp: Date | null;
@@ -26,7 +26,7 @@ export interface ExportProgress {
 
 /** Options of an export. */
 export interface ExportOptions extends RequestOptions {
-  /** Called every few thousand lines and at the end. */
+  /** Called every few thousand lines, after each interruption and at the end. */
   readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
   /** The maximum number of consecutive interruptions without a line. Default 8. The wait grows up to a minute. */
   readonly maxResumptions?: number | undefined;
@@ -91,8 +91,9 @@ export class AuditExport implements AsyncIterable<string> {
         if (!mayGoOn(error, this.#options.signal)) throw error;
         failures = this.#progress.lines > before ? 1 : failures + 1;
         if (failures > most) throw error;
-        await pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS), this.#options.signal);
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
+        this.#options.onProgress?.(this.#progress);
+        await pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS), this.#options.signal);
       }
     }
   }

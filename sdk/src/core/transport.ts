@@ -16,8 +16,8 @@ import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 export interface TransportSettings {
   /** Up to and with `/v1`. */
   readonly baseURL: string;
-  /** Of a plane's requests. @throws {OstiaryError} there is nothing to authorize them with. */
-  readonly authorization: (plane: Plane) => string;
+  /** Of a plane's requests; `null` to send none. @throws {OstiaryError} there is nothing to authorize them with. */
+  readonly authorization: (plane: Plane) => string | null;
   readonly log: Log;
   readonly timeoutMs: number;
   readonly maxRetries: number;
@@ -193,6 +193,7 @@ export class Transport {
   #request(target: RequestTarget, options: RequestOptions): WireRequest {
     const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
     const { baseURL } = this.#settings;
+    const authorization = this.#settings.authorization(plane);
     const address = (plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
     return {
       url: target.query === undefined ? address : withQuery(address, target.query),
@@ -202,7 +203,7 @@ export class Transport {
         ...(target.body === undefined ? {} : { "content-type": "application/json" }),
         ...this.#defaultHeaders,
         ...(options.headers === undefined ? {} : checked(options.headers)),
-        authorization: this.#settings.authorization(plane),
+        ...(authorization === null ? {} : { authorization }),
       },
       body: target.body === undefined ? null : JSON.stringify(target.body),
     };

@@ -1,8 +1,7 @@
-import { watchedFetch } from "../../api/connection.ts";
+import { ChatCompletionStream } from "../../../../sdk/src/session.ts";
+import { sessionTransport } from "../../api/session-transport.ts";
 import { type Answer, extended, NO_ANSWER } from "./answer.ts";
 import type { ChatBody } from "./chat-state.ts";
-import { ChatFailed, failureIn, refusalIn } from "./failure.ts";
-import { eventsOf } from "./sse.ts";
 
 export interface Asked {
   readonly body: ChatBody;
@@ -17,40 +16,22 @@ export interface Told {
 }
 
 /**
- * The answer to a request as it grows, from nothing said yet to the whole.
+ * The answer to a request as it grows, from nothing said yet to the whole. The request is sent once.
  *
- * @throws {ChatFailed} when the service refuses, or the answer breaks off; what `fetch` throws.
+ * @throws what the SDK throws when the service refuses, can't be reached, or the answer breaks off.
  */
 export async function* ask({ body, keyUuid, signal }: Asked): AsyncGenerator<Told> {
-  const response = await watchedFetch("/dashboard/chat/completions", {
-    method: "POST",
-    headers: { "content-type": "application/json", "ostiary-key": keyUuid },
-    body: JSON.stringify(body),
-    cache: "no-store",
-    signal,
-  });
-  if (!response.ok) throw await refusalIn(response);
-  const requestId = response.headers.get("x-request-id");
-  yield { requestId, answer: NO_ANSWER };
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  if (response.body === null || !isStream) {
-    yield { requestId, answer: extended(NO_ANSWER, await response.json()) };
-    return;
-  }
+  const begun = await sessionTransport.send(
+    { method: "POST", path: "/chat/completions", body },
+    { signal, headers: { "ostiary-key": keyUuid } },
+  );
+  const requestId = begun.wire.header("x-request-id");
   let answer = NO_ANSWER;
-  for await (const data of eventsOf(response.body)) {
-    if (data === "[DONE]") return;
-    const event: unknown = JSON.parse(data);
-    const failed = failureIn(event, requestId);
-    if (failed !== null) throw failed;
-    answer = extended(answer, event);
+  yield { requestId, answer };
+  const isStream = begun.wire.header("content-type")?.startsWith("text/event-stream") === true;
+  const parts = isStream ? new ChatCompletionStream(begun) : [await sessionTransport.read(begun)];
+  for await (const part of parts) {
+    answer = extended(answer, part);
     yield { requestId, answer };
   }
-  // Every whole stream ends in `[DONE]`; a connection that was cut looks like an end.
-  throw new ChatFailed({
-    code: null,
-    message: "The connection was lost before the answer was complete. Try again.",
-    requestId,
-    retryAfterMs: null,
-  });
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { APIError } from "../../../../../sdk/src/session.ts";
 import { noticeSignedOut } from "../../../api/client.ts";
 import type { ListedKey } from "../../../api/types.ts";
 import { Badge } from "../../../components/Badge.tsx";
@@ -14,13 +15,7 @@ import textStyles from "../../../components/text.module.css";
 import { type AuditFilters, filterLabels } from "../filters.ts";
 import { ExportBar } from "./ExportBar.tsx";
 import styles from "./ExportDialog.module.css";
-import {
-  type ExportFormat,
-  type ExportProgress,
-  ExportRefused,
-  ExportRun,
-  UnwrittenError,
-} from "./export-run.ts";
+import { type ExportFormat, type ExportProgress, ExportRun, UnwrittenError } from "./export-run.ts";
 import { openTarget } from "./export-target.ts";
 
 interface ExportDialogProps {
@@ -61,7 +56,7 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
       setState({ kind: "done", run });
     } catch (error) {
       if (run.isGivenUp) return;
-      if (error instanceof ExportRefused && error.told.code === "not_signed_in") noticeSignedOut();
+      if (error instanceof APIError && error.code === "not_signed_in") noticeSignedOut();
       setState({ kind: "failed", run, error });
     }
   };
@@ -163,11 +158,11 @@ function Actions({ state, start, resume, giveUp, close }: ActionsProps) {
       return (
         <>
           <Button onClick={giveUp}>Cancel export</Button>
-          {mayGoOn(state.error) ? (
+          {isFinal(state.error) ? null : (
             <Button look="primary" onClick={() => resume(state.run)}>
               Resume
             </Button>
-          ) : null}
+          )}
         </>
       );
     case "done":
@@ -202,13 +197,12 @@ function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) 
   );
 }
 
-/** What was refused for good is refused again. */
-function mayGoOn(error: unknown): boolean {
-  return !(error instanceof ExportRefused) && !(error instanceof UnwrittenError);
+/** What the service refused for good it refuses again. An error without a code is not the service's. */
+function isFinal(error: unknown): error is Error {
+  return error instanceof UnwrittenError || (error instanceof APIError && error.code !== null);
 }
 
 function wordsOf(error: unknown): string {
-  if (error instanceof ExportRefused || error instanceof UnwrittenError)
-    return `${error.message} Nothing was saved.`;
+  if (isFinal(error)) return `${error.message} Nothing was saved.`;
   return "The connection failed several times. Resume continues where the export stopped.";
 }
