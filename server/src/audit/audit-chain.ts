@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
@@ -95,7 +95,7 @@ export class AuditChain {
     expected: ChainPoint | null,
     reader: Reader = accountId,
   ): Promise<ChainReport> {
-    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
         parts.run(() => this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, from, point)));

@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
@@ -108,8 +108,8 @@ export class AuditLog {
     const entries: ListedEntry[] = [];
     const endMs = performance.now() + SEARCH_MS;
     for (let from = before; ; ) {
-      const wanted = limit - entries.length;
-      const found = await parts.run(() => this.#reader.listEntries(accountId, filter, from, asOf, wanted));
+      const missing = limit - entries.length;
+      const found = await parts.run(() => this.#reader.listEntries(accountId, filter, from, asOf, missing));
       entries.push(...found.entries);
       const { searchedTo } = found;
       const isOver = entries.length >= limit || searchedTo === null;
@@ -124,7 +124,7 @@ export class AuditLog {
    * @throws {Failure} `not_found`
    */
   async get(accountId: AccountId, id: EntryId): Promise<ListedEntry> {
-    const entry = await within(ANSWER_TIMEOUT_MS, async () => {
+    const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed();
       return this.#reader.findEntry(accountId, id);
     });
@@ -160,7 +160,7 @@ export class AuditLog {
     cursor: string | null,
   ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
     if (cursor !== null) return readCursor(cursor);
-    return within(ANSWER_TIMEOUT_MS, async () => {
+    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed();
       return { asOf: await this.#reader.asOf(accountId), entry: null };
     });

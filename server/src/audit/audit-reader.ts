@@ -55,7 +55,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     const sql = this.#longReads;
     const start = before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`;
     const edge = isSearch(filter)
-      ? await this.#edge(sql`${inTime(sql, accountId, filter)} and ${start} order by entries.id desc`)
+      ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} and ${start} order by entries.id desc`)
       : null;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
@@ -119,7 +119,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     const sql = this.#longReads;
     const start = after === null ? sql`` : sql`and entries.id > ${after}`;
     const edge = isSearch(filter)
-      ? await this.#edge(sql`${inTime(sql, accountId, filter)} ${start} order by entries.id`)
+      ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} ${start} order by entries.id`)
       : null;
     // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
@@ -153,7 +153,7 @@ function isSearch({ key, model, status, errorCode, source }: EntryFilter): boole
 }
 
 /** The account's entries of the filter's time. */
-function inTime(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
+function inPeriod(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
   return sql`
     entries.account_id = ${accountId}
     ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
@@ -163,7 +163,7 @@ function inTime(sql: Database, accountId: AccountId, { from, to }: EntryFilter) 
 function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
   const { key, model, status, errorCode, source } = filter;
   return sql`
-    ${inTime(sql, accountId, filter)}
+    ${inPeriod(sql, accountId, filter)}
     and entries.batch <= ${asOf}
     ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
     ${model === null ? sql`` : sql`and entries.model = ${model}`}

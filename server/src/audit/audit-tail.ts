@@ -34,9 +34,9 @@ export interface TailNews {
 /** Nothing new for a while. */
 export type Quiet = null;
 
-const LOOK_EVERY_MS = 1_000;
+const MAX_POLL_INTERVAL_MS = 1_000;
 /** So that a thousand batches a second are not as many looks. */
-const LOOK_AT_MOST_EVERY_MS = 100;
+const MIN_POLL_INTERVAL_MS = 100;
 const QUIET_MS = 5_000;
 const ENTRIES_AT_ONCE = 200;
 /** Who was away for longer reads pages. */
@@ -58,8 +58,8 @@ export class AuditTail {
   readonly #reader: TailReader;
   readonly #reads: Reads;
   readonly #followers = new Set<Follower>();
-  #looking: Promise<void> | null = null;
-  #lookNow: () => void = () => {};
+  #polling: Promise<void> | null = null;
+  #pollNow: () => void = () => {};
   #closed = false;
 
   constructor(reader: TailReader, reads: Reads) {
@@ -69,14 +69,14 @@ export class AuditTail {
 
   /** To be told when this node has recorded entries. */
   recorded(): void {
-    this.#lookNow();
+    this.#pollNow();
   }
 
   /** Ends all following. */
   close(): void {
     this.#closed = true;
     for (const follower of this.#followers) follower.wake();
-    this.#lookNow();
+    this.#pollNow();
   }
 
   /**
@@ -104,8 +104,8 @@ export class AuditTail {
       let hasGap = after !== null && after < oldest;
       let seen = after === null || after > head ? head : hasGap ? oldest : after;
       follower.head = head;
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
+      this.#polling ??= this.#poll().finally(() => {
+        this.#polling = null;
       });
       while (!signal.aborted && !this.#closed) {
         const upTo = follower.head;
@@ -117,7 +117,7 @@ export class AuditTail {
           seen = upTo;
           yield { upTo, hasGap, ...news };
           hasGap = false;
-        } else if (!(await woken(follower, QUIET_MS))) {
+        } else if (!(await wokenWithin(follower, QUIET_MS))) {
           yield null;
         }
       }
@@ -139,7 +139,7 @@ export class AuditTail {
     );
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     while (this.#followers.size > 0 && !this.#closed) {
       await this.#pause();
       const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
@@ -155,11 +155,11 @@ export class AuditTail {
   }
 
   async #pause(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AT_MOST_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, MIN_POLL_INTERVAL_MS));
     if (this.#closed) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, LOOK_EVERY_MS - LOOK_AT_MOST_EVERY_MS);
-      this.#lookNow = () => {
+      const timer = setTimeout(resolve, MAX_POLL_INTERVAL_MS - MIN_POLL_INTERVAL_MS);
+      this.#pollNow = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -174,9 +174,9 @@ function stopping(): Failure {
 }
 
 /** Whether a follower was woken within a time. */
-function woken(follower: Follower, withinMs: number): Promise<boolean> {
+function wokenWithin(follower: Follower, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), withinMs);
+    const timer = setTimeout(() => resolve(false), timeoutMs);
     follower.wake = () => {
       clearTimeout(timer);
       resolve(true);

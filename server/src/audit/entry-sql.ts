@@ -4,7 +4,7 @@ import {
   type AuditFieldKind,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import { CHARGE_PLACES, ENTRY_COLUMNS } from "./entry-columns.ts";
+import { CHARGE_INDEXES, ENTRY_COLUMNS } from "./entry-columns.ts";
 
 /**
  * The parts of SQL that list an entry's fields, as text. Entries are read from `audit_entries entries` joined with `keys`, and
@@ -27,8 +27,8 @@ export const INSERTED_COLUMNS = ENTRY_COLUMNS.map(({ column }) => column).join("
 export const INSERTED_VALUES = ENTRY_COLUMNS.map(({ column }) => `row.${column}`).join(", ");
 
 /** The values of `value`, under the columns' names. */
-export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, place }) => {
-  const text = `value->>${place}`;
+export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, index }) => {
+  const text = `value->>${index}`;
   if (kind === "time") {
     return `timestamptz 'epoch' + (${text})::bigint * interval '1 millisecond' as ${column}`;
   }
@@ -37,9 +37,9 @@ export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, place }) => {
 }).join(", ");
 
 /** What the charge needs of `value`, `null` where there is none. */
-export const KEYED = `value->${CHARGE_PLACES.keyed}`;
-export const SPENDER = `(value->>${CHARGE_PLACES.spender})::bigint`;
-export const IMPLAUSIBLE = `(value->>${CHARGE_PLACES.implausible})::bigint`;
+export const KEYED = `value->${CHARGE_INDEXES.keyed}`;
+export const SPENDER = `(value->>${CHARGE_INDEXES.spender})::bigint`;
+export const IMPLAUSIBLE = `(value->>${CHARGE_INDEXES.implausible})::bigint`;
 
 /** The columns that are read, and the name of the key. */
 export const SELECTED_COLUMNS = [

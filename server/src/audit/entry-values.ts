@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { ClaimId, KeyedAnswer } from "../contract/kept-answer.ts";
-import { CHARGE_PLACES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
+import { CHARGE_INDEXES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
 
 type KeyedValues = readonly [
   claim: ClaimId,
@@ -38,8 +38,8 @@ export function valuesOf(entry: AuditEntry): readonly unknown[] {
 }
 
 const PROPERTIES = ENTRY_COLUMNS.map(({ property }) => property);
-const FORMER = PROPERTIES.slice(0, CHARGE_PLACES.keyed);
-const ADDED = PROPERTIES.slice(CHARGE_PLACES.keyed);
+const FORMER = PROPERTIES.slice(0, CHARGE_INDEXES.keyed);
+const ADDED = PROPERTIES.slice(CHARGE_INDEXES.keyed);
 
 function written(value: AuditEntry[keyof AuditEntry]): unknown {
   if (typeof value === "bigint") return value.toString();
@@ -61,7 +61,7 @@ export function decodeEntry(line: string): AuditEntry {
   const isList = Array.isArray(raw);
   const entry: Record<string, unknown> = {};
   for (const column of ENTRY_COLUMNS) {
-    entry[column.property] = read(raw[isList ? column.place : column.property], column);
+    entry[column.property] = read(raw[isList ? column.index : column.property], column);
   }
   // Our own writing, read back: a line is either whole or not JSON at all.
   return Object.assign(entry, isList ? chargeOf(raw) : {}) as unknown as AuditEntry;
@@ -74,10 +74,10 @@ function read(value: unknown, { kind, nullable }: EntryColumn): unknown {
 }
 
 function chargeOf(values: readonly unknown[]): Pick<AuditEntry, "keyed" | "spender" | "implausibleNanoUsd"> {
-  const { keyed: keyedPlace, spender: spenderPlace, implausible: implausiblePlace } = CHARGE_PLACES;
-  const keyed = values[keyedPlace] as KeyedValues | ClaimId | null | undefined;
-  const spender = values[spenderPlace] as string | null | undefined;
-  const implausible = values[implausiblePlace] as string | null | undefined;
+  const { keyed: keyedIndex, spender: spenderIndex, implausible: implausibleIndex } = CHARGE_INDEXES;
+  const keyed = values[keyedIndex] as KeyedValues | ClaimId | null | undefined;
+  const spender = values[spenderIndex] as string | null | undefined;
+  const implausible = values[implausibleIndex] as string | null | undefined;
   return {
     // Former versions wrote the claim's id alone.
     ...(Array.isArray(keyed) ? { keyed: keyedOf(keyed as KeyedValues) } : {}),

@@ -134,7 +134,7 @@ export class JournalRepair {
     );
     for (const line of read)
       if (line.content.kind === "unreadable")
-        notReplayed.push({ ...placeOf(line), reason: line.content.problem });
+        notReplayed.push({ ...positionOf(line), reason: line.content.problem });
 
     const refused = await insertLines(ended, insert);
     // A request that has only begun may have ended in a line that can't be read, and must not be recorded as lost before that is known.
@@ -146,11 +146,11 @@ export class JournalRepair {
         ({ id, bytes: others }) => !chosenIds.has(id) && decodeLine(others).kind === "unreadable",
       );
     const late = isEndUnknown ? [] : await insertLines(begun, insert);
-    for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...placeOf(item), reason });
+    for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...positionOf(item), reason });
     if (isEndUnknown) {
       const reason =
         "the end of this request may be in an unreadable line: replay or discard that line first";
-      notReplayed.push(...begun.map((line) => ({ ...placeOf(line), reason })));
+      notReplayed.push(...begun.map((line) => ({ ...positionOf(line), reason })));
     }
 
     const left = new Set(notReplayed.map(({ id }) => id));
@@ -196,10 +196,10 @@ export class JournalRepair {
   }
 
   #choose(lines: readonly RejectedLine[], ids: readonly string[]): readonly RejectedLine[] {
-    const wanted = new Set(ids);
+    const requested = new Set(ids);
     const present = new Set(lines.map(({ id }) => id));
-    for (const id of wanted) if (!present.has(id)) throw this.#noSuchLine(id);
-    return lines.filter(({ id }) => wanted.has(id));
+    for (const id of requested) if (!present.has(id)) throw this.#noSuchLine(id);
+    return lines.filter(({ id }) => requested.has(id));
   }
 
   #noSuchLine(id: string): Failure {
@@ -229,14 +229,14 @@ export class JournalRepair {
   }
 }
 
-function placeOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {
+function positionOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {
   return { id, file, line };
 }
 
 function describe(line: RejectedLine, maxBytes: number): SetAsideLine {
   const content = decodeLine(line.bytes);
   return {
-    ...placeOf(line),
+    ...positionOf(line),
     bytes: line.bytes.length,
     kind: content.kind,
     problem: content.kind === "unreadable" ? content.problem : null,

@@ -3,7 +3,7 @@ import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { codeOf, fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
-import { RejectedLines, type RejectedPlace } from "./rejected-lines.ts";
+import { RejectedLines, type RejectedPosition } from "./rejected-lines.ts";
 
 export type { JournalLine };
 
@@ -163,7 +163,7 @@ export class Journal {
    *
    * @returns where each of them is now. @throws when they can't be written: then the segment must stay.
    */
-  setAside(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
+  setAside(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
     return this.#rejected.add(nameOf(segment), lines);
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { AuditEntry } from "../contract/entry.ts";
-import { inTime } from "../errors/deadline.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
@@ -104,8 +104,8 @@ export class Recorder {
   /** Entries since the start: those taken, those in the database, and up to which somebody waits for them. */
   #recorded = 0;
   #committed = 0;
-  #wanted = 0;
-  #batchBegunMs = Number.NEGATIVE_INFINITY;
+  #awaited = 0;
+  #batchStartedMs = Number.NEGATIVE_INFINITY;
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
   /** Who waits for the outcome of a batch. */
@@ -188,27 +188,27 @@ export class Recorder {
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     const taken = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#durability === "database") return { stored: this.#confirmed(taken) };
-    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#keptByAll(taken) };
+    if (this.#durability === "database") return { stored: this.#requireCommitted(taken) };
+    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#tried(taken) };
   }
 
   /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time. */
-  async #confirmed(taken: number): Promise<void> {
-    const isConfirmed = await inTime(STORED_TIMEOUT_MS, this.#committedUpTo(taken));
-    if (isConfirmed === null) throw unconfirmed();
+  async #requireCommitted(taken: number): Promise<void> {
+    const isConfirmed = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(taken));
+    if (isConfirmed === null) throw notConfirmed();
   }
 
   /**
    * Other nodes know the answer to an idempotency key once it is in the database: mostly within milliseconds. The journal
    * keeps it if the database takes longer.
    */
-  async #keptByAll(taken: number): Promise<void> {
-    this.#hurry(taken);
-    await inTime(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
+  async #tried(taken: number): Promise<void> {
+    this.#startBatch(taken);
+    await resultWithin(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
   }
 
   async #committedUpTo(taken: number): Promise<true> {
-    this.#hurry(taken);
+    this.#startBatch(taken);
     while (this.#committed < taken) await this.#nextOutcome();
     return true;
   }
@@ -220,8 +220,8 @@ export class Recorder {
   }
 
   /** Has a batch begin at once. */
-  #hurry(taken: number): void {
-    this.#wanted = Math.max(this.#wanted, taken);
+  #startBatch(taken: number): void {
+    this.#awaited = Math.max(this.#awaited, taken);
     this.#endPause();
   }
 
@@ -233,7 +233,7 @@ export class Recorder {
 
   /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
   async flushed(): Promise<void> {
-    this.#hurry(this.#recorded);
+    this.#startBatch(this.#recorded);
     await this.#triedUpTo(this.#recorded);
   }
 
@@ -271,7 +271,7 @@ export class Recorder {
           this.#failures++;
           this.#isFailing = true;
           const retry = this.#stopped ? null : this.#waitBeforeRetry(failures++);
-          this.#tellWaiting();
+          this.#resolveWaiting();
           if (retry === null) return;
           await retry;
           continue;
@@ -281,7 +281,7 @@ export class Recorder {
         this.#pending = this.#pending.slice(batch.length);
         this.#committed += batch.length;
         this.#onCommitted(outcome.inserted.map(({ entry }) => entry));
-        this.#tellWaiting();
+        this.#resolveWaiting();
         const aside = await this.#setAside(outcome.refused);
         await this.#release([...outcome.inserted, ...aside]);
       }
@@ -328,9 +328,9 @@ export class Recorder {
 
   /** Lets entries come together, unless somebody waits for them. */
   async #pause(): Promise<void> {
-    const left = this.#batchBegunMs + BATCH_EVERY_MS - performance.now();
-    const isWanted = this.#wanted > this.#committed;
-    if (left > 0 && !isWanted && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
+    const left = this.#batchStartedMs + BATCH_EVERY_MS - performance.now();
+    const isAwaited = this.#awaited > this.#committed;
+    if (left > 0 && !isAwaited && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#endPause = () => {
@@ -339,7 +339,7 @@ export class Recorder {
         };
       });
     }
-    this.#batchBegunMs = performance.now();
+    this.#batchStartedMs = performance.now();
   }
 
   /** Resolves when a batch was tried, however it went. */
@@ -349,8 +349,8 @@ export class Recorder {
     });
   }
 
-  #tellWaiting(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+  #resolveWaiting(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   async #release(batch: readonly Pending[]): Promise<void> {
@@ -400,7 +400,7 @@ class Appended implements BegunRequest {
   }
 }
 
-function unconfirmed(): Failure {
+function notConfirmed(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The answer is complete, but the database did not confirm its record in time. The request may have been charged: look for its id in the audit log before you send it again.",

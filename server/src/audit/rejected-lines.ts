@@ -8,7 +8,7 @@ const REJECTED_NAME = /^(\d{12})(?:-(\d+))?\.rejected$/;
 const MAX_FILES_OF_SEGMENT = 1_000;
 
 /** Where a line is kept. */
-export interface RejectedPlace {
+export interface RejectedPosition {
   /** The name of the file in the journal's folder. */
   readonly file: string;
   /** Counted from 1. */
@@ -16,7 +16,7 @@ export interface RejectedPlace {
 }
 
 /** A line that is set aside. */
-export interface RejectedLine extends RejectedPlace {
+export interface RejectedLine extends RejectedPosition {
   /** By its content: the same wherever it stands. */
   readonly id: string;
   /** Exactly as it stood in the journal, without its newline. */
@@ -93,14 +93,14 @@ export class RejectedLines {
    *
    * @returns where each of them is now. @throws when they can't be written: then none of them is set aside.
    */
-  add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
+  add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
     return this.#inTurn(async () => {
       const keys = lines.map(keyOf);
       for (const key of keys) this.#unwritten.add(key);
       const { file, present } = await this.#fileFor(segmentName);
       const all = [...present];
       const numbers = new Map(all.map((bytes, index) => [keyOf(bytes), index + 1]));
-      const places = lines.map((bytes, index) => {
+      const positions = lines.map((bytes, index) => {
         const key = keys[index] ?? "";
         const line = numbers.get(key) ?? all.push(bytes);
         numbers.set(key, line);
@@ -108,7 +108,7 @@ export class RejectedLines {
       });
       if (all.length > present.length) await this.#write(file, all);
       for (const key of keys) this.#unwritten.delete(key);
-      return places;
+      return positions;
     });
   }
 

@@ -165,14 +165,14 @@ async function setLinesAside(
   segment: Segment,
   lines: readonly { readonly bytes: Uint8Array; readonly number: number | null; readonly reason: string }[],
 ): Promise<void> {
-  const places = await journal.setAside(
+  const positions = await journal.setAside(
     segment,
     lines.map(({ bytes }) => bytes),
   );
   const file = journal.pathOf(segment);
   for (const [index, { number, reason }] of lines.slice(0, MAX_NAMED).entries()) {
     const line = number === null ? {} : { line: number };
-    log.error({ file, ...line, reason, keptIn: places[index] }, "a journal line was rejected");
+    log.error({ file, ...line, reason, keptIn: positions[index] }, "a journal line was rejected");
   }
   const more = lines.length - MAX_NAMED;
   if (more > 0) log.error({ file, lines: more }, "further lines of this file were rejected");

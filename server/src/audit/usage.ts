@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -116,7 +116,7 @@ export class Usage {
     reader: Reader = accountId,
   ): Promise<UsageSummary<UsageRow>> {
     requireChartable(question);
-    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole(reader, (parts) =>
       parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
     );
@@ -126,7 +126,7 @@ export class Usage {
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     requireChartable(question);
-    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole("operators", (parts) =>
       parts.run(() => this.#reader.readServiceUsage(question, maxGroups(question))),
     );

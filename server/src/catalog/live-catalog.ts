@@ -47,19 +47,19 @@ export class LiveCatalog implements Catalog {
 
 /** What a dialect has said of an upstream's settings, and how it is asked again. */
 interface SeenProblem {
-  readonly look: () => Promise<string | null>;
+  readonly ask: () => Promise<string | null>;
   readonly problem: string | null;
 }
 
 /** The same dialect, which notes what it says. */
-function noting(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
+function recordingProblems(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
   const { problemOf } = dialect;
   if (problemOf === undefined) return dialect;
   return {
     ...dialect,
     problemOf: async (settings) => {
       const problem = await problemOf(settings);
-      seen.push({ look: () => problemOf(settings), problem });
+      seen.push({ ask: () => problemOf(settings), problem });
       return problem;
     },
   };
@@ -80,7 +80,7 @@ export class CatalogWatch {
   #seen: ReadonlyMap<string, string> | null = null;
   /** The same of what dialects found wrong with the machine, such as packages that were not installed. */
   #seenProblems: readonly SeenProblem[] = [];
-  #looking: Promise<void> = Promise.resolve();
+  #reloading: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
     this.#parts = parts;
@@ -90,17 +90,17 @@ export class CatalogWatch {
    * Reads the file again, and takes its catalog if it has changed and nothing is wrong with it. To be called every few
    * seconds: files that are replaced, linked anew or mounted are all alike to who reads them.
    */
-  look(): Promise<void> {
+  reload(): Promise<void> {
     // One that failed keeps no later one from looking.
-    this.#looking = this.#looking.catch(() => {}).then(() => this.#look());
-    return this.#looking;
+    this.#reloading = this.#reloading.catch(() => {}).then(() => this.#reload());
+    return this.#reloading;
   }
 
-  async #look(): Promise<void> {
+  async #reload(): Promise<void> {
     const { catalog, source, onReloaded, onProblems } = this.#parts;
     const isFirst = this.#seen === null;
     // To read files costs little; to make sense of a large one would hold up every request meanwhile.
-    if (this.#seen !== null && (await this.#isAsSeen(this.#seen))) return;
+    if (this.#seen !== null && (await this.#isUnchanged(this.#seen))) return;
     const seen = new Map<string, string>();
     this.#seen = seen;
     const seenProblems: SeenProblem[] = [];
@@ -111,7 +111,7 @@ export class CatalogWatch {
       return text();
     };
     try {
-      const dialects = source.dialects.map((dialect) => noting(dialect, seenProblems));
+      const dialects = source.dialects.map((dialect) => recordingProblems(dialect, seenProblems));
       const next = await loadCatalog({ ...source, readFile, dialects });
       // The first state is the one that the service was started with.
       if (isFirst) return;
@@ -123,9 +123,9 @@ export class CatalogWatch {
     }
   }
 
-  async #isAsSeen(seen: ReadonlyMap<string, string>): Promise<boolean> {
+  async #isUnchanged(seen: ReadonlyMap<string, string>): Promise<boolean> {
     for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
-    for (const { look, problem } of this.#seenProblems) if ((await look()) !== problem) return false;
+    for (const { ask, problem } of this.#seenProblems) if ((await ask()) !== problem) return false;
     return true;
   }
 

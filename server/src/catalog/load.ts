@@ -78,7 +78,7 @@ function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile
   // The settings that the catalog knows are of one type in all dialects.
   if (parsed.success) return parsed.data as CatalogFile;
   throw new CatalogError(
-    parsed.error.issues.map((issue) => `${path}: ${placeOf(issue.path)}${issue.message}`),
+    parsed.error.issues.map((issue) => `${path}: ${pathText(issue.path)}${issue.message}`),
   );
 }
 
@@ -94,16 +94,16 @@ function contentOf(path: string, document: ReturnType<typeof parseDocument>): un
 }
 
 /** `models[2].routes[0].upstream: ` */
-function placeOf(path: readonly PropertyKey[]): string {
-  const place = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  return place === "" ? "" : `${place.replace(/^\./, "")}: `;
+function pathText(parts: readonly PropertyKey[]): string {
+  const path = parts.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+  return path === "" ? "" : `${path.replace(/^\./, "")}: `;
 }
 
 function nameProblems(file: CatalogFile): string[] {
   const problems: string[] = [];
   const taken = new Set<string>();
-  const take = (name: string, place: string) => {
-    if (taken.has(name)) problems.push(`${place}: "${name}" already names another model`);
+  const take = (name: string, path: string) => {
+    if (taken.has(name)) problems.push(`${path}: "${name}" already names another model`);
     taken.add(name);
   };
   for (const [index, model] of file.models.entries()) {

@@ -16,8 +16,8 @@ export interface Hold {
 
 /** What a request may cost at most, and the least that still buys a useful answer. */
 export interface HoldRange {
-  readonly leastNanoUsd: bigint;
-  readonly mostNanoUsd: bigint;
+  readonly minNanoUsd: bigint;
+  readonly maxNanoUsd: bigint;
 }
 
 /** The answer to an ask, and whether the account had less than was asked for. */

@@ -33,7 +33,7 @@ export interface SpenderNews {
   /** Spenders of those asked about that are closed. */
   readonly gone: readonly SpenderId[];
   /** Reserves that other nodes are short of. */
-  readonly wanted: readonly { readonly accountId: AccountId; readonly spender: SpenderId }[];
+  readonly reclaimed: readonly { readonly accountId: AccountId; readonly spender: SpenderId }[];
 }
 
 /** A spender that was not seen for a while. */

@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import {
   type Allowance,
@@ -44,7 +44,7 @@ export interface CreditsParts {
    * After so long without the database this node holds nothing more, as what it has set aside may be released; `null`:
    * nothing is ever released by time.
    */
-  readonly maxCutOffMs: number | null;
+  readonly maxDisconnectedMs: number | null;
   /** Whether entries of former lives of this node are known to be missing in the database: their spenders stay open. */
   readonly owesEntries: () => boolean;
 }
@@ -81,13 +81,18 @@ export class Credits {
   }
 
   /** The same as {@link hold} for the most of the range where this node has that set aside, which is the usual case; otherwise `null`. */
-  holdAtOnce(accountId: AccountId, { mostNanoUsd }: HoldRange): Hold | null {
-    if (mostNanoUsd === 0n) return NOTHING_HELD;
+  holdAtOnce(accountId: AccountId, { maxNanoUsd }: HoldRange): Hold | null {
+    if (maxNanoUsd === 0n) return NOTHING_HELD;
     const spender = this.#current;
     const allowance = spender?.allowances.get(accountId);
-    if (spender === null || allowance === undefined || freeOf(allowance) < mostNanoUsd || this.#isCutOff())
+    if (
+      spender === null ||
+      allowance === undefined ||
+      freeOf(allowance) < maxNanoUsd ||
+      this.#isDisconnected()
+    )
       return null;
-    const hold = this.#take(spender, allowance, mostNanoUsd);
+    const hold = this.#holdFrom(spender, allowance, maxNanoUsd);
     // Ahead of need, so that the next requests do not wait either.
     if (allowance.extra > 0n && freeOf(allowance) < allowance.extra / 2n && this.#mayAsk(allowance)) {
       this.#ask(spender, allowance).catch(() => {});
@@ -102,16 +107,16 @@ export class Credits {
    *   the database does not answer, or when other nodes have set the credit aside.
    */
   async hold(accountId: AccountId, range: HoldRange): Promise<Hold> {
-    const { mostNanoUsd } = range;
-    if (mostNanoUsd === 0n) return NOTHING_HELD;
+    const { maxNanoUsd } = range;
+    if (maxNanoUsd === 0n) return NOTHING_HELD;
     const beganMs = this.#parts.monotonicMs();
     for (;;) {
       const spender = await this.#requireSpender();
       const allowance = this.#allowanceOf(spender, accountId);
-      if (freeOf(allowance) >= mostNanoUsd) return this.#take(spender, allowance, mostNanoUsd);
+      if (freeOf(allowance) >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       let outcome: AskOutcome;
       try {
-        outcome = await this.#answerFor(spender, allowance, mostNanoUsd, beganMs);
+        outcome = await this.#answerFor(spender, allowance, maxNanoUsd, beganMs);
       } catch (error) {
         // The loop goes on with the spender that takes its place.
         if (error instanceof SpenderGone) continue;
@@ -119,19 +124,19 @@ export class Credits {
       }
       if (spender !== this.#current) continue;
       const free = freeOf(allowance);
-      if (free >= mostNanoUsd) return this.#take(spender, allowance, mostNanoUsd);
+      if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       // An ask that began before this request came did not include it.
       if (!outcome.isShort) continue;
       if (outcome.elsewhereNanoUsd > 0n) {
         // Nodes that do not need it give it back within a second. Only what is certain to be the account's last is spent
         // on less than was asked for.
         const waitedMs = this.#parts.monotonicMs() - beganMs;
-        if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw inUseElsewhere();
+        if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
         await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
         continue;
       }
-      if (free >= range.leastNanoUsd && free > 0n) return this.#take(spender, allowance, free);
-      throw outcome.stuckNanoUsd > 0n ? stuckWithAbsentNode() : exhausted();
+      if (free >= range.minNanoUsd && free > 0n) return this.#holdFrom(spender, allowance, free);
+      throw outcome.stuckNanoUsd > 0n ? reservedByAbsentNode() : exhausted();
     }
   }
 
@@ -164,18 +169,18 @@ export class Credits {
   async maintain(): Promise<void> {
     const { store, monotonicMs } = this.#parts;
     const askedMs = monotonicMs();
-    const { gone, wanted } = await this.#answered(() =>
+    const { gone, reclaimed } = await this.#withTimeout(() =>
       store.heartbeat([...this.#spenders()].map(({ id }) => id)),
     );
     this.#seenMs = askedMs;
     for (const id of gone) this.#forget(id);
-    if (this.#current === null || isWorn(this.#current, askedMs)) await this.#open();
-    for (const { accountId, spender: id } of wanted) {
+    if (this.#current === null || isDueForReplacement(this.#current, askedMs)) await this.#open();
+    for (const { accountId, spender: id } of reclaimed) {
       const spender = this.#spenderOf(id);
       const allowance = spender?.allowances.get(accountId);
-      if (spender !== undefined && allowance !== undefined) await this.#lower(spender, allowance, 0n);
+      if (spender !== undefined && allowance !== undefined) await this.#releaseUnheld(spender, allowance, 0n);
     }
-    await this.#lowerIdle(askedMs);
+    await this.#releaseIdle(askedMs);
     await this.#closeOlder();
   }
 
@@ -189,7 +194,7 @@ export class Credits {
     if (last === null || !all.every(isDrained) || this.#parts.owesEntries()) return;
     this.#current = null;
     this.#replaced.clear();
-    await this.#answered(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
+    await this.#withTimeout(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
   }
 
   *#spenders(): IterableIterator<Spender> {
@@ -201,15 +206,15 @@ export class Credits {
     return this.#current?.id === id ? this.#current : this.#replaced.get(id);
   }
 
-  #isCutOff(): boolean {
-    const { maxCutOffMs, monotonicMs } = this.#parts;
-    return maxCutOffMs !== null && monotonicMs() - this.#seenMs > maxCutOffMs;
+  #isDisconnected(): boolean {
+    const { maxDisconnectedMs, monotonicMs } = this.#parts;
+    return maxDisconnectedMs !== null && monotonicMs() - this.#seenMs > maxDisconnectedMs;
   }
 
   async #requireSpender(): Promise<Spender> {
-    if (this.#isCutOff()) throw cutOff();
+    if (this.#isDisconnected()) throw databaseUnavailable();
     if (this.#current === null) await this.#open();
-    if (this.#current === null) throw cutOff();
+    if (this.#current === null) throw databaseUnavailable();
     return this.#current;
   }
 
@@ -222,7 +227,7 @@ export class Credits {
   }
 
   async #openNext(): Promise<void> {
-    const id = await this.#answered(() => this.#parts.store.open());
+    const id = await this.#withTimeout(() => this.#parts.store.open());
     const former = this.#current;
     // An answer about an older ask for a spender must not take the place of a newer one.
     if (former !== null && former.id >= id) return;
@@ -251,7 +256,7 @@ export class Credits {
     return fresh;
   }
 
-  #take(spender: Spender, allowance: Allowance, amount: bigint): Hold {
+  #holdFrom(spender: Spender, allowance: Allowance, amount: bigint): Hold {
     allowance.held += amount;
     allowance.usedMs = this.#parts.monotonicMs();
     spender.holds++;
@@ -289,7 +294,7 @@ export class Credits {
     try {
       const asking = allowance.asking ?? this.#ask(spender, allowance);
       // Who joins asks one after the other waits no longer than for one.
-      return await within(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
+      return await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
     } finally {
       allowance.demand -= needNanoUsd;
     }
@@ -315,7 +320,7 @@ export class Credits {
   }
 
   /** Gives back what is neither promised nor to be kept. */
-  async #lower(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
+  async #releaseUnheld(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
     if (allowance.asking !== null) return;
     if (freeOf(allowance) <= keepNanoUsd && !allowance.isUncertain) return;
     await this.#askFor(spender, allowance, promisedOf(allowance) + keepNanoUsd, 0n).catch(
@@ -335,7 +340,7 @@ export class Credits {
     const number = ++allowance.number;
     // Before it is sent: what goes back must not be held meanwhile.
     if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
-    const asking = this.#answered(() =>
+    const asking = this.#withTimeout(() =>
       this.#parts.store.ask({ accountId, spender: spender.id, number, targetNanoUsd, extraNanoUsd }),
     )
       .then(
@@ -365,13 +370,13 @@ export class Credits {
     return asking;
   }
 
-  async #lowerIdle(nowMs: number): Promise<void> {
+  async #releaseIdle(nowMs: number): Promise<void> {
     for (const spender of [...this.#spenders()]) {
       for (const allowance of spender.allowances.values()) {
         const idleMs = nowMs - allowance.usedMs;
-        if (idleMs > IDLE_MS || spender !== this.#current) await this.#lower(spender, allowance, 0n);
+        if (idleMs > IDLE_MS || spender !== this.#current) await this.#releaseUnheld(spender, allowance, 0n);
         else if (idleMs > SURPLUS_IDLE_MS || allowance.isUncertain) {
-          await this.#lower(spender, allowance, usualExtraOf(allowance));
+          await this.#releaseUnheld(spender, allowance, usualExtraOf(allowance));
         }
       }
     }
@@ -389,18 +394,18 @@ export class Credits {
   async closeFormer(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
-    await within(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
+    await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
     if (this.#current !== current) return;
     this.#hasOlder = false;
     this.#replaced.clear();
   }
 
-  #answered<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    return within(ANSWER_TIMEOUT_MS, question);
+  #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    return withTimeout(ANSWER_TIMEOUT_MS, question);
   }
 }
 
-function isWorn({ openedMs, allowances }: Spender, nowMs: number): boolean {
+function isDueForReplacement({ openedMs, allowances }: Spender, nowMs: number): boolean {
   return nowMs - openedMs > MAX_SPENDER_AGE_MS || allowances.size > MAX_SPENDER_ACCOUNTS;
 }
 
@@ -413,7 +418,7 @@ function exhausted(): Failure {
   );
 }
 
-function inUseElsewhere(): Failure {
+function reservedElsewhere(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The account's credit is reserved for other requests that are being answered. Try again when they have ended.",
@@ -421,7 +426,7 @@ function inUseElsewhere(): Failure {
   );
 }
 
-function stuckWithAbsentNode(): Failure {
+function reservedByAbsentNode(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The account's remaining credit is reserved by a node that is not running. Try again later; the operator of the service can release it.",
@@ -429,7 +434,7 @@ function stuckWithAbsentNode(): Failure {
   );
 }
 
-function cutOff(): Failure {
+function databaseUnavailable(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The service cannot check the account's credit at the moment. Try again shortly.",

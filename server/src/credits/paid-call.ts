@@ -1,6 +1,6 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { Hold } from "./allowance.ts";
-import { longestAnswer, type PricedRequest } from "./price-request.ts";
+import { maxAnswerTokens, type PricedRequest } from "./price-request.ts";
 
 /** A request for a model, with the credit that is held for it. */
 export interface PaidCall {
@@ -13,5 +13,5 @@ export interface PaidCall {
 
 /** How long each answer is paid for; `null`: it costs nothing. */
 export function paidTokens({ model, priced, affordableTokens }: PaidCall): number | null {
-  return model.prices === null ? null : (affordableTokens ?? longestAnswer(priced));
+  return model.prices === null ? null : (affordableTokens ?? maxAnswerTokens(priced));
 }

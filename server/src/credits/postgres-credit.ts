@@ -110,7 +110,7 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
     const found = new Set(rows.map(({ id }) => id));
     return {
       gone: spenders.filter((id) => !found.has(id)),
-      wanted: rows.flatMap(({ id: spender, account_id: accountId }) =>
+      reclaimed: rows.flatMap(({ id: spender, account_id: accountId }) =>
         accountId === null ? [] : [{ accountId, spender }],
       ),
     };

@@ -3,15 +3,15 @@ import { costOf, type PricedTokens } from "../catalog/prices.ts";
 import type { HoldRange } from "./allowance.ts";
 
 /** Where neither the request nor the catalog says how long an answer may be. */
-const LONGEST_ANSWER_TOKENS = 32_768;
+const MAX_ANSWER_TOKENS = 32_768;
 /** Where the catalog does not say how long a prompt may be. */
 const MAX_PROMPT_TOKENS = 1_048_576;
 /** 1,000,000 USD: no request costs more, and sums of so much can be computed. */
 const MAX_COST_NANO_USD = 1_000_000_000_000_000n;
 /** An answer that is shorter is of no use to anybody. */
-const SHORTEST_ANSWER_TOKENS = 16;
-const MOST_IMAGE_TOKENS = 8_192;
-const MOST_FILE_TOKENS = 65_536;
+const MIN_ANSWER_TOKENS = 16;
+const MAX_IMAGE_TOKENS = 8_192;
+const MAX_FILE_TOKENS = 65_536;
 const MTOK = 1_000_000n;
 
 export interface PricedRequest {
@@ -34,13 +34,13 @@ export interface PricedRequest {
 export function rangeOf(request: PricedRequest): HoldRange {
   const { choices, images } = request;
   const { prices } = request.model;
-  if (prices === null) return { leastNanoUsd: 0n, mostNanoUsd: 0n };
-  const longest = longestAnswer(request);
+  if (prices === null) return { minNanoUsd: 0n, maxNanoUsd: 0n };
+  const longest = maxAnswerTokens(request);
   const cost = (completionTokens: number) =>
     costOf({ promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens, images }, prices);
   return {
-    leastNanoUsd: cost(Math.min(longest, SHORTEST_ANSWER_TOKENS) * choices),
-    mostNanoUsd: cost(longest * choices),
+    minNanoUsd: cost(Math.min(longest, MIN_ANSWER_TOKENS) * choices),
+    maxNanoUsd: cost(longest * choices),
   };
 }
 
@@ -57,7 +57,7 @@ export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): n
 
 /** What is named by its address or id may be much longer than that. */
 function promptTokensOf({ model, bytes, images, files, prompts }: PricedRequest): number {
-  const most = bytes + images * MOST_IMAGE_TOKENS + files * MOST_FILE_TOKENS;
+  const most = bytes + images * MAX_IMAGE_TOKENS + files * MAX_FILE_TOKENS;
   return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
 }
 
@@ -80,7 +80,7 @@ export function chargeFor(request: PricedRequest, usage: Omit<PricedTokens, "ima
   if (usage === null || prices === null) return FREE;
   const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
   const maxAnswer =
-    model.maxOutputTokens ?? contextTokens ?? Math.max(LONGEST_ANSWER_TOKENS, request.maxTokens ?? 0);
+    model.maxOutputTokens ?? contextTokens ?? Math.max(MAX_ANSWER_TOKENS, request.maxTokens ?? 0);
   const promptTokens = Math.min(usage.promptTokens, maxPrompt);
   const believed = {
     promptTokens,
@@ -101,6 +101,6 @@ function atMost(amount: bigint, max: bigint): bigint {
 }
 
 /** How long each answer may be when it is paid for in full. */
-export function longestAnswer({ model, maxTokens }: PricedRequest): number {
-  return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? LONGEST_ANSWER_TOKENS;
+export function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
+  return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? MAX_ANSWER_TOKENS;
 }

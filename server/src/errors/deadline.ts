@@ -4,10 +4,10 @@ import { Unavailable } from "./failure.ts";
 export const ANSWER_TIMEOUT_MS = 5_000;
 
 /** The answer, or `null` when it is not there in time. What fails, fails. */
-export function inTime<Answer>(patienceMs: number, answer: Promise<Answer>): Promise<Answer | null> {
+export function resultWithin<Answer>(timeoutMs: number, answer: Promise<Answer>): Promise<Answer | null> {
   // Not a race of promises, which costs several times as much: every stream comes by here.
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, patienceMs, null);
+    const timer = setTimeout(resolve, timeoutMs, null);
     answer.then(
       (value) => {
         clearTimeout(timer);
@@ -22,9 +22,9 @@ export function inTime<Answer>(patienceMs: number, answer: Promise<Answer>): Pro
 }
 
 /** The answer, if it comes in time. What comes later is not waited for. @throws {Unavailable} */
-export function within<Answer>(patienceMs: number, question: () => Promise<Answer>): Promise<Answer> {
+export function withTimeout<Answer>(timeoutMs: number, question: () => Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Unavailable("a store did not answer in time")), patienceMs);
+    const timer = setTimeout(() => reject(new Unavailable("a store did not answer in time")), timeoutMs);
     question()
       .finally(() => clearTimeout(timer))
       .then(resolve, reject);

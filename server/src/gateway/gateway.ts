@@ -4,7 +4,7 @@ import type { JsonBody } from "../json/json-body.ts";
 import type { ChatAnswer, Dialect, WholeAnswer } from "../upstream/dialect.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { begunStream } from "./begun-stream.ts";
+import { primedStream } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
@@ -60,7 +60,7 @@ export interface GatewayParts {
 }
 
 /** What a dialect is asked for. */
-interface Ask<Answer> {
+interface ModelCall<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
   /** Waits for the first of an answer, if there is more to come of it, and tells when it has ended. */
   begin(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
@@ -104,7 +104,7 @@ export class Gateway {
         if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
         const change = cutCredential(upstream);
         const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
-        return begunStream(answer.events, { change, changeError, ended }).then((events) => ({
+        return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
           ...answer,
           events,
         }));
@@ -129,7 +129,7 @@ export class Gateway {
   async #route<Answer>(
     model: CatalogModel,
     signal: RequestSignal,
-    ask: Ask<Answer>,
+    call: ModelCall<Answer>,
   ): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
     budget.first();
@@ -150,9 +150,9 @@ export class Gateway {
       if (wasSent && !budget.retry()) break;
       const isLast = !routes.some((left) => this.#isPassable(left));
       try {
-        const answer = await this.#attempt(upstream, route, state, { signal, ask, isLast });
+        const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
         if (answer !== null) return answer;
-        failed = new RoutesFailed(route.upstream, noPlace());
+        failed = new RoutesFailed(route.upstream, atCapacity());
       } catch (reason) {
         // It can't be said in this upstream's dialect: nothing was sent.
         if (reason instanceof Failure) throw reason;
@@ -164,7 +164,7 @@ export class Gateway {
         if (isLast && isCut && route.isRetry !== true) routes.push({ ...route, isRetry: true });
       }
     }
-    throw failed ?? new RoutesFailed(null, notNow(shortestWaitMs));
+    throw failed ?? new RoutesFailed(null, paused(shortestWaitMs));
   }
 
   #isPassable(route: Route): boolean {
@@ -187,13 +187,13 @@ export class Gateway {
     upstream: Upstream,
     route: Route,
     state: UpstreamState,
-    { signal, ask, isLast }: { signal: RequestSignal; ask: Ask<Answer>; isLast: boolean },
+    { signal, call, isLast }: { signal: RequestSignal; call: ModelCall<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
-    const giveBack = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
-    if (giveBack === null) return null;
+    const release = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
+    if (release === null) return null;
     const attempt = state.breaker.enter();
     if (attempt === null) {
-      giveBack();
+      release();
       return null;
     }
     let isEnded = false;
@@ -201,15 +201,15 @@ export class Gateway {
       if (isEnded) return;
       isEnded = true;
       signal.removeEventListener("abort", left);
-      giveBack();
+      release();
       attempt.ended(reason === null ? this.#succeeded(state) : this.#failed(state, reason));
     };
     // Also of an answer that nobody has ever read.
     const left = () => ended(new TransportError("aborted", "the request was left"));
     signal.addEventListener("abort", left);
     try {
-      const sent = await ask.send(this.#dialectOf(upstream), upstream, route);
-      const beginning = ask.begin(sent, upstream, ended);
+      const sent = await call.send(this.#dialectOf(upstream), upstream, route);
+      const beginning = call.begin(sent, upstream, ended);
       const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
       return { answer, upstream: upstream.name };
@@ -265,14 +265,14 @@ function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: un
   return body === answer.body ? answer : { ...answer, body };
 }
 
-/** All of the places are taken that there were to ask. */
-function noPlace(): Failure {
+/** All of the places are taken that there were to call. */
+function atCapacity(): Failure {
   return new Failure("server_is_overloaded", "The model's provider is at capacity. Try again shortly.", {
     retryAfterMs: 1_000,
   });
 }
 
-function notNow(waitMs: number): Failure {
+function paused(waitMs: number): Failure {
   return new Failure(
     "server_is_overloaded",
     "The model's provider has failed repeatedly, and requests to it are paused. Try again later, or choose another model.",

@@ -1,7 +1,7 @@
 const WINDOW_S = 10;
 /** Second attempts, as a share of first ones; and so many in any case. */
-const SHARE = 0.2;
-const ALWAYS = 10;
+const MAX_SHARE = 0.2;
+const MIN_RETRIES = 10;
 
 /** Keeps second attempts a fraction of the first: when everything fails, asking again makes it worse. */
 export class RetryBudget {
@@ -26,7 +26,7 @@ export class RetryBudget {
       firsts += second.firsts;
       retries += second.retries;
     }
-    if (retries >= ALWAYS + firsts * SHARE) return false;
+    if (retries >= MIN_RETRIES + firsts * MAX_SHARE) return false;
     present.retries++;
     return true;
   }

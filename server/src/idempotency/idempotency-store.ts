@@ -10,8 +10,8 @@ import {
 } from "./idempotency.ts";
 
 /** A row may go between two looks at it; it does not go for ever. */
-const LOOKS = 5;
-const DROPPED_AT_ONCE = 1_000;
+const MAX_ATTEMPTS = 5;
+const DELETE_BATCH = 1_000;
 
 interface Row {
   body_digest: Uint8Array;
@@ -36,7 +36,7 @@ export class PostgresIdempotency implements IdempotencyStore {
 
   async claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome> {
     const { accountId, keyDigest, bodyDigest } = request;
-    for (let look = 0; look < LOOKS; look++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const claimed = await this.#database`
         insert into idempotent_requests as known (account_id, key_digest, body_digest, claim, node_id, spender, renewed_at)
         values (${accountId}, ${keyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, ${this.#spender()}, now())
@@ -100,8 +100,8 @@ export async function dropOldAnswers(database: Database): Promise<void> {
     const dropped = await database`
       delete from idempotent_requests where ctid in (
         select ctid from idempotent_requests where created_at < now() - ${KEPT_MS} * interval '1 millisecond'
-        limit ${DROPPED_AT_ONCE} for update skip locked
+        limit ${DELETE_BATCH} for update skip locked
       )`;
-    if (dropped.count < DROPPED_AT_ONCE) return;
+    if (dropped.count < DELETE_BATCH) return;
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AccountId } from "../contract/account.ts";
 import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** How long an answer is kept. */
@@ -72,7 +72,7 @@ export class Idempotency {
     const id = crypto.randomUUID() as ClaimId;
     let outcome: ClaimOutcome;
     try {
-      outcome = await within(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
+      outcome = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
     } catch (error) {
       // It may have been taken all the same.
       void this.#release(request, id);
@@ -105,7 +105,7 @@ export class Idempotency {
   /** Waits 5 seconds at most. What is not confirmed by then is repeated by {@link renew}. */
   async #release(request: IdempotentRequest, id: ClaimId): Promise<void> {
     try {
-      await within(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id));
+      await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id));
     } catch {
       const [oldest] = this.#unreleased.keys();
       if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import type { LedgerReader } from "../credits/ledger.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
 import { accountReader, router } from "./trpc.ts";
@@ -14,7 +14,7 @@ export interface CreditServices {
 
 export function creditsRouter({ ledger, charged }: CreditServices) {
   const onceCharged = <Answer>(read: () => Promise<Answer>) =>
-    within(ANSWER_TIMEOUT_MS, async () => {
+    withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await charged();
       return read();
     });

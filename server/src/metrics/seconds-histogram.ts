@@ -40,15 +40,15 @@ export class SecondsHistogram<Label extends string> extends Histogram<Label> {
     }
   }
 
-  override async get(): Promise<Told<Label>> {
+  override async get(): Promise<HistogramValues<Label>> {
     const { name, help, label } = this.#options;
     const values = [...this.#tallies].flatMap(([of, tally]) => this.#valuesOf({ [label]: of }, tally));
     // prom-client names types in text, where its declarations have numbers.
-    return { name, help, type: "histogram", aggregator: "sum", values } as unknown as Told<Label>;
+    return { name, help, type: "histogram", aggregator: "sum", values } as unknown as HistogramValues<Label>;
   }
 
   /** What the registry asks instead, where it is there. */
-  getForPromString(): Promise<Told<Label>> {
+  getForPromString(): Promise<HistogramValues<Label>> {
     return this.get();
   }
 
@@ -69,7 +69,7 @@ export class SecondsHistogram<Label extends string> extends Histogram<Label> {
   }
 }
 
-type Told<Label extends string> = Awaited<ReturnType<Histogram<Label>["get"]>>;
+type HistogramValues<Label extends string> = Awaited<ReturnType<Histogram<Label>["get"]>>;
 
 interface Tally {
   /** How many are in each bucket and in none below it. */

@@ -1,6 +1,6 @@
 import { type PaidCall, paidTokens } from "../credits/paid-call.ts";
 import { chargeFor } from "../credits/price-request.ts";
-import { inTime } from "../errors/deadline.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -64,7 +64,7 @@ async function runChat(parts: ModelOperationParts, call: ChatCall): Promise<Repl
   });
   if (!stream) return await replyOf(parts, call, await answering);
   // A proxy between may take silence for a dead connection. What happens after this time is sent within the stream.
-  const routed = await inTime(HEARTBEAT_MS, answering);
+  const routed = await resultWithin(HEARTBEAT_MS, answering);
   return routed === null ? lateReply(parts, call, answering) : await replyOf(parts, call, routed);
 }
 

@@ -39,7 +39,7 @@ export async function holdCredit(
   const range = rangeOf(priced);
   const hold = credits.holdAtOnce(accountId, range) ?? (await credits.hold(accountId, range));
   request.hold = hold;
-  const isPaidInFull = hold.amountNanoUsd >= range.mostNanoUsd;
+  const isPaidInFull = hold.amountNanoUsd >= range.maxNanoUsd;
   return {
     model: priced.model,
     priced,

@@ -10,15 +10,15 @@ const RETRY_AFTER_MS = 1_000;
  * later still, and all of them too late.
  */
 export class Overload {
-  readonly #mostLagMs: number;
+  readonly #maxLagMs: number;
   readonly #monotonicMs: () => number;
   #expectedMs: number;
   #lagMs = 0;
   #shed = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(mostLagMs: number, monotonicMs: () => number) {
-    this.#mostLagMs = mostLagMs;
+  constructor(maxLagMs: number, monotonicMs: () => number) {
+    this.#maxLagMs = maxLagMs;
     this.#monotonicMs = monotonicMs;
     this.#expectedMs = monotonicMs() + TICK_MS;
   }
@@ -50,7 +50,7 @@ export class Overload {
 
   /** @throws {Failure} `server_is_overloaded` while the process is late. */
   requireCapacity(): void {
-    if (this.#lagMs <= this.#mostLagMs) return;
+    if (this.#lagMs <= this.#maxLagMs) return;
     this.#shed++;
     throw new Failure("server_is_overloaded", "The service has more to do than it can. Try again shortly.", {
       retryAfterMs: RETRY_AFTER_MS,

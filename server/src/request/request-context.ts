@@ -39,7 +39,7 @@ export class RequestContext implements InFlightItem {
   isHeadSent = false;
   isRecorded = false;
   /** Whether the service stopped while it was being answered. */
-  isCutOff = false;
+  isAbortedByShutdown = false;
   /** Whether it was refused and stands in no account's log, as it showed no key that is or was somebody's. */
   isWithoutKnownKey = false;
 

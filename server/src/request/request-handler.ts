@@ -62,7 +62,7 @@ export class RequestHandler {
   /** Ends what is still being answered: clients are told, as far as possible, and the requests are recorded. */
   abortAll(): void {
     for (const request of this.#requests) {
-      request.isCutOff = true;
+      request.isAbortedByShutdown = true;
       request.abort.abort();
     }
   }

@@ -44,8 +44,8 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   try {
     await stream.send(chunks, () => exchange.isClientGone && request.claim === null);
   } catch (thrown) {
-    failure = request.isCutOff ? stopping() : reply.failureOf(thrown);
-    const endReason = request.isCutOff ? "shutdown" : upstreamEndReason(failure);
+    failure = request.isAbortedByShutdown ? stopping() : reply.failureOf(thrown);
+    const endReason = request.isAbortedByShutdown ? "shutdown" : upstreamEndReason(failure);
     ending = { status: 200, errorCode: failure.code, endReason };
   }
   if (exchange.isClientGone) ending = CLIENT_GONE;
@@ -68,8 +68,8 @@ async function openStream(
   { exchange, begun }: RequestContext,
   { chunks }: StreamReply,
 ): Promise<StreamReply["chunks"]> {
-  const wanted = exchange.method === "HEAD" ? NO_CHUNKS : chunks;
-  return begun === null || begun.writtenIn !== null ? wanted : await primeStream(begun.segment, wanted);
+  const sent = exchange.method === "HEAD" ? NO_CHUNKS : chunks;
+  return begun === null || begun.writtenIn !== null ? sent : await primeStream(begun.segment, sent);
 }
 
 /** The answer to HEAD. The operation's own chunks are made as they are read, and so never. */
@@ -109,7 +109,7 @@ interface DescribedFailure {
 /** What the client is told of whatever was thrown, and what the entry says. */
 function describe(request: RequestContext, thrown: unknown): DescribedFailure {
   // Only a request that was being forwarded is told that the service stops: any other has its own reason.
-  if (request.isCutOff && request.hold !== null)
+  if (request.isAbortedByShutdown && request.hold !== null)
     return { failure: stopping(), endReason: "shutdown", upstream: upstreamOf(thrown) };
   if (thrown instanceof RoutesFailed) {
     const failure = upstreamFailure(thrown);

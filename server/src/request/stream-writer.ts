@@ -1,4 +1,4 @@
-import { BegunStream } from "../gateway/begun-stream.ts";
+import { PrimedStream } from "../gateway/primed-stream.ts";
 import { HEARTBEAT, HEARTBEAT_MS } from "../operations/heartbeat.ts";
 import type { BodySink } from "./exchange.ts";
 
@@ -34,8 +34,8 @@ export class StreamWriter {
     void this.#sink.write(HEARTBEAT);
   }
 
-  /** Sends all chunks, or those until `isUnwanted` says so. Throws what they throw. */
-  async send(chunks: AsyncIterable<Chunk>, isUnwanted: () => boolean): Promise<void> {
+  /** Sends all chunks, or those until `isDone` says so. Throws what they throw. */
+  async send(chunks: AsyncIterable<Chunk>, isDone: () => boolean): Promise<void> {
     this.#isSilent = true;
     try {
       for await (const chunk of chunks) {
@@ -43,7 +43,7 @@ export class StreamWriter {
         await this.#sink.write(chunk);
         this.#writtenMs = this.#options.monotonicMs();
         this.#isSilent = true;
-        if (isUnwanted()) return;
+        if (isDone()) return;
       }
     } finally {
       this.#isSilent = false;
@@ -83,5 +83,5 @@ export async function primeStream(
     await iterator.return?.();
     throw thrown;
   }
-  return new BegunStream(iterator, first);
+  return new PrimedStream(iterator, first);
 }

@@ -21,8 +21,8 @@ export interface DemoAccount {
  */
 export async function createDemoAccount(signIn: SignIn, keys: Keys, dataDir: string): Promise<DemoAccount> {
   const password = randomBase62(16);
-  const nobody = { sourceIp: null, userAgent: null };
-  const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, nobody);
+  const noClient = { sourceIp: null, userAgent: null };
+  const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
   const { key } = await keys.create(by, signedIn.account.id, "demo");

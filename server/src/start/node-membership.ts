@@ -9,7 +9,7 @@ import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const ID_FILE = "node-id";
@@ -73,7 +73,7 @@ function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membe
         fence.fence("the node lost the database for too long to continue alone");
       }
       const askedMs = performance.now();
-      const isThere = await within(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
+      const isThere = await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
       if (isThere) {
         seenMs = askedMs;
         fence.lift();
@@ -148,18 +148,18 @@ async function enter(
   const coordination = isAlone ? "alone" : "redis";
   const label = nodeLabel(dataDir);
   // Nodes with a Redis go on while they are cut off from the database: their age says nothing.
-  const isInTheWay = (other: NodeRow) =>
+  const blocksEntry = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const [other] = await registry.enter({ id, life, coordination, label }, isInTheWay);
+    const [other] = await registry.enter({ id, life, coordination, label }, blocksEntry);
     if (other === undefined) return;
-    if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(inTheWay(other, isAlone));
+    if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(blockedBy(other, isAlone));
     await pause();
   }
 }
 
 /** Why a node can't start beside another one, for how long, and what to do. */
-function inTheWay(other: NodeRow, isAlone: boolean): string {
+function blockedBy(other: NodeRow, isAlone: boolean): string {
   const node = `${other.label}, last seen ${durationOf(other.seenAgoMs)} ago`;
   const running = isAlone
     ? `Another node uses the database of DATABASE_URL (${node}). If it is running, stop it. Set REDIS_URL, the same for all nodes, to run several.`

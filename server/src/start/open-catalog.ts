@@ -69,7 +69,7 @@ export async function openCatalog(
     onProblems: (problems) =>
       log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
   });
-  await watch.look();
+  await watch.reload();
   return { catalog, watch };
 }
 

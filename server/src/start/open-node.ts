@@ -51,7 +51,7 @@ export async function openNode(startup: Startup) {
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
-    { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
+    { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {
       name: "create audit partitions",
       everyMs: DAY_MS,

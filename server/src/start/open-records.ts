@@ -40,7 +40,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   const credits = new Credits({
     store: creditStore,
     monotonicMs,
-    maxCutOffMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
+    maxDisconnectedMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });
   // This life's spender comes first: it is newer than any that the journal of earlier lives names.

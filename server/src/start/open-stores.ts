@@ -140,7 +140,7 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
   try {
     await store.connect();
     await store.ping();
-    await redisMemory.look();
+    await redisMemory.check();
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";

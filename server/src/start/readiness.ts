@@ -1,4 +1,4 @@
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
@@ -15,7 +15,7 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
   const ask = async () => {
     const answers = Object.entries(parts).map(async ([part, question]) => {
       const reason = `the ${part} does not answer`;
-      return within(ANSWER_MS, async () => question()).then(
+      return withTimeout(ANSWER_MS, async () => question()).then(
         () => null,
         () => reason,
       );

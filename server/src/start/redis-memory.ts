@@ -6,7 +6,7 @@ export interface RedisMemoryWatch {
   /** Whether Redis may drop counts of limits before their time; `null` when it does not say. */
   readonly mayEvict: boolean | null;
   /** Asks Redis again. To be called now and then: the setting can be changed while it runs. */
-  look(): Promise<void>;
+  check(): Promise<void>;
 }
 
 /**
@@ -20,7 +20,7 @@ export function watchRedisMemory(redis: Pick<RedisAdmissionStore, "memory">, log
     get mayEvict() {
       return mayEvict;
     },
-    look: async () => {
+    check: async () => {
       const memory = await redis.memory();
       if (memory?.mayEvict === true && mayEvict !== true) {
         log.error(

@@ -31,7 +31,7 @@ export class Shutdown {
   readonly #end: ShutdownParts["end"];
   readonly #overdue: ShutdownParts["overdue"];
   readonly #hurry = new AbortController();
-  #begunMs: number | null = null;
+  #startedMs: number | null = null;
   #prestopMs = 0;
   #endMs = Number.POSITIVE_INFINITY;
   #overdueTimer: NodeJS.Timeout | undefined;
@@ -44,7 +44,7 @@ export class Shutdown {
   }
 
   get hasBegun(): boolean {
-    return this.#begunMs !== null;
+    return this.#startedMs !== null;
   }
 
   /** Aborted by a second signal. */
@@ -64,8 +64,8 @@ export class Shutdown {
 
   /** Begins the shutdown. A second call, unless it follows at once, cuts off the requests under way. */
   begin(reason: ShutdownReason): void {
-    if (this.#begunMs === null) this.#start(reason);
-    else if (performance.now() - this.#begunMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
+    if (this.#startedMs === null) this.#start(reason);
+    else if (performance.now() - this.#startedMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
       this.#log.warn({ reason }, "second signal received: aborting the requests that are being answered");
       this.#endWithin(Math.min(this.#endMs - performance.now(), STOP_MS));
       this.#hurry.abort();
@@ -74,7 +74,7 @@ export class Shutdown {
 
   #start(reason: ShutdownReason): void {
     const { prestopS, drainS } = this.#times;
-    this.#begunMs = performance.now();
+    this.#startedMs = performance.now();
     this.#prestopMs = reason === "SIGTERM" ? prestopS * 1_000 : 0;
     this.#endWithin(this.#prestopMs + drainS * 1_000 + STOP_MS);
     this.#log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");

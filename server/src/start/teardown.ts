@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { inTime } from "../errors/deadline.ts";
+import { resultWithin } from "../errors/deadline.ts";
 
 /** Each step gets at least this: most have nothing to wait for. */
 const MIN_STEP_MS = 10;
@@ -52,7 +52,7 @@ export class Teardown {
           return true;
         },
       );
-      const isInTime = await inTime(limitMs, ended);
+      const isInTime = await resultWithin(limitMs, ended);
       if (isInTime === null) log.error({ part: name, limitMs }, "a part of the service did not stop in time");
     }
     this.#current = null;

@@ -45,9 +45,9 @@ export class AiSdkDialect implements Dialect {
     const guarded = options.reasoning === undefined ? null : call.maxTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
-      const asked = { ...options, abortSignal: toAbortSignal(call.signal) };
-      if (call.stream) return this.#streamed(call, (await model.doStream(asked)).stream, errorOfCall);
-      const result = await model.doGenerate(asked);
+      const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
+      if (call.stream) return this.#streamed(call, (await model.doStream(settings)).stream, errorOfCall);
+      const result = await model.doGenerate(settings);
       if (result.finishReason.unified === "error") throw failedInAnswer();
       const completion = completionOf(result, this.#headOf(call));
       return {

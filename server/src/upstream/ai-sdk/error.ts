@@ -30,18 +30,18 @@ export function errorOf(thrown: unknown, isSent: boolean): unknown {
     const status = refusedStatus(statusCode, responseBody);
     return new UpstreamRefused(status, refusalOf(status, responseHeaders, responseBody));
   }
-  return toldInStream(thrown) ?? senseless(thrown);
+  return errorInStream(thrown) ?? malformedResponse(thrown);
 }
 
 /** An error that the upstream has told after it had begun. */
-function toldInStream(thrown: unknown): UpstreamRefused | null {
+function errorInStream(thrown: unknown): UpstreamRefused | null {
   if (!isJsonObject(thrown)) return null;
   const error = isJsonObject(thrown.error) ? thrown.error : thrown;
   const status = error.type === "overloaded_error" ? OVERLOADED : 500;
   return new UpstreamRefused(status, refusalOf(status, {}, ""));
 }
 
-function senseless(thrown: unknown): UpstreamRefused {
+function malformedResponse(thrown: unknown): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";
   const cause = new Error(thrown instanceof Error ? thrown.name : "something that is no error was thrown");
   return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));

@@ -42,7 +42,7 @@ export class ChunkEditor {
     if (value === null) return null;
     const head = this.#head;
     const edited = head !== null && text.startsWith(head.text) ? this.#editAfter(head, text, value) : null;
-    return edited ?? this.#editAfter(this.#plainHeadOf(text, value), text, value) ?? this.#editAnew(text);
+    return edited ?? this.#editAfter(this.#plainHeadOf(text, value), text, value) ?? this.#editWhole(text);
   }
 
   #editAfter(head: Head | null, text: string, value: JsonObject): EditedChunk | null {
@@ -64,7 +64,7 @@ export class ChunkEditor {
     return `${text.slice(start, end)}}`;
   }
 
-  #editAnew(text: string): EditedChunk | null {
+  #editWhole(text: string): EditedChunk | null {
     const body = JsonBody.parse(text);
     if (body === null) return null;
     const { value } = body;

@@ -4,8 +4,8 @@ import { UpstreamRefused } from "../dialect.ts";
 
 /** Anthropic's, for 503. */
 const OVERLOADED = 529;
-const RETRY_AFTER_DEFAULT_MS = 1_000;
-const RETRY_AFTER_MOST_MS = 60_000;
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
 
 /**
@@ -89,8 +89,8 @@ function readError(body: string): { message: string | null; code: string | null;
 
 function retryAfterMs(headers: Readonly<Record<string, string>>): number {
   const seconds = Number(headers["retry-after"]);
-  if (!Number.isFinite(seconds) || seconds <= 0) return RETRY_AFTER_DEFAULT_MS;
-  return Math.min(seconds * 1_000, RETRY_AFTER_MOST_MS);
+  if (!Number.isFinite(seconds) || seconds <= 0) return DEFAULT_RETRY_AFTER_MS;
+  return Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
 /** An upstream's answer that is none. */

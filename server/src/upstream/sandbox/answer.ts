@@ -17,7 +17,7 @@ export interface ToolCall {
 
 const LOREM_TOKENS = 64;
 /** A stream may be as long as it was asked for; an answer that is made at once may not. */
-const WHOLE_TOKENS_AT_MOST = 16_384;
+const MAX_WHOLE_TOKENS = 16_384;
 
 /**
  * Decides on a choice's answer, by the request alone.
@@ -32,7 +32,7 @@ export function answerTo(request: ChatRequest, choice: number): Answer {
   if (called.length > 0) return { kind: "calls", calls: called.map((tool, at) => callOf(tool, request, at)) };
   const limit = request.stream
     ? request.maxTokens
-    : Math.min(request.maxTokens ?? WHOLE_TOKENS_AT_MOST, WHOLE_TOKENS_AT_MOST);
+    : Math.min(request.maxTokens ?? MAX_WHOLE_TOKENS, MAX_WHOLE_TOKENS);
   const text = untilStop(request.stops, upTo(limit, textOf(request, choice)));
   return { kind: "text", pieces: text };
 }

@@ -124,8 +124,8 @@ function toolChoiceOf(
 
 function formatOf(format: z.output<typeof chat>["response_format"]): ChatRequest["format"] {
   if (format?.type === "json_schema" && isJsonObject(format.json_schema)) {
-    const { schema: wanted } = format.json_schema;
-    return { kind: "json", schema: isJsonObject(wanted) ? wanted : {} };
+    const { schema: requested } = format.json_schema;
+    return { kind: "json", schema: isJsonObject(requested) ? requested : {} };
   }
   return format?.type === "json_object" ? { kind: "json", schema: { type: "object" } } : { kind: "text" };
 }

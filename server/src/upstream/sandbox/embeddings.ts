@@ -44,8 +44,8 @@ function vectorOf(text: string, length: number): Float32Array {
   for (const piece of tokensOf(text)) {
     const digest = createHash("sha256").update(piece.trim().toLowerCase()).digest();
     for (let at = 0; at + 4 <= digest.length; at += 4) {
-      const place = digest.readUInt16LE(at) % length;
-      vector[place] = (vector[place] ?? 0) + digest.readInt16LE(at + 2) / 32_768;
+      const position = digest.readUInt16LE(at) % length;
+      vector[position] = (vector[position] ?? 0) + digest.readInt16LE(at + 2) / 32_768;
     }
   }
   const norm = Math.hypot(...vector);

@@ -11,20 +11,20 @@ export interface StreamUse<Item> {
 }
 
 /** Resolves when the first item is in, so that a stream which fails at once can still go elsewhere. */
-export async function begunStream<Item>(
+export async function primedStream<Item>(
   items: AsyncIterable<Item>,
   use: StreamUse<Item>,
 ): Promise<AsyncIterable<Item>> {
   const iterator = items[Symbol.asyncIterator]();
   const first = await iterator.next();
-  return new BegunStream(iterator, first, use);
+  return new PrimedStream(iterator, first, use);
 }
 
 /**
  * A stream of which the first item was asked for already. Not a generator: one that was never read would not notice that it is
  * left.
  */
-export class BegunStream<Item> implements AsyncIterableIterator<Item> {
+export class PrimedStream<Item> implements AsyncIterableIterator<Item> {
   readonly #iterator: AsyncIterator<Item>;
   #first: IteratorResult<Item> | Promise<IteratorResult<Item>> | null;
   readonly #use: StreamUse<Item> | null;
