@@ -1,6 +1,8 @@
 import type { AccountId } from "../contract/account.ts";
+import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { StoredChain } from "./audit-chain-store.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
@@ -35,25 +37,6 @@ export interface ChainReport {
   readonly next: number | null;
 }
 
-/** Where chains are kept. */
-export interface ChainReader {
-  /** An account's chain as it is at one moment, whatever is recorded or removed meanwhile. */
-  atOneMoment<Result>(accountId: AccountId, read: (chain: StoredChain) => Promise<Result>): Promise<Result>;
-}
-
-/** An account's chain in the store. */
-export interface StoredChain {
-  readHead(): Promise<ChainHead>;
-  /** The last batch of a stretch after `after` that can be verified at once, and how many entries that is. */
-  stretch(after: number, maxEntries: number): Promise<{ last: number; entries: number }>;
-  /** What in the batches after `after` up to `last` is not as it was recorded. */
-  findProblems(after: number, last: number): Promise<readonly ChainProblem[]>;
-  /** Entries that are of no batch there is. */
-  findStrays(head: ChainHead): Promise<readonly ChainProblem[]>;
-  /** Of a batch; `null` when there is none. */
-  readDigest(batch: number): Promise<string | null>;
-}
-
 export interface ChainHead {
   readonly head: ChainPoint | null;
   readonly removedBatches: number;
@@ -72,12 +55,12 @@ const MAX_PROBLEMS = 100;
  * place on; that shows against a point that was noted down before.
  */
 export class AuditChain {
-  readonly #reader: ChainReader;
+  readonly #database: Database;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
 
-  constructor(reader: ChainReader, recorder: Recorder, reads: Reads) {
-    this.#reader = reader;
+  constructor(database: Database, recorder: Recorder, reads: Reads) {
+    this.#database = database.withTimeout(LONG_READ_TIMEOUT_MS);
     this.#recorder = recorder;
     this.#reads = reads;
   }
@@ -98,7 +81,9 @@ export class AuditChain {
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
-        parts.run(() => this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, from, point)));
+        parts.run(() =>
+          atOneMoment(this.#database, (sql) => verifyStretch(new StoredChain(sql, accountId), from, point)),
+        );
       let report = await verify(after, expected);
       // Batches that are recorded or removed meanwhile make no difference: each slice begins where the one before has ended.
       while (report.next !== null && isUnfinished(report) && !parts.isSpent) {

@@ -3,36 +3,12 @@ import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
+import type { PostgresAuditReader } from "./audit-reader.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type ExportFormat = "ndjson" | "csv";
-
-/** What reading the audit log needs of the store. */
-export interface EntryReader {
-  /** This moment: whatever is recorded of the account by now. */
-  asOf(accountId: AccountId): Promise<AsOf>;
-  /** @returns `null` when the account has no such entry. */
-  findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null>;
-  /** The account's entries before one, newest first: those that match among the next some ten thousand. */
-  listEntries(
-    accountId: AccountId,
-    filter: EntryFilter,
-    before: EntryId | null,
-    asOf: AsOf,
-    limit: number,
-  ): Promise<ListedStretch>;
-  /** Lines of the account's entries after one, oldest first, each with the cursor that goes on after it: as above. */
-  exportEntries(
-    accountId: AccountId,
-    format: ExportFormat,
-    filter: EntryFilter,
-    after: EntryId | null,
-    asOf: AsOf,
-    limit: number,
-  ): Promise<ExportedLines>;
-}
 
 /** What was found in a stretch of the log. */
 export interface ListedStretch {
@@ -64,11 +40,11 @@ const SEARCH_MS = 10_000;
 
 /** The audit log as its account reads it. */
 export class AuditLog {
-  readonly #reader: EntryReader;
+  readonly #reader: PostgresAuditReader;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
 
-  constructor(reader: EntryReader, recorder: Recorder, reads: Reads) {
+  constructor(reader: PostgresAuditReader, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
     this.#reads = reads;

@@ -2,8 +2,7 @@ import type postgres from "postgres";
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt, type ListedEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
-import type { EntryReader, ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
-import type { TailReader } from "./audit-tail.ts";
+import type { ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
 import type { AsOf } from "./cursor.ts";
 import { ENTRY_COLUMNS } from "./entry-columns.ts";
 import { CSV_VALUES, JSON_FIELDS, SELECTED_COLUMNS } from "./entry-sql.ts";
@@ -18,7 +17,7 @@ const MAX_COUNTED = 10_000;
 const MAX_SEARCHED = 50_000;
 
 /** Audit entries as they are read from Postgres. */
-export class PostgresAuditReader implements EntryReader, TailReader {
+export class PostgresAuditReader {
   readonly #database: Database;
   /** For what may go through all of an account's entries in search of those that match. */
   readonly #longReads: Database;
@@ -28,12 +27,14 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     this.#longReads = database.withTimeout(LONG_READ_TIMEOUT_MS);
   }
 
+  /** The present moment: what has been recorded of the account by now. */
   async asOf(accountId: AccountId): Promise<AsOf> {
     const [row] = await this.#database<{ batches: AsOf }[]>`
       select batches from audit_chains where account_id = ${accountId}`;
     return row?.batches ?? (0n as AsOf);
   }
 
+  /** @returns `null` if the account has no such entry. */
   async findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null> {
     const sql = this.#database;
     // Uses audit_entries_pkey, of the one partition that the id is in.
@@ -45,6 +46,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return row === undefined ? null : entryOf(row);
   }
 
+  /** Lists the account's entries before one, newest first: those that match among the next {@link MAX_SEARCHED}. */
   async listEntries(
     accountId: AccountId,
     filter: EntryFilter,
@@ -76,6 +78,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return row?.id ?? null;
   }
 
+  /** The last batch of each account that has one. */
   async heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>> {
     const sql = this.#database;
     const rows = await sql<{ account_id: AccountId; batches: AsOf }[]>`
@@ -84,6 +87,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return new Map(rows.map((row) => [row.account_id, row.batches]));
   }
 
+  /** Lists the newest matching entries of the batches after one up to another, in the order of their recording. */
   async listRecorded(
     accountId: AccountId,
     filter: EntryFilter,
@@ -108,6 +112,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return { entries: rows.map(entryOf).reverse(), skipped: total - rows.length };
   }
 
+  /** Writes lines of the account's entries after one, oldest first, each with the cursor that continues after it. */
   async exportEntries(
     accountId: AccountId,
     format: ExportFormat,

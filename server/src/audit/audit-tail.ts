@@ -2,22 +2,9 @@ import type { AccountId } from "../contract/account.ts";
 import type { ListedEntry } from "../contract/entry.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { Failure } from "../errors/failure.ts";
+import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { AsOf } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
-
-/** What following the audit log needs of the store. */
-export interface TailReader {
-  /** The last batch of each account that has one. */
-  heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>>;
-  /** The newest matching entries of the batches after one up to another, in the order of their recording. */
-  listRecorded(
-    accountId: AccountId,
-    filter: EntryFilter,
-    after: AsOf,
-    upTo: AsOf,
-    limit: number,
-  ): Promise<{ readonly entries: readonly ListedEntry[]; readonly skipped: number }>;
-}
 
 /** What has been recorded since the news before. */
 export interface TailNews {
@@ -55,14 +42,14 @@ interface Follower {
  * when this node has recorded something, serves all followers.
  */
 export class AuditTail {
-  readonly #reader: TailReader;
+  readonly #reader: PostgresAuditReader;
   readonly #reads: Reads;
   readonly #followers = new Set<Follower>();
   #polling: Promise<void> | null = null;
   #pollNow: () => void = () => {};
   #closed = false;
 
-  constructor(reader: TailReader, reads: Reads) {
+  constructor(reader: PostgresAuditReader, reads: Reads) {
     this.#reader = reader;
     this.#reads = reads;
   }

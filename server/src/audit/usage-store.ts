@@ -1,15 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
-import type {
-  ServiceUsageQuestion,
-  ServiceUsageRow,
-  UsageQuestion,
-  UsageReader,
-  UsageRow,
-  UsageTotals,
-} from "./usage.ts";
-import { floor, partsOf, type UsagePart } from "./usage-parts.ts";
+import type { ServiceUsageQuestion, ServiceUsageRow, UsageQuestion, UsageRow, UsageTotals } from "./usage.ts";
 
 interface Row extends TotalsRow {
   start: Date;
@@ -37,8 +29,11 @@ interface TotalsRow {
   cost_nano_usd: bigint;
 }
 
-/** The rollups of audit entries in Postgres. */
-export class PostgresUsage implements UsageReader {
+/**
+ * Reads the rollups of audit entries from PostgreSQL, in order of time. Intervals without usage are left out. The `maxGroups` groups
+ * that cost most over the whole time have rows of their own.
+ */
+export class PostgresUsage {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -227,4 +222,58 @@ function totalsOf(row: TotalsRow): UsageTotals {
     cachedTokens: Number(row.cached_tokens),
     costNanoUsd: row.cost_nano_usd,
   };
+}
+
+/** Periods of which sums are kept, longest first. */
+const PERIODS = ["month", "day", "hour"] as const;
+type Period = (typeof PERIODS)[number];
+
+/** Whole periods, from one on and before another. */
+interface UsagePart {
+  readonly period: Period;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/**
+ * A time, cut into the longest periods that fit: whole months, the days before and after them, the hours before and after
+ * those. The sums of a year are then a dozen for each account, whatever day it begins on.
+ */
+function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): readonly UsagePart[] {
+  const [period, ...shorter] = periods;
+  if (period === undefined || from >= to) return [];
+  const first = ceiling(from, period);
+  const last = floor(to, period);
+  if (first >= last) return partsOf(from, to, shorter);
+  return [...partsOf(from, first, shorter), { period, from: first, to: last }, ...partsOf(last, to, shorter)];
+}
+
+/** The beginning of the period that a time is in, in UTC. */
+function floor(time: Date, period: Period): Date {
+  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
+  switch (period) {
+    case "month":
+      return new Date(Date.UTC(year, month));
+    case "day":
+      return new Date(Date.UTC(year, month, time.getUTCDate()));
+    case "hour":
+      return new Date(Date.UTC(year, month, time.getUTCDate(), time.getUTCHours()));
+  }
+}
+
+function ceiling(time: Date, period: Period): Date {
+  const beginning = floor(time, period);
+  return beginning.getTime() === time.getTime() ? time : next(beginning, period);
+}
+
+function next(beginning: Date, period: Period): Date {
+  const [year, month, day] = [beginning.getUTCFullYear(), beginning.getUTCMonth(), beginning.getUTCDate()];
+  switch (period) {
+    case "month":
+      return new Date(Date.UTC(year, month + 1));
+    case "day":
+      return new Date(Date.UTC(year, month, day + 1));
+    case "hour":
+      return new Date(Date.UTC(year, month, day, beginning.getUTCHours() + 1));
+  }
 }

@@ -4,6 +4,7 @@ import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Recorder } from "./recorder.ts";
+import type { PostgresUsage } from "./usage-store.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
 export type UsageGrouping = "none" | "model" | "key";
@@ -59,15 +60,6 @@ export interface ServiceUsageQuestion extends UsageSpan {
   readonly groupBy: ServiceUsageGrouping;
 }
 
-/**
- * What was used, in order of time. Intervals in which nothing was used are left out. Of the groups that there are, the `maxGroups`
- * that cost most over the whole time have rows of their own.
- */
-export interface UsageReader {
-  readUsage(accountId: AccountId, question: UsageQuestion, maxGroups: number): Promise<readonly UsageRow[]>;
-  readServiceUsage(question: ServiceUsageQuestion, maxGroups: number): Promise<readonly ServiceUsageRow[]>;
-}
-
 export interface UsageSummary<Row> {
   readonly rows: readonly Row[];
   readonly total: UsageTotals;
@@ -98,12 +90,11 @@ const MAX_ROWS = 10_000;
 
 /** What is used, by an account or by all: always the sum of the entries. */
 export class Usage {
-  readonly #reader: UsageReader;
+  readonly #reader: PostgresUsage;
   readonly #recorder: Recorder;
-
   readonly #reads: Reads;
 
-  constructor(reader: UsageReader, recorder: Recorder, reads: Reads) {
+  constructor(reader: PostgresUsage, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
     this.#reads = reads;

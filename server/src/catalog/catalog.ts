@@ -1,6 +1,5 @@
 import type { Credential } from "./credential.ts";
 import type { ModelPrices } from "./prices.ts";
-import type { TransportTimeouts } from "./timeouts.ts";
 
 /** The models that keys open, and where they are served. */
 export interface Catalog {
@@ -62,6 +61,15 @@ export interface Upstream {
   readonly maxConcurrency: number;
   /** When it is left alone. */
   readonly breaker: BreakerSettings;
+}
+
+/** Timeouts of a request to an upstream, in milliseconds. */
+export interface TransportTimeouts {
+  readonly connectMs: number;
+  /** From the request sent to the answer's headers. */
+  readonly firstByteMs: number;
+  /** Between two chunks of the answer's body. */
+  readonly idleMs: number;
 }
 
 export interface BreakerSettings {

@@ -12,7 +12,7 @@ import {
   type UnseenSpender,
 } from "./credit-store.ts";
 import { CLOSE_TIMEOUT_MS } from "./credits.ts";
-import type { CreditSpenders, ListedSpender, ReleasedSpender } from "./spenders.ts";
+import type { ListedSpender, ReleasedSpender } from "./spenders.ts";
 
 /** A spender that was not seen for so long counts as away: what it has set aside can't be had soon. */
 const AWAY_MS = 60_000;
@@ -24,7 +24,7 @@ const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
  * own and in the order of ids: the next statement then sees what was committed before, so that each account has one
  * history.
  */
-export class PostgresCredit implements CreditStore, CreditSpenders {
+export class PostgresCredit implements CreditStore {
   readonly #database: Database;
   readonly #nodeId: string;
   readonly #label: string;
@@ -129,6 +129,12 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
     return rows.map(({ id, seen_at: seenAt }) => ({ id, seenAt }));
   }
 
+  /**
+   * Closes a spender whose node will not return, and records it. What that node still owes, should it return after all,
+   * is charged as far as the accounts' credit reaches; the rest is recorded as uncollected.
+   *
+   * @returns `null` if there is no such spender.
+   */
   async release(
     spender: SpenderId,
     reason: string,
@@ -137,6 +143,7 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
     return this.#close(spender, { reason, by });
   }
 
+  /** Closes all spenders of other nodes, which are known to be gone. */
   async releaseOthers(reason: string): Promise<void> {
     const others = await this.#database<{ id: SpenderId }[]>`
       select id from credit_spenders where node_id <> ${this.#nodeId}`;

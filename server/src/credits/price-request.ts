@@ -1,6 +1,6 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
 import { costOf, type PricedTokens } from "../catalog/prices.ts";
-import type { HoldRange } from "./allowance.ts";
+import type { Hold, HoldRange } from "./allowance.ts";
 
 /** Where neither the request nor the catalog says how long an answer may be. */
 const MAX_ANSWER_TOKENS = 32_768;
@@ -103,4 +103,18 @@ function atMost(amount: bigint, max: bigint): bigint {
 /** How long each answer may be when it is paid for in full. */
 export function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
   return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? MAX_ANSWER_TOKENS;
+}
+
+/** A request for a model, with the credit that is held for it. */
+export interface PaidCall {
+  readonly model: CatalogModel;
+  readonly priced: PricedRequest;
+  readonly hold: Hold;
+  /** How long each answer may be where credit covers the request only in part; `null`: as long as was asked for. */
+  readonly affordableTokens: number | null;
+}
+
+/** How long each answer is paid for; `null`: it costs nothing. */
+export function paidTokens({ model, priced, affordableTokens }: PaidCall): number | null {
+  return model.prices === null ? null : (affordableTokens ?? maxAnswerTokens(priced));
 }

@@ -2,6 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Credits } from "./credits.ts";
 import type { BalanceMismatch } from "./ledger.ts";
+import type { PostgresReconciliation } from "./reconciliation-store.ts";
 
 /** Sums of usage that are not those of the entries. */
 export interface UsageMismatch {
@@ -14,16 +15,6 @@ export interface UsageMismatch {
   readonly key: KeyUuid | null;
   /** `null`: that of all models. */
   readonly model: string | null;
-}
-
-/** What is compared in the store. */
-export interface ReconciliationReader {
-  findMismatches(limit: number): Promise<readonly BalanceMismatch[]>;
-  /** From an hour on; within the time that entries are kept. */
-  findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]>;
-  readReserved(): Promise<ReservedCredit>;
-  /** What was not paid from a time on. */
-  readUncollected(since: Date): Promise<readonly UncollectedSum[]>;
 }
 
 /** What nodes have set aside for requests, together. */
@@ -62,12 +53,12 @@ const HOUR_MS = 60 * 60_000;
 
 /** Whether all sums are right, which nothing should ever have made wrong. */
 export class Reconciler {
-  readonly #reader: ReconciliationReader;
+  readonly #reader: PostgresReconciliation;
   readonly #credits: Pick<Credits, "outstanding">;
   readonly #now: () => Date;
   #last: ReconciliationReport | null = null;
 
-  constructor(reader: ReconciliationReader, credits: Pick<Credits, "outstanding">, now: () => Date) {
+  constructor(reader: PostgresReconciliation, credits: Pick<Credits, "outstanding">, now: () => Date) {
     this.#reader = reader;
     this.#credits = credits;
     this.#now = now;

@@ -1,4 +1,3 @@
-import type { Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { CreditStore } from "./credit-store.ts";
 
@@ -20,20 +19,6 @@ export interface ListedSpender {
 export interface ReleasedSpender {
   readonly accounts: number;
   readonly amountNanoUsd: bigint;
-}
-
-/** What operators do with the spenders of all nodes. */
-export interface CreditSpenders {
-  list(): Promise<readonly ListedSpender[]>;
-  /**
-   * Closes a spender whose node will not return, and records it. What that node still owes, should it return after all,
-   * is charged as far as the accounts' credit reaches; the rest is recorded as uncollected.
-   *
-   * @returns `null` when there is no such spender (any more).
-   */
-  release(spender: SpenderId, reason: string, by: Actor): Promise<ReleasedSpender | null>;
-  /** Closes all spenders of other nodes, which are known to be gone. */
-  releaseOthers(reason: string): Promise<void>;
 }
 
 /** For so long a spender must have shown no sign of use, by this node's own clock, before it is released by time. */

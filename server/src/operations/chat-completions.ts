@@ -1,18 +1,17 @@
-import { type PaidCall, paidTokens } from "../credits/paid-call.ts";
-import { chargeFor } from "../credits/price-request.ts";
+import { chargeFor, type PaidCall, paidTokens } from "../credits/price-request.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
-import type { TokenEstimator } from "../tokens/token-estimate.ts";
-import type { Usage } from "../tokens/usage.ts";
+import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
 import type { ChatAnswer } from "../upstream/dialect.ts";
 import { type ChatInput, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
+  HEARTBEAT,
+  HEARTBEAT_MS,
   JSON_HEADERS,
   LAST_EVENT,
   type ModelCall,

@@ -6,6 +6,7 @@ import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import { filterInput } from "../audit/filter.ts";
 import { chatBody } from "./chat-body.ts";
 import { embeddingsBody } from "./embeddings.ts";
+import { JSON_HEADERS, NO_FACTS, type PublicOperation } from "./operation.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -35,6 +36,24 @@ const OF_MODELS: readonly ErrorCode[] = [
   "upstream_error",
   "upstream_timeout",
 ];
+
+/**
+ * `GET /v1/openapi.json`: the contract, for anyone.
+ *
+ * @param document known once the service knows its own address.
+ */
+export function getOpenApi(document: () => object): PublicOperation {
+  return {
+    kind: "public",
+    method: "GET",
+    path: "/v1/openapi.json",
+    isServed: true,
+    run: async () => {
+      const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
+      return { kind: "whole", headers, body: JSON.stringify(document()), facts: NO_FACTS };
+    },
+  };
+}
 
 /**
  * The contract of everything under `/v1` (OpenAPI 3.1), made from the schemas that requests are checked by and the one table

@@ -1,10 +1,10 @@
 import type { AccountId } from "../contract/account.ts";
 import type { UsageSource } from "../contract/entry.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
-import type { PaidCall } from "../credits/paid-call.ts";
+import type { PaidCall } from "../credits/price-request.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import type { Usage } from "../tokens/usage.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 
 /** What a request authenticates with. */
@@ -161,6 +161,10 @@ export const EVENT_STREAM_HEADERS: ResponseHeaders = {
 };
 /** Ends a stream of chat completion chunks. */
 export const LAST_EVENT = "data: [DONE]\n\n";
+
+/** A comment, which readers of server-sent events pass over. */
+export const HEARTBEAT = ": waiting\n\n";
+export const HEARTBEAT_MS = 15_000;
 
 /** A whole answer in JSON. */
 export function jsonReply(value: unknown, facts: EntryFacts = NO_FACTS): WholeReply {

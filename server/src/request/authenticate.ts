@@ -1,12 +1,13 @@
 import { validate } from "uuid";
 import type { Caller } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
+import { eventOfRefusedKey } from "../access/refused-key.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
-import { noteRefusedKey } from "./refused-key.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -118,4 +119,12 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
   throw new Failure("invalid_request", "ostiary-key: must come once, with the id of a key", {
     param: "ostiary-key",
   });
+}
+
+/** Notes the security event of a request that was refused for its key. Other failures are passed over. */
+export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
+  const showedKey = request.exchange.header("authorization").length > 0;
+  if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;
+  const event = eventOfRefusedKey(thrown, showedKey, request.sourceIp);
+  if (event !== null) security.note(event);
 }

@@ -1,6 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
-import type { PaidCall } from "../credits/paid-call.ts";
-import { affordableTokens, type PricedRequest, rangeOf } from "../credits/price-request.ts";
+import { affordableTokens, type PaidCall, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelUse } from "../operations/operation.ts";
 import { withoutSecrets } from "../secrets/redact.ts";

@@ -11,8 +11,8 @@ import {
   type ResponseHeaders,
   type StreamReply,
 } from "../operations/operation.ts";
+import { noteRefusedKey } from "./authenticate.ts";
 import { type Ending, record } from "./record.ts";
-import { noteRefusedKey } from "./refused-key.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 import { primeStream, StreamWriter } from "./stream-writer.ts";

@@ -1,5 +1,5 @@
 import { PrimedStream } from "../gateway/primed-stream.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "../operations/heartbeat.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "../operations/operation.ts";
 import type { BodySink } from "./exchange.ts";
 
 type Chunk = string | Uint8Array;

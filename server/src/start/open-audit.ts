@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { PostgresActions } from "../accounts/actions-store.ts";
 import { AuditChain } from "../audit/audit-chain.ts";
-import { PostgresAuditChain } from "../audit/audit-chain-store.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { PostgresAuditReader } from "../audit/audit-reader.ts";
 import { PostgresAudit } from "../audit/audit-store.ts";
@@ -86,7 +85,7 @@ export async function openAudit(
     journal,
     journalRepair,
     auditLog: new AuditLog(reader, recorder, reads),
-    auditChain: new AuditChain(new PostgresAuditChain(longReads), recorder, reads),
+    auditChain: new AuditChain(longReads, recorder, reads),
     auditTail,
     usage: new Usage(new PostgresUsage(longReads), recorder, reads),
     reads,

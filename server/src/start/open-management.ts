@@ -1,4 +1,4 @@
-import { PostgresLedger } from "../credits/ledger-store.ts";
+import { PostgresLedger } from "../credits/ledger.ts";
 import { createApp } from "../http/app.ts";
 import { Dashboard } from "../http/dashboard.ts";
 import type { Served } from "../http/listener.ts";

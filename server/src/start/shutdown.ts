@@ -1,5 +1,7 @@
+import process from "node:process";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
+import type { Teardown } from "./teardown.ts";
 
 /** Beyond the drain time, for what was cut off to be recorded and for every part to stop. */
 export const STOP_MS = 5_000;
@@ -100,4 +102,20 @@ export class Shutdown {
       this.hurry.addEventListener("abort", done);
     });
   }
+}
+
+/** Begins the shutdown on SIGTERM and SIGINT, and ends the process when the teardown has run or its time is over. */
+export function stopOnSignals(config: Config, log: Logger, teardown: Teardown): Shutdown {
+  const shutdown = new Shutdown({
+    times: config,
+    log,
+    end: () => void teardown.run(log, () => shutdown.leftMs()).then(() => process.exit(0)),
+    overdue: () => {
+      log.fatal({ part: teardown.current }, "the time to stop is over: the process ends now");
+      process.exit(1);
+    },
+  });
+  process.on("SIGTERM", () => shutdown.begin("SIGTERM"));
+  process.on("SIGINT", () => shutdown.begin("SIGINT"));
+  return shutdown;
 }

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { TextTally } from "./text-tally.ts";
-import type { Usage } from "./usage.ts";
 
 /**
  * A tokenizer's time grows with the square of what it can't split: 50,000 times "a" at once takes seconds. In pieces of
@@ -9,6 +8,14 @@ import type { Usage } from "./usage.ts";
 const WINDOW_CHARACTERS = 1_024;
 /** What a message takes beside its text: its role and the marks around it. */
 const TOKENS_PER_MESSAGE = 4;
+
+/** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Of the prompt's tokens, those read from the upstream's cache. */
+  readonly cachedTokens: number;
+}
 
 /** Counts the tokens of a short text. */
 export type CountTokens = (text: string) => number;

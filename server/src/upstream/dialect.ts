@@ -3,7 +3,7 @@ import type { DialectSettings } from "../catalog/catalog-file.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
-import type { Usage } from "../tokens/usage.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestSignal } from "./request-signal.ts";
 import type { Transport } from "./transport.ts";
 

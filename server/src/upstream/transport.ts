@@ -1,4 +1,4 @@
-import type { TransportTimeouts } from "../catalog/timeouts.ts";
+import type { TransportTimeouts } from "../catalog/catalog.ts";
 import type { RequestSignal } from "./request-signal.ts";
 
 /**

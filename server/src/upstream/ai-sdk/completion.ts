@@ -5,7 +5,7 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 import type { Json, JsonObject } from "../../json/json.ts";
-import type { Usage } from "../../tokens/usage.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 import { readUsage } from "../openai/usage.ts";
 
 /** What all parts of one answer have in common. */

@@ -1,4 +1,4 @@
-import type { TransportTimeouts } from "../../catalog/timeouts.ts";
+import type { TransportTimeouts } from "../../catalog/catalog.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Transport } from "../transport.ts";
 import { cannot } from "./prompt.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../json/json.ts";
-import type { Usage } from "../../tokens/usage.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 
 /** No model has a context of this many tokens; a larger count is an upstream's fault. */
 const MAX_TOKENS = 1_000_000_000;
