@@ -89,14 +89,7 @@ interface Pending {
  * database is away entries wait in the journal; a segment is dropped when all of its entries are committed.
  */
 export class Recorder {
-  readonly #journal: Journal;
-  readonly #sink: EntrySink;
-  readonly #durability: Durability;
-  readonly #log: Logger;
-  readonly #onCommitted: OnCommitted;
-  readonly #onSetAside: (entries: readonly AuditEntry[]) => void;
-  readonly #onRecorded: (entry: AuditEntry) => void;
-  readonly #maxWaiting: number;
+  readonly #parts: RecorderParts;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
@@ -118,15 +111,7 @@ export class Recorder {
   #appended: Appended | null = null;
 
   constructor(parts: RecorderParts) {
-    const { journal, sink, durability, log, onCommitted, onSetAside, onRecorded, maxWaiting } = parts;
-    this.#journal = journal;
-    this.#sink = sink;
-    this.#durability = durability;
-    this.#log = log;
-    this.#onCommitted = onCommitted ?? (() => {});
-    this.#onSetAside = onSetAside ?? (() => {});
-    this.#onRecorded = onRecorded ?? (() => {});
-    this.#maxWaiting = maxWaiting ?? MAX_WAITING;
+    this.#parts = parts;
   }
 
   /** What waits for the database. */
@@ -136,7 +121,7 @@ export class Recorder {
       entries: this.#pending.length,
       oldestMs: oldest === undefined ? 0 : Date.now() - oldest.sinceMs,
       failures: this.#failures,
-      segments: this.#journal.segments,
+      segments: this.#parts.journal.segments,
     };
   }
 
@@ -147,8 +132,8 @@ export class Recorder {
    * @throws {Failure} `server_is_overloaded`
    */
   requireRoom(): void {
-    const isUnconfirmable = this.#durability === "database" && this.#isFailing;
-    if (this.#pending.length < this.#maxWaiting && !isUnconfirmable) return;
+    const isUnconfirmable = this.#parts.durability === "database" && this.#isFailing;
+    if (this.#pending.length < (this.#parts.maxWaiting ?? MAX_WAITING) && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
       "The service cannot record more requests until its database is available again. Try again later.",
@@ -161,8 +146,8 @@ export class Recorder {
    * already.
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
-    const insert = (entries: readonly AuditEntry[]) => this.#sink.insertEntries(entries);
-    await replayJournal({ journal: this.#journal, insert, log: this.#log }, leftover);
+    const { journal, sink, log } = this.#parts;
+    await replayJournal({ journal, log, insert: (entries) => sink.insertEntries(entries) }, leftover);
   }
 
   /**
@@ -181,14 +166,14 @@ export class Recorder {
    */
   async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<Recorded> {
     const segment = await this.#append({ kind: "ended", entry }).segment;
-    this.#onRecorded(entry);
+    this.#parts.onRecorded?.(entry);
     // Lines are written in their order. One that could not be written is nowhere to be released.
     const beginning = begun?.writtenIn ?? null;
     const segments = beginning === null ? [segment] : [segment, beginning];
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     const taken = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#durability === "database") return { stored: this.#requireCommitted(taken) };
+    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(taken) };
     return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#tried(taken) };
   }
 
@@ -226,7 +211,7 @@ export class Recorder {
   }
 
   #append(line: JournalLine): Appended {
-    const written = this.#journal.append(line);
+    const written = this.#parts.journal.append(line);
     if (this.#appended?.written !== written) this.#appended = new Appended(written);
     return this.#appended;
   }
@@ -245,7 +230,7 @@ export class Recorder {
     this.#retryTimer = null;
     await this.#draining;
     await this.#drain();
-    await this.#journal.close();
+    await this.#parts.journal.close();
   }
 
   async #drain(): Promise<void> {
@@ -261,10 +246,10 @@ export class Recorder {
         let outcome: Inserted<Pending>;
         try {
           outcome = await insertAll(batch, (part) =>
-            this.#sink.insertEntries(part.map(({ entry }) => entry)),
+            this.#parts.sink.insertEntries(part.map(({ entry }) => entry)),
           );
         } catch (error) {
-          this.#log.error(
+          this.#parts.log.error(
             { err: error, waiting: this.#pending.length },
             "inserting audit entries into the database failed",
           );
@@ -280,7 +265,7 @@ export class Recorder {
         this.#isFailing = false;
         this.#pending = this.#pending.slice(batch.length);
         this.#committed += batch.length;
-        this.#onCommitted(outcome.inserted.map(({ entry }) => entry));
+        this.#parts.onCommitted?.(outcome.inserted.map(({ entry }) => entry));
         this.#resolveWaiting();
         const aside = await this.#setAside(outcome.refused);
         await this.#release([...outcome.inserted, ...aside]);
@@ -298,16 +283,15 @@ export class Recorder {
    * @returns those that are kept apart.
    */
   async #setAside(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
-    const parts = { journal: this.#journal, log: this.#log };
     const entries = refused.flatMap(({ item: { entry, segments }, reason }) =>
       segments[0] === undefined ? [] : [{ segment: segments[0], entry, reason }],
     );
     try {
-      await setEntriesAside(parts, entries);
-      this.#onSetAside(entries.map(({ entry }) => entry));
+      await setEntriesAside(this.#parts, entries);
+      this.#parts.onSetAside?.(entries.map(({ entry }) => entry));
       return refused.map(({ item }) => item);
     } catch (error) {
-      this.#log.error(
+      this.#parts.log.error(
         { err: error, entries: entries.length },
         "rejected entries cannot be written to the journal folder",
       );
@@ -358,9 +342,9 @@ export class Recorder {
     for (const segment of batch.flatMap(({ segments }) => segments))
       counts.set(segment, (counts.get(segment) ?? 0) + 1);
     for (const [segment, count] of counts) {
-      await this.#journal.release(segment, count).catch((error: unknown) => {
+      await this.#parts.journal.release(segment, count).catch((error: unknown) => {
         // Its entries are replayed at the next start, which is harmless.
-        this.#log.error({ err: error, segment }, "a journal segment could not be deleted");
+        this.#parts.log.error({ err: error, segment }, "a journal segment could not be deleted");
       });
     }
   }

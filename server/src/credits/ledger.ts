@@ -2,21 +2,21 @@ import type { AccountId } from "../contract/account.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import type { Database } from "../database/database.ts";
 
-/** Money that came into an account, or went out of it. The balance is the sum. */
+/** A change of an account's balance, which is the sum of its entries. */
 export interface LedgerEntry {
   readonly id: LedgerEntryId;
   readonly at: Date;
   /**
-   * A charge is that of many requests at once: their entries are in the audit log. It is written in full; what of it the
-   * account did not pay stands beside it as uncollected, for the reason of an {@link Uncollected}.
+   * A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay
+   * of it is a separate `uncollected` entry with the reason of an {@link Uncollected}.
    */
   readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
-  /** Negative: went out. */
+  /** Negative for charges. */
   readonly amountNanoUsd: bigint;
   readonly reason: string;
 }
 
-/** What was answered and is not paid. */
+/** An amount that an account did not pay. */
 export interface Uncollected {
   readonly accountId: AccountId;
   /**
@@ -30,7 +30,7 @@ export interface Uncollected {
 
 export interface Balance {
   readonly balanceNanoUsd: bigint;
-  /** Of it, set aside by nodes for requests that are being answered, or about to come. */
+  /** The part of it that nodes have reserved. */
   readonly reservedNanoUsd: bigint;
 }
 

@@ -14,9 +14,9 @@ import {
 import { CLOSE_TIMEOUT_MS } from "./credits.ts";
 import type { ListedSpender, ReleasedSpender } from "./spenders.ts";
 
-/** A spender that was not seen for so long counts as away: what it has set aside can't be had soon. */
+/** A spender that was not seen for this long counts as absent: its reserves will not be released soon. */
 const AWAY_MS = 60_000;
-/** What marks a statement that names a closed spender; see 0010_credit_reserves.sql. */
+/** The constraint that a statement with a closed spender violates; see 0010_credit_reserves.sql. */
 const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
 
 /**
@@ -29,7 +29,7 @@ export class PostgresCredit implements CreditStore {
   readonly #nodeId: string;
   readonly #label: string;
 
-  /** `label`: for people, which process this is. */
+  /** `label` names this process for people. */
   constructor(database: Database, nodeId: string, label: string) {
     this.#database = database;
     this.#nodeId = nodeId;
@@ -180,8 +180,8 @@ export class PostgresCredit implements CreditStore {
   }
 
   /**
-   * Gives back what the spender has set aside, and deletes it. A reserve that is made meanwhile makes the deletion fail,
-   * as it names the spender: then all is done once more.
+   * Frees what the spender has reserved, and deletes it. A reserve that is inserted meanwhile names the spender and makes
+   * the deletion fail. The transaction is then repeated.
    */
   async #close(
     spender: SpenderId,

@@ -13,7 +13,7 @@ interface UsageRow {
   model: string | null;
 }
 
-/** The sums in Postgres, compared with what they are sums of. Each comparison is one statement: it sees one moment. */
+/** Compares sums in PostgreSQL with what they are sums of. Each comparison is one statement and so sees one snapshot. */
 export class PostgresReconciliation {
   readonly #database: Database;
 

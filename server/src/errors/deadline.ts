@@ -1,11 +1,11 @@
 import { Unavailable } from "./failure.ts";
 
-/** A request that needs a store is answered within this time, if only with 503. */
+/** A request waits this long for a store before it fails with 503. */
 export const ANSWER_TIMEOUT_MS = 5_000;
 
-/** The answer, or `null` when it is not there in time. What fails, fails. */
+/** Resolves with the answer, or with `null` if it does not come in time. Rejects as the answer does. */
 export function resultWithin<Answer>(timeoutMs: number, answer: Promise<Answer>): Promise<Answer | null> {
-  // Not a race of promises, which costs several times as much: every stream comes by here.
+  // A race of promises costs several times as much, and every stream waits here.
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, timeoutMs, null);
     answer.then(
@@ -21,7 +21,7 @@ export function resultWithin<Answer>(timeoutMs: number, answer: Promise<Answer>)
   });
 }
 
-/** The answer, if it comes in time. What comes later is not waited for. @throws {Unavailable} */
+/** Resolves with the answer. An answer that comes after the timeout is ignored. @throws {Unavailable} on timeout. */
 export function withTimeout<Answer>(timeoutMs: number, question: () => Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Unavailable("a store did not answer in time")), timeoutMs);

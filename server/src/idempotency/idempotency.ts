@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AccountId } from "../contract/account.ts";
 import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
-import { withTimeout } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** How long an answer is kept. */
@@ -10,7 +10,6 @@ export const KEPT_MS = 24 * 60 * 60_000;
 export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 /** A claim whose node does not renew it for so long belongs to a dead one. */
 export const CLAIM_LEASE_MS = 60_000;
-const ANSWER_TIMEOUT_MS = 5_000;
 /** Beyond this number the oldest are dropped: their claims lapse with their leases. */
 const MAX_UNRELEASED = 10_000;
 /** Of answers that wait for the database together. Of what is beyond only the fact that it was answered is kept. */

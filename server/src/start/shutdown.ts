@@ -28,21 +28,15 @@ export interface ShutdownParts {
  * the process ends, whatever hangs.
  */
 export class Shutdown {
-  readonly #times: ShutdownParts["times"];
-  readonly #log: Logger;
-  readonly #end: ShutdownParts["end"];
-  readonly #overdue: ShutdownParts["overdue"];
+  readonly #parts: ShutdownParts;
   readonly #hurry = new AbortController();
   #startedMs: number | null = null;
   #prestopMs = 0;
   #endMs = Number.POSITIVE_INFINITY;
   #overdueTimer: NodeJS.Timeout | undefined;
 
-  constructor({ times, log, end, overdue }: ShutdownParts) {
-    this.#times = times;
-    this.#log = log;
-    this.#end = end;
-    this.#overdue = overdue;
+  constructor(parts: ShutdownParts) {
+    this.#parts = parts;
   }
 
   get hasBegun(): boolean {
@@ -68,25 +62,28 @@ export class Shutdown {
   begin(reason: ShutdownReason): void {
     if (this.#startedMs === null) this.#start(reason);
     else if (performance.now() - this.#startedMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
-      this.#log.warn({ reason }, "second signal received: aborting the requests that are being answered");
+      this.#parts.log.warn(
+        { reason },
+        "second signal received: aborting the requests that are being answered",
+      );
       this.#endWithin(Math.min(this.#endMs - performance.now(), STOP_MS));
       this.#hurry.abort();
     }
   }
 
   #start(reason: ShutdownReason): void {
-    const { prestopS, drainS } = this.#times;
+    const { prestopS, drainS } = this.#parts.times;
     this.#startedMs = performance.now();
     this.#prestopMs = reason === "SIGTERM" ? prestopS * 1_000 : 0;
     this.#endWithin(this.#prestopMs + drainS * 1_000 + STOP_MS);
-    this.#log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");
-    this.#end();
+    this.#parts.log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");
+    this.#parts.end();
   }
 
   #endWithin(ms: number): void {
     this.#endMs = performance.now() + ms;
     clearTimeout(this.#overdueTimer);
-    this.#overdueTimer = setTimeout(() => this.#overdue(), ms);
+    this.#overdueTimer = setTimeout(() => this.#parts.overdue(), ms);
   }
 
   /** Resolves after this time, or at a second signal. */
