@@ -1,6 +1,6 @@
 import type { RequestSignal } from "../upstream/request-signal.ts";
 
-/** A number of places at an upstream, and a short queue for them. */
+/** The concurrency slots of an upstream, and a short queue for them. */
 export class Slots {
   readonly #maxTaken: number;
   readonly #maxWaiting: number;
@@ -22,20 +22,20 @@ export class Slots {
     return this.#waiting.length;
   }
 
-  /** Takes a place. @returns what gives it back, to be called once; `null` when there is none. */
+  /** Takes a slot. @returns a function that releases it; `null` if all slots are taken. */
   take(): (() => void) | null {
     if (this.#taken >= this.#maxTaken) return null;
     this.#taken++;
     return this.#releaseOnce();
   }
 
-  /** The same for who has nowhere else to go, when there is none: waits for one. @returns `null` when there is none in time. */
+  /** Waits for a slot. @returns a function that releases it; `null` if none is free before the timeout. */
   async wait(signal: RequestSignal): Promise<(() => void) | null> {
     if (this.#waiting.length >= this.#maxWaiting || signal.aborted) return null;
     return (await this.#nextFreed(signal)) ? this.#releaseOnce() : null;
   }
 
-  /** Resolves with a place that whoever had it before has handed on, or without one. */
+  /** Resolves with whether a released slot was passed on to this request. */
   #nextFreed(signal: RequestSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const decide = (isFree: boolean) => {

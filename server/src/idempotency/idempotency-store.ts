@@ -9,7 +9,7 @@ import {
   KEPT_MS,
 } from "./idempotency.ts";
 
-/** A row may go between two looks at it; it does not go for ever. */
+/** A row may be deleted between the insert and the select, but not again and again. */
 const MAX_ATTEMPTS = 5;
 const DELETE_BATCH = 1_000;
 
@@ -27,7 +27,7 @@ export class PostgresIdempotency implements IdempotencyStore {
   readonly #nodeId: string;
   readonly #spender: () => SpenderId | null;
 
-  /** `spender`: which life of the node this is. */
+  /** `spender` identifies this life of the node. */
   constructor(database: Database, nodeId: string, spender: () => SpenderId | null) {
     this.#database = database;
     this.#nodeId = nodeId;
@@ -75,8 +75,8 @@ export class PostgresIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Forgets what former lives of this node were answering. To be called at start, when their journal is in the database.
-   * Claims of this life, which may be there already, are newer.
+   * Deletes the claims of earlier lives of this node. Call it at start, when their journal is in the database. Claims of this
+   * life may exist already; they are newer.
    */
   async clear(spender: SpenderId): Promise<void> {
     await this.#database`
@@ -93,7 +93,7 @@ function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
   return { kind: "answered", answer: isKept ? { isStream, model, text: answer } : null };
 }
 
-/** Forgets answers that have been kept for long enough. To be called every hour or so. */
+/** Deletes answers whose retention has ended. Call it about every hour. */
 export async function dropOldAnswers(database: Database): Promise<void> {
   for (;;) {
     // Uses idempotent_requests_by_age.
