@@ -2,9 +2,9 @@ import type { AccountId } from "../contract/account.ts";
 import type { Transaction } from "../database/database.ts";
 import type { ChainHead, ChainProblem } from "./audit-chain.ts";
 
-/** Of one slice: many small ones cost as much as few large ones. */
+/** The maximum of one slice: many small batches cost as much as few large ones. */
 const MAX_BATCHES = 2_000;
-/** A chain of which whole stretches are gone has no end of problems. */
+/** A chain that lacks many batches would otherwise make an endless list. */
 const MAX_PROBLEMS = 100;
 
 /** An account's chain in PostgreSQL, as one transaction sees it, whatever is recorded or removed meanwhile. */

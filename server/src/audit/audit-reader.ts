@@ -11,15 +11,15 @@ import type { EntryFilter } from "./filter.ts";
 /** A row of {@link SELECTED_COLUMNS}. */
 type EntryRow = Readonly<Record<string, unknown>>;
 
-/** What has come since the last look is counted so far. */
+/** New entries are counted up to this number. */
 const MAX_COUNTED = 10_000;
-/** Entries that are looked at in one statement, in search of those that match: it ends soon, however few they are. */
+/** Entries that one statement searches, so that it ends soon even if few match. */
 const MAX_SEARCHED = 50_000;
 
 /** Audit entries as they are read from Postgres. */
 export class PostgresAuditReader {
   readonly #database: Database;
-  /** For what may go through all of an account's entries in search of those that match. */
+  /** For statements that may read many of an account's entries. */
   readonly #longReads: Database;
 
   constructor(database: Database) {
@@ -71,7 +71,7 @@ export class PostgresAuditReader {
     return { entries: rows.map(entryOf), searchedTo: edge };
   }
 
-  /** The last entry of a stretch that is searched at once; `null` when the stretch is the last. Uses audit_entries_by_account. */
+  /** The last entry that one statement searches; `null` if it reaches the end. Uses audit_entries_by_account. */
   async #edge(inOrder: postgres.PendingQuery<postgres.Row[]>): Promise<EntryId | null> {
     const [row] = await this.#longReads<{ id: EntryId }[]>`
       select id from audit_entries entries where ${inOrder} offset ${MAX_SEARCHED - 1} limit 1`;
@@ -126,7 +126,7 @@ export class PostgresAuditReader {
     const edge = isSearch(filter)
       ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} ${start} order by entries.id`)
       : null;
-    // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
+    // The database formats the lines, so that a batch is one value and no entry becomes an object here.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
         select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
@@ -147,17 +147,17 @@ export class PostgresAuditReader {
   }
 }
 
-/** Told where to begin, the planner does not wander through other accounts' entries in search of it. */
+/** The bound keeps the planner from scanning other accounts' entries. */
 function fromNewest(sql: Database, accountId: AccountId) {
   return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
 }
 
-/** Whether entries have to be looked at one by one: a time is a range of ids. */
+/** Whether the filter has to be checked entry by entry. A period alone is a range of ids. */
 function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
   return [key, model, status, errorCode, source].some((part) => part !== null);
 }
 
-/** The account's entries of the filter's time. */
+/** The account's entries in the filter's period. */
 function inPeriod(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
   return sql`
     entries.account_id = ${accountId}
@@ -177,7 +177,7 @@ function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf
     ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
 }
 
-/** After the id: as `GET /v1/audit` writes an entry, and the cursor. */
+/** The fields of an entry after the id, as `GET /v1/audit` writes them, and the cursor. */
 function jsonFields(sql: Database, asOf: AsOf) {
   return sql`
     ${sql.unsafe(JSON_FIELDS)},

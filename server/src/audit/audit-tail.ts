@@ -6,27 +6,27 @@ import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { AsOf } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
 
-/** What has been recorded since the news before. */
+/** What has been recorded since the previous news. */
 export interface TailNews {
-  /** To be passed to go on after this. */
+  /** Pass it as `after` to continue after this. */
   readonly upTo: AsOf;
   /** In the order of their recording. */
   readonly entries: readonly ListedEntry[];
-  /** How many more there were, ten thousand at most: nobody reads thousands a second. */
+  /** How many more there were, at most ten thousand. */
   readonly skipped: number;
-  /** Whether there was more before than is told after so long. */
+  /** Whether earlier entries were left out because the follower was away for too long. */
   readonly hasGap: boolean;
 }
 
-/** Nothing new for a while. */
+/** Reported when nothing was recorded for a while. */
 export type Quiet = null;
 
 const MAX_POLL_INTERVAL_MS = 1_000;
-/** So that a thousand batches a second are not as many looks. */
+/** A thousand batches a second must not cause a thousand polls. */
 const MIN_POLL_INTERVAL_MS = 100;
 const QUIET_MS = 5_000;
 const ENTRIES_AT_ONCE = 200;
-/** Who was away for longer reads pages. */
+/** A follower that was away for longer has to read pages. */
 const MAX_BATCHES_BACK = 1_000n;
 const MAX_FOLLOWERS = 2_000;
 const MAX_FOLLOWERS_OF_ACCOUNT = 50;
@@ -38,8 +38,8 @@ interface Follower {
 }
 
 /**
- * Tells whoever follows an account's audit log what is recorded, by whichever node. One look at the database a second, or
- * when this node has recorded something, serves all followers.
+ * Streams what any node records to clients that follow an account's audit log. One poll of the database serves all followers,
+ * once a second and when this node has recorded something.
  */
 export class AuditTail {
   readonly #reader: PostgresAuditReader;
@@ -54,7 +54,7 @@ export class AuditTail {
     this.#reads = reads;
   }
 
-  /** To be told when this node has recorded entries. */
+  /** Polls soon: this node has recorded entries. */
   recorded(): void {
     this.#pollNow();
   }
@@ -67,11 +67,11 @@ export class AuditTail {
   }
 
   /**
-   * News of an account's log until `signal` is aborted; {@link Quiet} after a while without any, for the caller to see
-   * whether it may still be told.
+   * Yields news of an account's log until `signal` is aborted, and {@link Quiet} after a while without news, so that the caller
+   * can check whether the client is still authorized.
    *
-   * @param after where an earlier following has ended; `null`: only what is recorded from now on.
-   * @throws {Failure} `too_many_concurrent_requests` when too many follow already.
+   * @param after `upTo` of the last news that the client has; `null`: only what is recorded from now on.
+   * @throws {Failure} `too_many_concurrent_requests` if too many clients follow already.
    */
   async *follow(
     accountId: AccountId,
@@ -108,7 +108,7 @@ export class AuditTail {
           yield null;
         }
       }
-      // Not an end, which a follower would take for the last word: it comes back, to another node or this one's successor.
+      // A failure, not an end: the follower reconnects, to another node or to this one after its restart.
       if (this.#closed) throw stopping();
     } finally {
       this.#followers.delete(follower);
@@ -130,7 +130,7 @@ export class AuditTail {
     while (this.#followers.size > 0 && !this.#closed) {
       await this.#pause();
       const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
-      // While the database is away there is no news.
+      // While the database is down there is no news.
       const heads = await this.#reader.heads(accounts).catch(() => new Map<AccountId, AsOf>());
       for (const follower of this.#followers) {
         const head = heads.get(follower.accountId);
@@ -160,7 +160,7 @@ function stopping(): Failure {
   });
 }
 
-/** Whether a follower was woken within a time. */
+/** Resolves with whether the follower was woken before the timeout. */
 function wokenWithin(follower: Follower, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), timeoutMs);

@@ -143,8 +143,8 @@ export class PostgresUsage {
       interval === "hour"
         ? sql`select hour as at, * from usage_hours`
         : sql`select day as at, * from usage_days`;
-    // The accounts' own rows by the primary keys, by account and time. What all others have used is what the service has
-    // used (usage_service_hours_pkey) without them: nobody's days are added up but theirs.
+    // The top accounts' rows are read by the primary keys. The usage of all other accounts is the service's
+    // (usage_service_hours_pkey) minus theirs, so that no other account's rows are read.
     return sql<ServiceRow[]>`
       with ranked as materialized (
         select account_id from (${costs(sql, partsOf(first, end))}) costs
@@ -186,7 +186,7 @@ export class PostgresUsage {
   }
 }
 
-/** The sums of whatever a query has at hand under the columns' names. */
+/** The sums of the usage columns. */
 function sums(sql: Database) {
   return sql`
     sum(requests)::bigint as requests, sum(errors)::bigint as errors, sum(prompt_tokens)::bigint as prompt_tokens,
@@ -194,7 +194,7 @@ function sums(sql: Database) {
     sum(cost_nano_usd)::bigint as cost_nano_usd`;
 }
 
-/** What each account has cost, in parts of a time: by usage_account_months_pkey, usage_days_by_day, usage_hours_by_hour. */
+/** The cost of each account, by parts of a period. Uses usage_account_months_pkey, usage_days_by_day and usage_hours_by_hour. */
 function costs(sql: Database, parts: readonly UsagePart[]) {
   const ofPart = ({ period, from, to }: UsagePart) => {
     switch (period) {
