@@ -13,14 +13,14 @@ export interface EntryColumn {
   readonly column: string;
   readonly kind: AuditFieldKind;
   readonly nullable: boolean;
-  /** Where {@link valuesOf} puts its value. */
+  /** The index of its value in {@link valuesOf}. */
   readonly index: number;
 }
 
-/** The places of what only the journal and the charge know. */
+/** The indexes of values that only the journal and the charge use. */
 export const CHARGE_INDEXES = { keyed: 20, spender: 21, implausible: 22 } as const;
 
-/** All columns, in the order of their places: fields that were added later come after the charge. */
+/** All columns, in the order of their indexes. Fields that were added later come after those of the charge. */
 export const ENTRY_COLUMNS: readonly EntryColumn[] = columnsOf([
   ["id", { kind: "id" }],
   ["account_id", { kind: "id" }],

@@ -7,11 +7,11 @@ import {
 import { CHARGE_INDEXES, ENTRY_COLUMNS } from "./entry-columns.ts";
 
 /**
- * The parts of SQL that list an entry's fields, as text. Entries are read from `audit_entries entries` joined with `keys`, and
- * written from `value`, which is what `valuesOf` makes of an entry.
+ * The parts of SQL statements that list an entry's fields. Entries are read from `audit_entries entries` joined with `keys`, and
+ * written from `value`, which is the result of `valuesOf`.
  */
 
-/** The type of a value that is read from JSON, where that is not text. */
+/** The types of values that are not text when they are read from JSON. */
 const CASTS: Partial<Record<AuditFieldKind, string>> = {
   id: "uuid",
   integer: "integer",
@@ -36,7 +36,7 @@ export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, index }) => {
   return `${cast === undefined ? text : `(${text})::${cast}`} as ${column}`;
 }).join(", ");
 
-/** What the charge needs of `value`, `null` where there is none. */
+/** The values that the charge needs, or `null`. */
 export const KEYED = `value->${CHARGE_INDEXES.keyed}`;
 export const SPENDER = `(value->>${CHARGE_INDEXES.spender})::bigint`;
 export const IMPLAUSIBLE = `(value->>${CHARGE_INDEXES.implausible})::bigint`;
@@ -75,7 +75,7 @@ export const JSON_FIELDS = PUBLIC_FIELDS.filter(({ name }) => name !== "id")
   .map(({ name, value }) => `${value} as "${name}"`)
   .join(", ");
 
-/** The fields of a line of CSV. What may hold any text is quoted; what may be absent is then empty. */
+/** The fields of a line of CSV. Text is quoted, and `null` is empty. */
 export const CSV_VALUES = PUBLIC_FIELDS.map(({ kind, nullable, value }) => {
   if (kind === "text" || kind === "error_code") return `csv_field(${value})`;
   return nullable ? `coalesce(${value}::text, '')` : value;

@@ -23,11 +23,11 @@ function keyedOf([claim, keyDigest, bodyDigest, isStream, model, text]: KeyedVal
 }
 
 /**
- * An entry without the names of its fields: half as long, and in half the time, as JSON of an object. Each value is at the place that
- * its column has, as JSON has it: money as a decimal string, for JSON has no integers of that size; time as Unix milliseconds.
+ * An entry as an array of values: as JSON it takes half the bytes and half the time of an object. Each value is at the index of
+ * its column. Money is a decimal string, because JSON numbers are too small for it; time is in Unix milliseconds.
  */
 export function valuesOf(entry: AuditEntry): readonly unknown[] {
-  // Put together by pushing: JSON of an array that had holes takes half as long again.
+  // Values are pushed, because stringifying an array that had holes takes half as long again.
   const values: unknown[] = [];
   for (const property of FORMER) values.push(written(entry[property]));
   const { keyed, spender, implausibleNanoUsd } = entry;
@@ -52,9 +52,9 @@ export function encodeEntry(entry: AuditEntry): string {
 }
 
 /**
- * Reads what {@link encodeEntry} wrote, in this version or a former one: the oldest wrote objects, and later ones had fewer fields.
+ * Reads what {@link encodeEntry} wrote in this version or an earlier one: the oldest wrote objects, and later ones fewer fields.
  *
- * @throws {Error} when the line was torn.
+ * @throws {Error} if the line is incomplete.
  */
 export function decodeEntry(line: string): AuditEntry {
   const raw = JSON.parse(line) as Readonly<Record<string | number, unknown>>;
@@ -63,7 +63,7 @@ export function decodeEntry(line: string): AuditEntry {
   for (const column of ENTRY_COLUMNS) {
     entry[column.property] = read(raw[isList ? column.index : column.property], column);
   }
-  // Our own writing, read back: a line is either whole or not JSON at all.
+  // The service wrote the line itself: it is either complete or not JSON at all.
   return Object.assign(entry, isList ? chargeOf(raw) : {}) as unknown as AuditEntry;
 }
 
@@ -79,7 +79,7 @@ function chargeOf(values: readonly unknown[]): Pick<AuditEntry, "keyed" | "spend
   const spender = values[spenderIndex] as string | null | undefined;
   const implausible = values[implausibleIndex] as string | null | undefined;
   return {
-    // Former versions wrote the claim's id alone.
+    // Earlier versions wrote only the claim's id.
     ...(Array.isArray(keyed) ? { keyed: keyedOf(keyed as KeyedValues) } : {}),
     ...(typeof spender === "string" ? { spender: BigInt(spender) as SpenderId } : {}),
     ...(typeof implausible === "string" ? { implausibleNanoUsd: BigInt(implausible) } : {}),

@@ -224,7 +224,7 @@ function totalsOf(row: TotalsRow): UsageTotals {
   };
 }
 
-/** Periods of which sums are kept, longest first. */
+/** Periods whose sums are stored, longest first. */
 const PERIODS = ["month", "day", "hour"] as const;
 type Period = (typeof PERIODS)[number];
 
@@ -236,8 +236,8 @@ interface UsagePart {
 }
 
 /**
- * A time, cut into the longest periods that fit: whole months, the days before and after them, the hours before and after
- * those. The sums of a year are then a dozen for each account, whatever day it begins on.
+ * Splits a time span into the longest periods that fit: whole months, the days before and after them, and the hours before and
+ * after those. A year then takes a few dozen sums of each account.
  */
 function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): readonly UsagePart[] {
   const [period, ...shorter] = periods;
@@ -248,7 +248,7 @@ function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): re
   return [...partsOf(from, first, shorter), { period, from: first, to: last }, ...partsOf(last, to, shorter)];
 }
 
-/** The beginning of the period that a time is in, in UTC. */
+/** The beginning of the period that contains a time, in UTC. */
 function floor(time: Date, period: Period): Date {
   const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
   switch (period) {

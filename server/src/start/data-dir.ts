@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { StartupFailure } from "./startup-failure.ts";
 
-/** Made and removed at the start, to find out whether the folder can be written to. */
+/** A file that is created and removed at start, to test whether the folder is writable. */
 const TRIAL_NAME = "writable";
 
 const REASONS: Readonly<Record<string, string>> = {
