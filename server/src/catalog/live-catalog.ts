@@ -3,10 +3,10 @@ import type { Catalog, CatalogModel, Upstream } from "./catalog.ts";
 import type { DialectSettings } from "./catalog-file.ts";
 import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
 
-/** A catalog that takes the place of another while requests go on: who has looked a model up keeps what was found. */
+/** A catalog that can be replaced at run time. Running requests keep the models that they have found. */
 export class LiveCatalog implements Catalog {
   #current: Catalog;
-  /** A model that the new catalog has, too, is as old as it was. */
+  /** A model that stays in the catalog keeps its date. */
   readonly #created = new Map<string, number>();
 
   constructor(first: Catalog) {
@@ -45,13 +45,13 @@ export class LiveCatalog implements Catalog {
   }
 }
 
-/** What a dialect has said of an upstream's settings, and how it is asked again. */
+/** A dialect's verdict on an upstream's settings, and a function that asks for it again. */
 interface SeenProblem {
   readonly ask: () => Promise<string | null>;
   readonly problem: string | null;
 }
 
-/** The same dialect, which notes what it says. */
+/** Returns the dialect with a `problemOf` that records its verdicts. */
 function recordingProblems(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
   const { problemOf } = dialect;
   if (problemOf === undefined) return dialect;
@@ -69,16 +69,16 @@ export interface CatalogWatchParts {
   readonly catalog: LiveCatalog;
   readonly source: CatalogSource;
   readonly onReloaded: (catalog: Catalog) => void;
-  /** What is wrong with the file, once for each state of it. The catalog stays as it was. */
+  /** Called once for each version of the file that has errors. The catalog stays as it was. */
   readonly onProblems: (problems: readonly string[]) => void;
 }
 
-/** Keeps a catalog like its file, and the credentials like the files that it names. */
+/** Reloads a catalog when its file or the credential files that it names change. */
 export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
-  /** The files that the catalog in force, or one that was refused, was made from, as they were. */
+  /** The states of the files that were last loaded, whether or not they were valid. */
   #seen: ReadonlyMap<string, string> | null = null;
-  /** The same of what dialects found wrong with the machine, such as packages that were not installed. */
+  /** The problems that dialects reported at the last load, such as packages that are not installed. */
   #seenProblems: readonly SeenProblem[] = [];
   #reloading: Promise<void> = Promise.resolve();
 
@@ -87,11 +87,11 @@ export class CatalogWatch {
   }
 
   /**
-   * Reads the file again, and takes its catalog if it has changed and nothing is wrong with it. To be called every few
-   * seconds: files that are replaced, linked anew or mounted are all alike to who reads them.
+   * Reads the file, and replaces the catalog if the file has changed and is valid. Call it every few seconds: polling also
+   * detects files that are replaced, linked or mounted.
    */
   reload(): Promise<void> {
-    // One that failed keeps no later one from looking.
+    // A failed reload must not prevent later ones.
     this.#reloading = this.#reloading.catch(() => {}).then(() => this.#reload());
     return this.#reloading;
   }
@@ -99,7 +99,7 @@ export class CatalogWatch {
   async #reload(): Promise<void> {
     const { catalog, source, onReloaded, onProblems } = this.#parts;
     const isFirst = this.#seen === null;
-    // To read files costs little; to make sense of a large one would hold up every request meanwhile.
+    // Reading files is cheap, but parsing a large one would delay every request.
     if (this.#seen !== null && (await this.#isUnchanged(this.#seen))) return;
     const seen = new Map<string, string>();
     this.#seen = seen;
@@ -113,7 +113,7 @@ export class CatalogWatch {
     try {
       const dialects = source.dialects.map((dialect) => recordingProblems(dialect, seenProblems));
       const next = await loadCatalog({ ...source, readFile, dialects });
-      // The first state is the one that the service was started with.
+      // The service was started with the first state.
       if (isFirst) return;
       catalog.replace(next);
       onReloaded(next);
@@ -129,7 +129,7 @@ export class CatalogWatch {
     return true;
   }
 
-  /** A file's text, or the failure to read it, and what tells either from another. Credentials are not kept. */
+  /** Reads a file. `state` changes with its text or with the error. Credentials are not kept. */
   async #read(path: string): Promise<{ readonly text: () => string; readonly state: string }> {
     try {
       const text = await this.#parts.source.readFile(path);

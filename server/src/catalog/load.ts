@@ -12,7 +12,7 @@ import { type CatalogFile, catalogFileOf, type DialectSettings, type UpstreamEnt
 import { Credential } from "./credential.ts";
 import type { ModelPrices } from "./prices.ts";
 
-/** Everything that is wrong with a catalog file, a line for each problem, each with its place. */
+/** All problems of a catalog file, one line each, with their positions. */
 export class CatalogError extends Error {
   override readonly name = "CatalogError";
   readonly problems: readonly string[];
@@ -82,7 +82,7 @@ function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile
   );
 }
 
-/** What is wrong with aliases shows only when they are followed. */
+/** Converts the document. Errors of aliases appear only here. */
 function contentOf(path: string, document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS();
@@ -123,7 +123,7 @@ function routeProblems(file: CatalogFile): string[] {
   );
 }
 
-/** @returns the credential, `null` for none, or what is wrong with it. Never repeats a value. */
+/** @returns the credential, `null` for none, or a problem as text, which never contains the value. */
 async function readCredential(
   upstream: UpstreamEntry,
   source: CatalogSource,
@@ -149,7 +149,7 @@ async function readCredential(
   return null;
 }
 
-/** What can't stand in a header would fail every request, with a message that might quote it. */
+/** A value that is not valid in a header would fail every request, with a message that might quote it. */
 function checked(value: string, field: string): Credential | string {
   return /^[\x21-\x7e]+$/.test(value)
     ? new Credential(value)

@@ -76,7 +76,7 @@ export async function authorize(
     case "session":
       return await sessions.accountOf(exchange);
     case "session-as-key":
-      // The session may have ended while the body came.
+      // The session may have ended while the body was received.
       await sessions.accountOf(exchange);
       break;
     case "anyone":
@@ -90,7 +90,7 @@ export async function authorize(
 
 const SHOWS_KEY = /^Bearer sk-/;
 
-/** A public operation needs no key, but one that is sent decides in whose log the request stands. */
+/** A public operation needs no key. If one is sent, the request is recorded in that key's log. */
 async function callerIfShown(request: RequestContext, services: Services): Promise<Caller | null> {
   const authorization = request.exchange.header("authorization");
   if (authorization[0] === undefined || !SHOWS_KEY.test(authorization[0])) return null;
@@ -103,7 +103,7 @@ async function callerIfShown(request: RequestContext, services: Services): Promi
   }
 }
 
-/** The key is named, not sent: that the person may use it follows from their session. */
+/** The request names the key and does not contain it. The session authorizes the person to use it. */
 async function callerOfNamedKey(exchange: Exchange, { access, sessions }: Services): Promise<Caller> {
   sessions.requireSameOrigin(exchange);
   const accountId = await sessions.accountOf(exchange);
@@ -121,7 +121,7 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
   });
 }
 
-/** Notes the security event of a request that was refused for its key. Other failures are passed over. */
+/** Records the security event of a request that was refused for its key. Other failures are ignored. */
 export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
   const showedKey = request.exchange.header("authorization").length > 0;
   if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;

@@ -15,8 +15,8 @@ export function priceRequest(
 ): PricedRequest {
   const model = catalog.find(name);
   if (model === null) {
-    // The entry has the name that was asked for; usage counts all of them under one (`usage_model` in the database). A client may
-    // send anything: characters that text in the database can't hold, or a key in the wrong field.
+    // The entry contains the requested name; usage sums up all unknown names (`usage_model` in the database). A client may send
+    // characters that text in the database can't hold, or a key in the wrong field.
     request.model = withoutSecrets(name.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}"));
     throw unknownModel("model");
   }

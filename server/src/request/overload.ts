@@ -1,13 +1,13 @@
 import { Failure } from "../errors/failure.ts";
 
 const TICK_MS = 100;
-/** Of how late the event loop is, this much of the past counts beside the present. */
+/** The weight of earlier measurements in the moving average of the delay. */
 const MEMORY = 0.7;
 const RETRY_AFTER_MS = 1_000;
 
 /**
- * Watches how late the event loop is. A process that is late takes no new requests: those that it has would come to an end
- * later still, and all of them too late.
+ * Measures the delay of the event loop. A delayed process refuses new requests, which would delay the running ones even
+ * more.
  */
 export class Overload {
   readonly #maxLagMs: number;
@@ -32,7 +32,7 @@ export class Overload {
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
-  /** To be called when a tenth of a second should have passed. */
+  /** Call it every tenth of a second. */
   tick(): void {
     const late = Math.max(0, this.#monotonicMs() - this.#expectedMs);
     this.#lagMs = this.#lagMs * MEMORY + late * (1 - MEMORY);
@@ -43,12 +43,12 @@ export class Overload {
     return this.#lagMs;
   }
 
-  /** Requests that were turned away so far. */
+  /** The number of requests that were refused. */
   get shed(): number {
     return this.#shed;
   }
 
-  /** @throws {Failure} `server_is_overloaded` while the process is late. */
+  /** @throws {Failure} `server_is_overloaded` while the event loop is delayed. */
   requireCapacity(): void {
     if (this.#lagMs <= this.#maxLagMs) return;
     this.#shed++;

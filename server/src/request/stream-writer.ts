@@ -16,7 +16,7 @@ export class StreamWriter {
   readonly #sink: BodySink;
   readonly #options: StreamWriterOptions;
   #writtenMs: number;
-  /** Between chunks, while there are more to come. */
+  /** Whether the stream waits for its next chunk. */
   #isSilent = false;
 
   constructor(sink: BodySink, options: StreamWriterOptions) {
@@ -25,7 +25,7 @@ export class StreamWriter {
     this.#writtenMs = options.monotonicMs();
   }
 
-  /** Keeps proxies from closing a connection that is silent for long. To be called every few seconds. */
+  /** Sends a heartbeat on a silent stream, so that proxies do not close it. Call it every few seconds. */
   sendHeartbeat(): void {
     const { takesHeartbeats, monotonicMs } = this.#options;
     // A client that is slow to read needs none.
@@ -63,10 +63,9 @@ export class StreamWriter {
 }
 
 /**
- * Asks for the first chunk while `done` is waited for. A stream that was asked for its first chunk is ended by leaving it; one that
- * was not is not.
+ * Requests the first chunk while it waits for `done`. Only a generator that has started runs its clean-up when it is closed.
  *
- * @throws what `done` throws; the stream is left then.
+ * @throws what `done` throws, after it has closed the stream.
  */
 export async function primeStream(
   done: Promise<unknown>,
@@ -74,7 +73,7 @@ export async function primeStream(
 ): Promise<AsyncIterable<Chunk>> {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = iterator.next();
-  // It is awaited below; until then its failure is not an unhandled one.
+  // The promise is awaited below. Until then its rejection must not count as unhandled.
   first.catch(() => {});
   try {
     await done;
