@@ -9,10 +9,9 @@ import { cannot } from "./prompt.ts";
 const OVERLOADED = 529;
 
 /**
- * What a package of the AI SDK has thrown, in the gateway's terms. Its own words and what it has sent stay here: they hold
- * prompts and answers.
+ * Converts an error of an AI SDK package. Its message and request are dropped, because they contain prompts and answers.
  *
- * @param isSent whether anything had gone to the upstream by then.
+ * @param isSent whether anything had been sent to the upstream.
  */
 export function errorOf(thrown: unknown, isSent: boolean): unknown {
   if (thrown instanceof Failure || thrown instanceof UpstreamRefused) return thrown;
@@ -33,7 +32,7 @@ export function errorOf(thrown: unknown, isSent: boolean): unknown {
   return errorInStream(thrown) ?? malformedResponse(thrown);
 }
 
-/** An error that the upstream has told after it had begun. */
+/** An error that the upstream reported within its stream. */
 function errorInStream(thrown: unknown): UpstreamRefused | null {
   if (!isJsonObject(thrown)) return null;
   const error = isJsonObject(thrown.error) ? thrown.error : thrown;
