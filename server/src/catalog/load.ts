@@ -34,7 +34,7 @@ export interface CatalogSource {
 /**
  * Reads a catalog file, YAML or JSON (which is YAML), and the credentials that it names.
  *
- * @throws {CatalogError} with all that is wrong with it.
+ * @throws {CatalogError} with all problems of the file.
  */
 export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   let text: string;

@@ -62,7 +62,7 @@ async function runChat(parts: ModelOperationParts, call: ChatCall): Promise<Repl
     signal,
   });
   if (!stream) return await replyOf(parts, call, await answering);
-  // A proxy between may take silence for a dead connection. What happens after this time is sent within the stream.
+  // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
   const routed = await resultWithin(HEARTBEAT_MS, answering);
   return routed === null ? lateReply(parts, call, answering) : await replyOf(parts, call, routed);
 }

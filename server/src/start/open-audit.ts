@@ -16,7 +16,7 @@ import type { Database } from "../database/database.ts";
 import { insertInHalves } from "../database/insert-in-halves.ts";
 import { Reads } from "../database/reads.ts";
 
-/** Where entries are written, and every way in which they are read. */
+/** The recorder, and everything that reads audit entries. */
 export interface OpenAudit {
   readonly recorder: Recorder;
   readonly journal: Journal;
@@ -25,23 +25,23 @@ export interface OpenAudit {
   readonly auditChain: AuditChain;
   readonly auditTail: AuditTail;
   readonly usage: Usage;
-  /** What all of these share the database's time by. */
+  /** The budgets by which reads share the database. */
   readonly reads: Reads;
 }
 
 export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
-  /** Told of what accounts did not pay, once it is committed. */
+  /** Called for each amount that an account did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
-  /** For what is recorded. */
+  /** The connections for writing entries. */
   readonly recording: Database;
-  /** For what is read of it. */
+  /** The connections for reading entries. */
   readonly longReads: Database;
   /** See {@link nodeId}. */
   readonly nodeId: string;
   readonly log: Logger;
 };
 
-/** The audit of this node. What its journal holds from before, it has written when this resolves. */
+/** Opens the audit log of this node. Entries of earlier lives in its journal are recorded when this resolves. */
 export async function openAudit(
   { dataDir, auditDurability }: Config,
   { recording, longReads, nodeId, log, onRecorded, onUncollected, onCommitted, onSetAside }: OpenAuditParts,

@@ -13,10 +13,9 @@ import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 export type OpenNode = Awaited<ReturnType<typeof openNode>>;
 
 /**
- * Opens what the node keeps its state in: its data folder, the database and the admission store. The node joins those that share
- * them.
+ * Opens the node's data folder, the database and the admission store, and joins the nodes that share them.
  *
- * @throws {StartupFailure} when one of them can't be used, or other nodes exclude this one.
+ * @throws {StartupFailure} if one of them can't be used, or other nodes exclude this one.
  */
 export async function openNode(startup: Startup) {
   const { settings, folders, log, jobs, teardown, shutdown, now } = startup;

@@ -23,8 +23,8 @@ const RECONCILED_HOURS = 2;
 export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
 
 /**
- * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. What the journal of an
- * earlier life of this node holds has been recorded when this resolves.
+ * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. Entries of earlier
+ * lives in the node's journal are recorded when this resolves.
  */
 export async function openRecords(startup: Startup, node: OpenNode, catalog: Catalog) {
   const { settings, log, jobs, teardown, now, monotonicMs } = startup;
@@ -34,7 +34,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
-  // Until the journal is open it may hold anything.
+  // Until the journal is open it may contain unrecorded entries.
   let owesEntries = () => true;
   const credits = new Credits({
     store: creditStore,
@@ -69,7 +69,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   });
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0;
-  // What earlier lives of this node had reserved or claimed is charged or answered by now, or came to nothing.
+  // The journal is replayed, so the spenders and claims of earlier lives of this node are no longer needed.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(new PostgresSecurity(database), now);

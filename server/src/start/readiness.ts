@@ -3,7 +3,7 @@ import { withTimeout } from "../errors/deadline.ts";
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
 
-/** The parts that a node needs, each with a question that it answers when it works. */
+/** The parts that a node needs, each with a function that resolves if the part works. */
 export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 
 /**

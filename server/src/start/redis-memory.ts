@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 
-/** What is known of how Redis treats a full memory. */
+/** Whether Redis may evict keys when its memory is full. */
 export interface RedisMemoryWatch {
   /** Whether Redis may drop counts of limits before their time; `null` when it does not say. */
   readonly mayEvict: boolean | null;
-  /** Asks Redis again. To be called now and then: the setting can be changed while it runs. */
+  /** Asks Redis again. Call it regularly, because the setting can be changed at run time. */
   check(): Promise<void>;
 }
 

@@ -3,11 +3,11 @@ import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { Teardown } from "./teardown.ts";
 
-/** Beyond the drain time, for what was cut off to be recorded and for every part to stop. */
+/** The time after the drain time in which aborted requests are recorded and every part stops. */
 export const STOP_MS = 5_000;
-/** Of it, what is kept back for the end itself. */
+/** The part of it that is reserved for the exit of the process. */
 const MARGIN_MS = 250;
-/** The terminal signals npm and the service, and npm passes its signal on: two within this time count as one. */
+/** Signals within this time count as one: a terminal signals both npm and the service, and npm passes its signal on. */
 const ONE_SIGNAL_MS = 1_000;
 
 /** Why the service stops. Supervisors that take a node out of service send SIGTERM. */
@@ -18,14 +18,14 @@ export interface ShutdownParts {
   readonly log: Logger;
   /** Called once, when the service is to stop. */
   readonly end: () => void;
-  /** Called when the time is over and the process is still there. */
+  /** Called when the time is over and the process still runs. */
   readonly overdue: () => void;
 }
 
 /**
  * The times of a shutdown. For `OSTIARY_PRESTOP_S` after SIGTERM the service is not ready but still serves; then it takes no
- * more requests, and those under way have `OSTIARY_DRAIN_S` to end. A second signal ends both waits. {@link STOP_MS} later
- * the process ends, whatever hangs.
+ * more requests, and running requests have `OSTIARY_DRAIN_S` to end. A second signal ends both waits. {@link STOP_MS} later
+ * the process ends even if a part hangs.
  */
 export class Shutdown {
   readonly #parts: ShutdownParts;
@@ -58,7 +58,7 @@ export class Shutdown {
     return Math.max(0, this.#endMs - MARGIN_MS - performance.now());
   }
 
-  /** Begins the shutdown. A second call, unless it follows at once, cuts off the requests under way. */
+  /** Begins the shutdown. A second call, unless it follows at once, aborts the running requests. */
   begin(reason: ShutdownReason): void {
     if (this.#startedMs === null) this.#start(reason);
     else if (performance.now() - this.#startedMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
