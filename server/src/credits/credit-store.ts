@@ -52,7 +52,7 @@ export interface CreditStore {
   heartbeat(spenders: readonly SpenderId[]): Promise<SpenderNews>;
   /** Closes this node's spenders with a lower id and frees what they have reserved. */
   closeBelow(id: SpenderId): Promise<void>;
-  /** Other nodes' spenders that have not been seen for so long, by the database's clock. */
+  /** Lists other nodes' spenders that have not been seen for this long, by the database's clock. */
   listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]>;
   /** Closes a spender of another node, which may still owe charges; recorded with the reason. */
   release(spender: SpenderId, reason: string): Promise<unknown>;

@@ -13,7 +13,7 @@ export type AuthMode =
   | "key-or-management-token"
   /** The session of a person at the dashboard, for their account. */
   | "session"
-  /** The same, with the id of one of the account's keys: the request is made as that key. */
+  /** A session, with the id of one of the account's keys: the request is made with that key. */
   | "session-as-key";
 
 interface Route {
@@ -144,7 +144,7 @@ export interface StreamReply {
   readonly chunks: AsyncIterable<string | Uint8Array>;
   /** Tells the client that the stream is complete; may be empty. */
   readonly lastChunk: string;
-  /** How the client is told of a failure: by an event, or, in a format without events, by closing the connection early. */
+  /** How a failure reaches the client: as an event, or, in a format without events, by closing the connection early. */
   readonly atFailure: "event" | "abort";
   /** Asked for when the stream has ended, however it did. */
   readonly facts: () => Promise<EntryFacts>;
@@ -179,7 +179,7 @@ export function forSession<Input>(
   return { ...operation, path, auth: "session" };
 }
 
-/** The same for an operation that is made as one of the account's keys. */
+/** An operation that the dashboard calls with a session and one of the account's keys, at a path of its own. */
 export function forSessionAsKey<Input>(
   operation: ModelOperation<Input>,
   path: `/dashboard/${string}`,

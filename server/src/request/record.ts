@@ -25,7 +25,7 @@ export function recordBeginning(
 
 /**
  * Ends a request: frees its concurrency slot, records its entry, settles its hold, and resolves when the entry is as durable as
- * configured. To be called before the answer's last byte is sent. Called again it records nothing.
+ * configured. Call it before the answer's last byte is sent. A second call records nothing.
  *
  * @throws {Failure} `server_is_overloaded` when the entry can't be stored.
  */

@@ -80,7 +80,7 @@ export function openAiUsage({ inputTokens, outputTokens }: LanguageModelV4Usage)
   return usage;
 }
 
-/** The same, checked like any upstream's. */
+/** The usage, validated like any upstream's. */
 export function usageOf(usage: LanguageModelV4Usage): Usage | null {
   return readUsage(openAiUsage(usage));
 }

@@ -181,7 +181,7 @@ function parsedInput(text: string, path: string): unknown {
   try {
     input = JSON.parse(text);
   } catch {
-    // As what is no object: told below.
+    // Invalid JSON is refused below, like any value that is not an object.
   }
   if (isJsonObject(input)) return input;
   throw cannot(path, "must be a JSON object");

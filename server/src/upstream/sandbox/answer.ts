@@ -16,7 +16,7 @@ export interface ToolCall {
 }
 
 const LOREM_TOKENS = 64;
-/** A stream may be as long as it was asked for; an answer that is made at once may not. */
+/** The maximum of an answer that is not streamed. A streamed answer may be as long as requested. */
 const MAX_WHOLE_TOKENS = 16_384;
 
 /**
@@ -51,7 +51,7 @@ function textOf(request: ChatRequest, choice: number): TextPieces {
   return request.maxTokens === null ? upTo(LOREM_TOKENS, lorem(seed)) : lorem(seed);
 }
 
-/** What the last user said; of a conversation without one, what was said last. */
+/** The text of the last user message, or of the last message if no user wrote one. */
 export function lastUserText(request: ChatRequest): string {
   return (
     (request.messages.findLast((message) => message.role === "user") ?? request.messages.at(-1))?.text ?? ""

@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 const MAX_DEPTH = 24;
 
 /**
- * A small value that a JSON schema accepts, the same for the same schema and words. Knows what structured-output
- * schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, `$ref` into the same document.
- * Recursive schemas end by leaving out what is optional.
+ * Returns a small value that is valid for a JSON schema, the same for the same schema and words. It supports what
+ * structured-output schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, and `$ref` into the
+ * same document. Optional properties of deep values are left out, so that recursive schemas end.
  */
 export function instanceOf(schema: JsonObject, words: string): Json {
   return new Instance(schema, words).of(schema, 0);
@@ -57,7 +57,7 @@ class Instance {
   #object(schema: JsonObject, depth: number): JsonObject {
     const properties = isJsonObject(schema.properties) ? schema.properties : {};
     const required = Array.isArray(schema.required) ? schema.required : [];
-    // Deep down only what must be there: recursive schemas end this way.
+    // Deep values have only required properties, so that recursive schemas end.
     const names = Object.keys(properties).filter((name) => required.includes(name) || depth < 4);
     for (const name of required) if (typeof name === "string" && !names.includes(name)) names.push(name);
     return Object.fromEntries(
