@@ -15,10 +15,9 @@ import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { readSettings } from "./start/read-settings.ts";
 import { serve } from "./start/serve.ts";
-import { type Shutdown, STOP_MS } from "./start/shutdown.ts";
+import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { explainStartup } from "./start/startup-failure.ts";
-import { stopOnSignals } from "./start/stop-on-signals.ts";
 import { Teardown } from "./start/teardown.ts";
 
 /** Opens the parts of the service in their order. Each adds its background jobs, and what closes it to the teardown. */

@@ -45,7 +45,7 @@ async function watching(files: Map<string, string>) {
     },
     onProblems: (problems) => told.problems.push(...problems),
   });
-  await watch.look();
+  await watch.reload();
   return { watch, catalog, told };
 }
 
@@ -59,10 +59,10 @@ describe("a watched catalog", () => {
     ]);
     const { watch, told } = await watching(files);
     const made = told.made;
-    for (let look = 0; look < 5; look++) await watch.look();
+    for (let poll = 0; poll < 5; poll++) await watch.reload();
     expect(told).toEqual({ reloads: 0, problems: [], made });
     files.set(PATH, catalogOf("two"));
-    for (let look = 0; look < 5; look++) await watch.look();
+    for (let poll = 0; poll < 5; poll++) await watch.reload();
     expect(told).toEqual({ reloads: 1, problems: [], made: made + 1 });
   });
 
@@ -74,7 +74,7 @@ describe("a watched catalog", () => {
     const { watch, catalog, told } = await watching(files);
     for (const credential of ["second", "first"]) {
       files.set(CREDENTIAL, credential);
-      await watch.look();
+      await watch.reload();
       expect(credentialOf(catalog)).toBe(credential);
     }
     expect(told.reloads).toBe(2);
@@ -94,16 +94,16 @@ describe("a watched catalog", () => {
     ];
     for (const [index, breakIt] of breaks.entries()) {
       breakIt();
-      await watch.look();
+      await watch.reload();
       const problems = told.problems.length;
       expect(problems).toBeGreaterThan(index);
-      await watch.look();
+      await watch.reload();
       expect(told.problems).toHaveLength(problems);
       expect(catalog.find("one")).not.toBeNull();
       expect(credentialOf(catalog)).toBe("first");
     }
     files.set(CREDENTIAL, "third");
-    await watch.look();
+    await watch.reload();
     expect(catalog.find("one")).toBeNull();
     expect(catalog.find("two")).not.toBeNull();
     expect(credentialOf(catalog)).toBe("third");
@@ -120,12 +120,12 @@ describe("a watched catalog", () => {
       PATH,
       'upstreams: { m: { dialect: ai-sdk, package: "@ai-sdk/mistral" } }\nmodels: [{ id: two, routes: [{ upstream: m }] }]',
     );
-    await watch.look();
-    await watch.look();
+    await watch.reload();
+    await watch.reload();
     expect(told.problems).toEqual([`${PATH}: upstreams.m.package: @ai-sdk/mistral is not installed`]);
     expect(catalog.find("two")).toBeNull();
     files.set("@ai-sdk/mistral", "");
-    await watch.look();
+    await watch.reload();
     expect(catalog.find("two")).not.toBeNull();
     expect(told.reloads).toBe(1);
   });

@@ -120,11 +120,11 @@ class Pair {
     const model = this.model.heartbeat(own.map((spender) => spender.model));
     const modelOf = (id: SpenderId) => own.find((spender) => spender.real === id)?.model;
     expect(real?.gone.map(modelOf)).toEqual(model.gone);
-    const wanted = real?.wanted
+    const reclaimed = real?.reclaimed
       .map(({ accountId, spender }) => `${accountId} ${modelOf(spender)}`)
       .toSorted();
-    expect(wanted).toEqual(
-      model.wanted.map(({ accountId, spender }) => `${accountId} ${spender}`).toSorted(),
+    expect(reclaimed).toEqual(
+      model.reclaimed.map(({ accountId, spender }) => `${accountId} ${spender}`).toSorted(),
     );
   }
 

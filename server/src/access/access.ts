@@ -7,7 +7,7 @@ import { rateHeaders } from "../admission/rate-headers.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyLookup, KeySnapshot, KeyUuid } from "../contract/key.ts";
 import type { Limits } from "../contract/limits.ts";
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import { readBearer, requireKeyForm } from "./bearer.ts";
@@ -114,7 +114,9 @@ export class Access {
    * @throws {Failure} `server_is_overloaded` when nobody can tell.
    */
   async authenticateAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
-    const found = await within(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)).catch(unvouched);
+    const found = await withTimeout(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)).catch(
+      unvouched,
+    );
     if (found === null) return null;
     const digest = Buffer.from(found).toString("base64");
     return this.#knownCaller(digest) ?? this.#read(digest);
@@ -210,7 +212,7 @@ export class Access {
       const isCertain = believed && doubts === this.#doubts;
       return { digest, snapshot: isCertain ? this.#known.set(digest, snapshot) : snapshot, doubts };
     };
-    return within(PATIENCE_MS, read).catch(unvouched);
+    return withTimeout(PATIENCE_MS, read).catch(unvouched);
   }
 
   #isUnknown(digest: string): Failure {

@@ -1,5 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { AdmissionStore } from "./admission-store.ts";
 
@@ -38,7 +38,7 @@ export class Publisher {
     let cause: unknown;
     try {
       // Also when the store takes longer over each attempt than there is time for all.
-      await within(PATIENCE_MS, () => this.#tell(accountId, version));
+      await withTimeout(PATIENCE_MS, () => this.#tell(accountId, version));
       return;
     } catch (error) {
       cause = error;

@@ -1,4 +1,4 @@
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { AdmissionStoreUnavailable } from "./admission-store.ts";
 import type { FencedAdmissionStore } from "./fenced-store.ts";
 import type { RedisServer } from "./redis-info.ts";
@@ -248,7 +248,7 @@ export class RedisAgreement {
       heeds: this.#heeds,
       hasJoined: this.#hasJoined,
     };
-    return within(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
+    return withTimeout(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
   }
 
   async #whereTo(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
@@ -280,7 +280,7 @@ export class RedisAgreement {
     // A connection that leads elsewhere without having been lost goes through a proxy. What was learnt by it is void.
     if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_LOOKED);
     this.#noted = null;
-    const noted = await within(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
+    const noted = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
     this.#noted = { connection, redis: noted, replicationId };
     return "primary";
   }
@@ -305,7 +305,7 @@ export class RedisAgreement {
     const noted = this.#noted;
     await publish();
     if (this.#isUnknown) return;
-    const others = await within(DATABASE_TIMEOUT_MS, () => notes.others(id));
+    const others = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.others(id));
     // It was published where all others look: by a connection that has not changed, and is the one that was noted.
     const isAgreed =
       noted !== null &&

@@ -1,30 +1,14 @@
 import type { AccountId } from "../contract/account.ts";
-import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "../database/database.ts";
-import type { ChainHead, ChainProblem, ChainReader, StoredChain } from "./audit-chain.ts";
+import type { Transaction } from "../database/database.ts";
+import type { ChainHead, ChainProblem } from "./audit-chain.ts";
 
-/** Of one slice: many small ones cost as much as few large ones. */
+/** The maximum of one slice: many small batches cost as much as few large ones. */
 const MAX_BATCHES = 2_000;
-/** A chain of which whole stretches are gone has no end of problems. */
+/** A chain that lacks many batches would otherwise make an endless list. */
 const MAX_PROBLEMS = 100;
 
-/** The chains of audit entries in Postgres, as they are verified. */
-export class PostgresAuditChain implements ChainReader {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async atOneMoment<Result>(
-    accountId: AccountId,
-    read: (chain: StoredChain) => Promise<Result>,
-  ): Promise<Result> {
-    const database = this.#database.withTimeout(LONG_READ_TIMEOUT_MS);
-    return atOneMoment(database, (transaction) => read(new ChainAtOneMoment(transaction, accountId)));
-  }
-}
-
-class ChainAtOneMoment implements StoredChain {
+/** An account's chain in PostgreSQL, as one transaction sees it, whatever is recorded or removed meanwhile. */
+export class StoredChain {
   readonly #database: Transaction;
   readonly #accountId: AccountId;
 
@@ -46,6 +30,7 @@ class ChainAtOneMoment implements StoredChain {
     };
   }
 
+  /** The last batch of a stretch after `after` that can be verified at once, and the number of its entries. */
   async stretch(after: number, maxEntries: number): Promise<{ last: number; entries: number }> {
     // Uses the primary key.
     const [row] = await this.#database<{ last: bigint | null; entries: bigint | null }[]>`
@@ -61,6 +46,7 @@ class ChainAtOneMoment implements StoredChain {
     return { last: Number(row?.last ?? after), entries: Number(row?.entries ?? 0n) };
   }
 
+  /** Finds what in the batches after `after` up to `last` differs from what was recorded. */
   async findProblems(after: number, last: number): Promise<readonly ChainProblem[]> {
     // Uses audit_entries_by_batch.
     const rows = await this.#database<
@@ -101,6 +87,7 @@ class ChainAtOneMoment implements StoredChain {
     });
   }
 
+  /** Finds entries that belong to no batch of the chain. */
   async findStrays({ head, removedBatches }: ChainHead): Promise<readonly ChainProblem[]> {
     // Uses audit_entries_by_batch, twice.
     const rows = await this.#database<{ batch: bigint; found: bigint }[]>`
@@ -115,6 +102,7 @@ class ChainAtOneMoment implements StoredChain {
     }));
   }
 
+  /** The digest of a batch; `null` if there is no such batch. */
   async readDigest(batch: number): Promise<string | null> {
     const [row] = await this.#database<{ digest: string }[]>`
       select encode(digest, 'hex') as digest from audit_batches

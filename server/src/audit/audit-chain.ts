@@ -1,11 +1,13 @@
 import type { AccountId } from "../contract/account.ts";
+import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { StoredChain } from "./audit-chain-store.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** A place in an account's chain of batches. Who notes it down can tell later whether what came before was touched. */
+/** A point in an account's chain of batches. Given later, it shows whether earlier entries were changed. */
 export interface ChainPoint {
-  /** From 1 up. */
+  /** Counted from 1. */
   readonly batch: number;
   /** SHA-256, in hexadecimal. */
   readonly digest: string;
@@ -14,8 +16,8 @@ export interface ChainPoint {
 export interface ChainProblem {
   readonly batch: number;
   /**
-   * `changed`: its entries are not those that were recorded; `entries_missing`, `entries_added`: nor is their number.
-   * `batch_missing`: the batch itself is gone. `digest_differs`: the chain is another than the one it is compared with.
+   * `changed`: its entries differ from those that were recorded. `entries_missing`, `entries_added`: their number differs too.
+   * `batch_missing`: the batch itself is missing. `digest_differs`: the chain does not contain the expected point.
    */
   readonly problem: "changed" | "entries_missing" | "entries_added" | "batch_missing" | "digest_differs";
   readonly recordedEntries: number | null;
@@ -23,35 +25,16 @@ export interface ChainProblem {
 }
 
 export interface ChainReport {
-  /** How far the chain has come. `null`: nothing has been recorded. */
+  /** The last batch; `null`: nothing has been recorded. */
   readonly head: ChainPoint | null;
-  /** Batches up to this one were removed when they were as old as the plan keeps them. */
+  /** Batches up to this one were deleted at the end of the plan's retention. */
   readonly removedBatches: number;
-  /** What has been verified by this call. */
+  /** The number of batches that this call has verified. */
   readonly batches: number;
   readonly entries: number;
   readonly problems: readonly ChainProblem[];
-  /** To be passed as `after` to verify the rest; `null` when all has been. */
+  /** Pass it as `after` to verify the rest; `null`: everything is verified. */
   readonly next: number | null;
-}
-
-/** Where chains are kept. */
-export interface ChainReader {
-  /** An account's chain as it is at one moment, whatever is recorded or removed meanwhile. */
-  atOneMoment<Result>(accountId: AccountId, read: (chain: StoredChain) => Promise<Result>): Promise<Result>;
-}
-
-/** An account's chain in the store. */
-export interface StoredChain {
-  readHead(): Promise<ChainHead>;
-  /** The last batch of a stretch after `after` that can be verified at once, and how many entries that is. */
-  stretch(after: number, maxEntries: number): Promise<{ last: number; entries: number }>;
-  /** What in the batches after `after` up to `last` is not as it was recorded. */
-  findProblems(after: number, last: number): Promise<readonly ChainProblem[]>;
-  /** Entries that are of no batch there is. */
-  findStrays(head: ChainHead): Promise<readonly ChainProblem[]>;
-  /** Of a batch; `null` when there is none. */
-  readDigest(batch: number): Promise<string | null>;
 }
 
 export interface ChainHead {
@@ -59,34 +42,34 @@ export interface ChainHead {
   readonly removedBatches: number;
 }
 
-/** Entries that one call verifies, or some more. */
+/** About how many entries one call verifies. */
 const MAX_VERIFIED = 100_000;
-/** Of them, those that are read at one moment: the database is free for others in between. */
+/** Entries that one transaction reads. Other reads of the database run in between. */
 const SLICE = 10_000;
-/** A chain of which whole stretches are gone has no end of problems. */
+/** A chain that lacks many batches would otherwise make an endless list. */
 const MAX_PROBLEMS = 100;
 
 /**
- * Finds what was changed, removed or put into an account's entries after they were recorded: each batch's digest covers its
- * entries and the digest before it. Whoever can write to the database can also compute a new chain from the changed
- * place on; that shows against a point that was noted down before.
+ * Detects entries that were changed, removed or added after they were recorded: each batch's digest covers its entries and the
+ * previous digest. An attacker who can write to the database can also compute a new chain; comparing it with a
+ * point that was saved before shows that.
  */
 export class AuditChain {
-  readonly #reader: ChainReader;
+  readonly #database: Database;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
 
-  constructor(reader: ChainReader, recorder: Recorder, reads: Reads) {
-    this.#reader = reader;
+  constructor(database: Database, recorder: Recorder, reads: Reads) {
+    this.#database = database.withTimeout(LONG_READ_TIMEOUT_MS);
     this.#recorder = recorder;
     this.#reads = reads;
   }
 
   /**
-   * Verifies a stretch of the chain, some hundred thousand entries at a time.
+   * Verifies about a hundred thousand entries of the chain.
    *
-   * @param after the batch after which to begin; `null`: with the oldest there is.
-   * @param expected a point that was noted down: the chain must still run through it.
+   * @param after the batch after which to begin; `null`: begin with the oldest.
+   * @param expected a point that was saved before and that the chain must contain.
    * @throws {Failure} as {@link Reads.whole}.
    */
   async verify(
@@ -95,12 +78,14 @@ export class AuditChain {
     expected: ChainPoint | null,
     reader: Reader = accountId,
   ): Promise<ChainReport> {
-    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
-        parts.run(() => this.#reader.atOneMoment(accountId, (chain) => verifyStretch(chain, from, point)));
+        parts.run(() =>
+          atOneMoment(this.#database, (sql) => verifyStretch(new StoredChain(sql, accountId), from, point)),
+        );
       let report = await verify(after, expected);
-      // Batches that are recorded or removed meanwhile make no difference: each slice begins where the one before has ended.
+      // Batches may be recorded or deleted meanwhile: each slice begins where the previous one ended.
       while (report.next !== null && isUnfinished(report) && !parts.isSpent) {
         report = joined(report, await verify(report.next, null));
       }
@@ -113,7 +98,7 @@ function isUnfinished({ entries, problems }: ChainReport): boolean {
   return entries + SLICE <= MAX_VERIFIED && problems.length < MAX_PROBLEMS;
 }
 
-/** Two slices that follow each other, as one. */
+/** Joins the reports of two consecutive slices. */
 function joined(first: ChainReport, second: ChainReport): ChainReport {
   return {
     ...second,
@@ -143,7 +128,7 @@ async function verifyStretch(
     return { head, removedBatches, batches: 0, entries: 0, problems, next: null };
   }
   const { last, entries } = await chain.stretch(start, SLICE);
-  // Where batches are missing at the end, the chain's head tells that there were some.
+  // If batches are missing at the end, the chain's head shows that they existed.
   const end = last <= start ? head.batch : Math.min(last, head.batch);
   problems.push(...(await chain.findProblems(start, end)));
   const next = end < head.batch ? end : null;

@@ -1,43 +1,19 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
+import type { PostgresAuditReader } from "./audit-reader.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type ExportFormat = "ndjson" | "csv";
 
-/** What reading the audit log needs of the store. */
-export interface EntryReader {
-  /** This moment: whatever is recorded of the account by now. */
-  asOf(accountId: AccountId): Promise<AsOf>;
-  /** @returns `null` when the account has no such entry. */
-  findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null>;
-  /** The account's entries before one, newest first: those that match among the next some ten thousand. */
-  listEntries(
-    accountId: AccountId,
-    filter: EntryFilter,
-    before: EntryId | null,
-    asOf: AsOf,
-    limit: number,
-  ): Promise<ListedStretch>;
-  /** Lines of the account's entries after one, oldest first, each with the cursor that goes on after it: as above. */
-  exportEntries(
-    accountId: AccountId,
-    format: ExportFormat,
-    filter: EntryFilter,
-    after: EntryId | null,
-    asOf: AsOf,
-    limit: number,
-  ): Promise<ExportedLines>;
-}
-
-/** What was found in a stretch of the log. */
+/** The matching entries in a part of the log. */
 export interface ListedStretch {
   readonly entries: readonly ListedEntry[];
-  /** Where the stretch ended before `limit` entries were found; `null` when nothing is left to be searched. */
+  /** The last entry that was searched, if fewer than `limit` matched; `null` if the search has reached the end. */
   readonly searchedTo: EntryId | null;
 }
 
@@ -51,32 +27,32 @@ export interface ExportedLines {
 }
 
 export interface AuditPage {
-  /** Newest first. Fewer than were asked for, even none, where a search takes long: it goes on with the next page. */
+  /** Newest first. A slow search may return fewer entries than the limit, even none, and continue with the next page. */
   readonly entries: readonly ListedEntry[];
-  /** To be passed to get the page after this one; `null` on the last page. */
+  /** The cursor of the next page; `null` on the last page. */
   readonly nextCursor: string | null;
 }
 
 export const AUDIT_PAGE_LIMIT = 1_000;
 const EXPORTED_AT_ONCE = 5_000;
-/** What a search has found by then is a page. */
+/** A search that takes longer returns what it has found as a page. */
 const SEARCH_MS = 10_000;
 
 /** The audit log as its account reads it. */
 export class AuditLog {
-  readonly #reader: EntryReader;
+  readonly #reader: PostgresAuditReader;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
 
-  constructor(reader: EntryReader, recorder: Recorder, reads: Reads) {
+  constructor(reader: PostgresAuditReader, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
     this.#reads = reads;
   }
 
   /**
-   * A page of entries. Requests that this node has answered are in the first; the next ones hold what was recorded
-   * when the first was read.
+   * Lists a page of entries. The first page includes all requests that this node has answered. Later pages show the log
+   * as it was at the first.
    *
    * @throws {Failure} `invalid_request` when the cursor is not one of ours; as {@link Reads.whole}.
    */
@@ -96,7 +72,7 @@ export class AuditLog {
     return { entries: page, nextCursor: last === null ? null : cursorText({ asOf, entry: last }) };
   }
 
-  /** One stretch after the other, until there are enough entries, or there is no more time. */
+  /** Searches part after part of the log until there are enough entries or the time is over. */
   async #search(
     parts: ReadParts,
     accountId: AccountId,
@@ -108,8 +84,8 @@ export class AuditLog {
     const entries: ListedEntry[] = [];
     const endMs = performance.now() + SEARCH_MS;
     for (let from = before; ; ) {
-      const wanted = limit - entries.length;
-      const found = await parts.run(() => this.#reader.listEntries(accountId, filter, from, asOf, wanted));
+      const missing = limit - entries.length;
+      const found = await parts.run(() => this.#reader.listEntries(accountId, filter, from, asOf, missing));
       entries.push(...found.entries);
       const { searchedTo } = found;
       const isOver = entries.length >= limit || searchedTo === null;
@@ -119,12 +95,12 @@ export class AuditLog {
   }
 
   /**
-   * The entry of one request. One that this node has answered is there.
+   * Returns the entry of a request. Requests that this node has answered are included.
    *
    * @throws {Failure} `not_found`
    */
   async get(accountId: AccountId, id: EntryId): Promise<ListedEntry> {
-    const entry = await within(ANSWER_TIMEOUT_MS, async () => {
+    const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed();
       return this.#reader.findEntry(accountId, id);
     });
@@ -137,8 +113,8 @@ export class AuditLog {
   }
 
   /**
-   * All matching entries as text, oldest first, some thousand lines at a time. Interrupted, it goes on after the last
-   * whole line, by the cursor that is in it: without gap or repeat.
+   * Exports all matching entries as text, oldest first, some thousand lines at a time. After an interruption, the cursor in the
+   * last complete line continues the export without gap or repeat.
    *
    * @throws {Failure} `invalid_request` when the cursor is not one of ours; `rate_limit_exceeded` for too many exports at once.
    */
@@ -160,7 +136,7 @@ export class AuditLog {
     cursor: string | null,
   ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
     if (cursor !== null) return readCursor(cursor);
-    return within(ANSWER_TIMEOUT_MS, async () => {
+    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed();
       return { asOf: await this.#reader.asOf(accountId), entry: null };
     });
@@ -179,7 +155,7 @@ async function* pagesAfter(
   }
 }
 
-/** The same pages. `onEnd` is called when they have ended, or are given up: also before the first was asked for. */
+/** Returns the same pages. Calls `onEnd` when they have ended or the reader stops, even before the first page. */
 function untilEnded(pages: AsyncGenerator<string>, onEnd: () => void): AsyncIterableIterator<string> {
   const last = (): IteratorResult<string> => {
     onEnd();

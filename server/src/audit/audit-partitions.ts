@@ -8,18 +8,18 @@ import {
   type Transaction,
 } from "../database/database.ts";
 
-/** Any number that nothing else in the database locks on. */
+/** The key of the advisory lock. Nothing else in the database uses it. */
 const PARTITION_LOCK = 7_305_113_002n;
 const MONTHS_AHEAD = 2;
-/** Long reads of the log block the lock, and the waiting lock blocks everything else: it waits briefly, several times. */
+/** Long reads of the log block the lock, and a waiting lock blocks all other statements. So it waits briefly, several times. */
 const LOCK_ATTEMPTS = 30;
 const LOCK_PAUSE_MS = 500;
 
 /**
- * Makes the monthly partitions of `audit_entries` from last month (journals may be replayed late) to two months
- * ahead. Harmless when they are there; to be called at start and every day.
+ * Creates the missing monthly partitions of `audit_entries`, from last month (journals may be replayed late) to two months
+ * ahead. Call it at start and every day.
  *
- * @param now by the database's clock, which all nodes share.
+ * @param now the time of the database, which all nodes share.
  */
 export async function makeAuditPartitions(pool: Database, now: Date): Promise<void> {
   const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
@@ -54,7 +54,7 @@ async function makeAbsent(sql: Transaction, now: Date): Promise<void> {
   for (const month of absent) await makePartition(sql, month);
 }
 
-/** Entries of that month may be in the default partition: of a node whose clock was wrong. */
+/** A node whose clock was wrong may have written entries of that month, which are then in the default partition. */
 async function makePartition(sql: Transaction, { name, from, to }: Month): Promise<void> {
   const create = `create table ${name} partition of audit_entries for values from ('${from}') to ('${to}')`;
   const [stray] = await sql`select from audit_entries_other where id >= ${from} and id < ${to} limit 1`;
@@ -62,7 +62,7 @@ async function makePartition(sql: Transaction, { name, from, to }: Month): Promi
     await sql.unsafe(create);
     return;
   }
-  // PostgreSQL makes no partition for rows that are in the default one: they move while that is detached.
+  // PostgreSQL creates no partition for rows in the default one. They are moved while that is detached.
   await sql`alter table audit_entries detach partition audit_entries_other`;
   await sql.unsafe(create);
   await sql`

@@ -1,8 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt, type ListedEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
-import type { EntryReader, ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
-import type { TailReader } from "./audit-tail.ts";
+import type { ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
 import type { AsOf } from "./cursor.ts";
 import { ENTRY_COLUMNS } from "./entry-columns.ts";
 import { CSV_VALUES, JSON_FIELDS, SELECTED_COLUMNS } from "./entry-sql.ts";
@@ -11,15 +10,15 @@ import type { EntryFilter } from "./filter.ts";
 /** A row of {@link SELECTED_COLUMNS}. */
 type EntryRow = Readonly<Record<string, unknown>>;
 
-/** What has come since the last look is counted so far. */
+/** New entries are counted up to this number. */
 const MAX_COUNTED = 10_000;
-/** Entries that are looked at in one statement, in search of those that match: it ends soon, however few they are. */
+/** Entries that one statement searches, so that it ends soon even if few match. */
 const MAX_SEARCHED = 50_000;
 
 /** Audit entries as they are read from Postgres. */
-export class PostgresAuditReader implements EntryReader, TailReader {
+export class PostgresAuditReader {
   readonly #database: Database;
-  /** For what may go through all of an account's entries in search of those that match. */
+  /** For statements that may read many of an account's entries. */
   readonly #longReads: Database;
 
   constructor(database: Database) {
@@ -27,12 +26,14 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     this.#longReads = database.withTimeout(LONG_READ_TIMEOUT_MS);
   }
 
+  /** The present moment: what has been recorded of the account by now. */
   async asOf(accountId: AccountId): Promise<AsOf> {
     const [row] = await this.#database<{ batches: AsOf }[]>`
       select batches from audit_chains where account_id = ${accountId}`;
     return row?.batches ?? (0n as AsOf);
   }
 
+  /** @returns `null` if the account has no such entry. */
   async findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null> {
     const sql = this.#database;
     // Uses audit_entries_pkey, of the one partition that the id is in.
@@ -44,6 +45,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return row === undefined ? null : entryOf(row);
   }
 
+  /** Lists the account's entries before one, newest first: those that match among the next {@link MAX_SEARCHED}. */
   async listEntries(
     accountId: AccountId,
     filter: EntryFilter,
@@ -54,7 +56,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     const sql = this.#longReads;
     const start = before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`;
     const edge = isSearch(filter)
-      ? await this.#edge(sql`${inTime(sql, accountId, filter)} and ${start} order by entries.id desc`)
+      ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} and ${start} order by entries.id desc`)
       : null;
     // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
@@ -68,13 +70,14 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return { entries: rows.map(entryOf), searchedTo: edge };
   }
 
-  /** The last entry of a stretch that is searched at once; `null` when the stretch is the last. Uses audit_entries_by_account. */
+  /** The last entry that one statement searches; `null` if it reaches the end. Uses audit_entries_by_account. */
   async #edge(inOrder: SqlFragment): Promise<EntryId | null> {
     const [row] = await this.#longReads<{ id: EntryId }[]>`
       select id from audit_entries entries where ${inOrder} offset ${MAX_SEARCHED - 1} limit 1`;
     return row?.id ?? null;
   }
 
+  /** The last batch of each account that has one. */
   async heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>> {
     const sql = this.#database;
     const rows = await sql<{ account_id: AccountId; batches: AsOf }[]>`
@@ -83,6 +86,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return new Map(rows.map((row) => [row.account_id, row.batches]));
   }
 
+  /** Lists the newest matching entries of the batches after one up to another, in the order of their recording. */
   async listRecorded(
     accountId: AccountId,
     filter: EntryFilter,
@@ -107,6 +111,7 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     return { entries: rows.map(entryOf).reverse(), skipped: total - rows.length };
   }
 
+  /** Writes lines of the account's entries after one, oldest first, each with the cursor that continues after it. */
   async exportEntries(
     accountId: AccountId,
     format: ExportFormat,
@@ -118,9 +123,9 @@ export class PostgresAuditReader implements EntryReader, TailReader {
     const sql = this.#longReads;
     const start = after === null ? sql`` : sql`and entries.id > ${after}`;
     const edge = isSearch(filter)
-      ? await this.#edge(sql`${inTime(sql, accountId, filter)} ${start} order by entries.id`)
+      ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} ${start} order by entries.id`)
       : null;
-    // The lines are written by the database: an entry never becomes an object here, and a batch is one value.
+    // The database formats the lines, so that a batch is one value and no entry becomes an object here.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
         select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
@@ -141,18 +146,18 @@ export class PostgresAuditReader implements EntryReader, TailReader {
   }
 }
 
-/** Told where to begin, the planner does not wander through other accounts' entries in search of it. */
+/** The bound keeps the planner from scanning other accounts' entries. */
 function fromNewest(sql: Database, accountId: AccountId) {
   return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
 }
 
-/** Whether entries have to be looked at one by one: a time is a range of ids. */
+/** Whether the filter has to be checked entry by entry. A period alone is a range of ids. */
 function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
   return [key, model, status, errorCode, source].some((part) => part !== null);
 }
 
-/** The account's entries of the filter's time. */
-function inTime(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
+/** The account's entries in the filter's period. */
+function inPeriod(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
   return sql`
     entries.account_id = ${accountId}
     ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
@@ -162,7 +167,7 @@ function inTime(sql: Database, accountId: AccountId, { from, to }: EntryFilter) 
 function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
   const { key, model, status, errorCode, source } = filter;
   return sql`
-    ${inTime(sql, accountId, filter)}
+    ${inPeriod(sql, accountId, filter)}
     and entries.batch <= ${asOf}
     ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
     ${model === null ? sql`` : sql`and entries.model = ${model}`}
@@ -171,7 +176,7 @@ function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf
     ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
 }
 
-/** After the id: as `GET /v1/audit` writes an entry, and the cursor. */
+/** The fields of an entry after the id, as `GET /v1/audit` writes them, and the cursor. */
 function jsonFields(sql: Database, asOf: AsOf) {
   return sql`
     ${sql.unsafe(JSON_FIELDS)},

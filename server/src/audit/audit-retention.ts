@@ -7,14 +7,14 @@ const DAY_MS = 24 * 60 * 60_000;
 const ACCOUNTS_AT_ONCE = 100;
 const ENTRIES_AT_ONCE = 20_000;
 const BATCHES_AT_ONCE = 2_000;
-/** Younger partitions are still written to: journals may be replayed late. */
+/** Younger partitions may still get entries, because journals may be replayed late. */
 const PARTITION_MONTHS = 2;
 
 /**
- * Removes the entries that are older than their account's plan keeps them: whole batches from the chain's beginning, so
- * that what is left can be verified as before. Sums of usage stay. To be called every hour or so.
+ * Deletes entries at the end of their plan's retention: whole batches from the beginning of the chain, so that the rest can
+ * still be verified. Sums of usage stay. Call it about every hour.
  *
- * @param now by the database's clock, when the node's agrees with it.
+ * @param now the time of the database, if the node's clock agrees with it.
  */
 export async function dropOldEntries(pool: Database, plans: Plans, now: Date): Promise<void> {
   const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
@@ -80,7 +80,7 @@ async function dropBatches(database: Database, accountId: AccountId, oldest: Ent
   });
 }
 
-/** Months of which nothing is left. */
+/** Drops the partitions of months that have no entries left. */
 async function dropEmptyPartitions(database: Database, now: Date): Promise<void> {
   const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - PARTITION_MONTHS, 1));
   const before = `audit_entries_${first.getUTCFullYear()}_${String(first.getUTCMonth() + 1).padStart(2, "0")}`;
@@ -96,15 +96,15 @@ async function dropEmptyPartitions(database: Database, now: Date): Promise<void>
 async function dropIfEmpty(database: Database, name: string): Promise<void> {
   try {
     await inTransaction(database, async (sql) => {
-      // Whoever reads the log for long must not hold up everybody else behind this.
+      // Behind a long read, the waiting lock must not block all other statements.
       await sql`set local lock_timeout = '1s'`;
-      // The parent first, as readers do: two that lock in different orders wait for each other.
+      // The parent is locked first, as readers do, because locks in different orders deadlock.
       await sql`lock table audit_entries in access exclusive mode`;
       const [late] = await sql`select from ${sql(name)} limit 1`;
       if (late === undefined) await sql`drop table ${sql(name)}`;
     });
   } catch (error) {
-    // Somebody was reading for longer: the next time will do.
+    // A long read is running. The next call tries again.
     if (!isLockTimeout(error)) throw error;
   }
 }

@@ -13,14 +13,14 @@ import {
 import { valuesOf } from "./entry-values.ts";
 import type { EntrySink } from "./recorder.ts";
 
-/** Audit entries as they are written to Postgres, with all that is counted of them. */
+/** Writes audit entries to PostgreSQL, with the sums of usage and the charges that follow from them. */
 export class PostgresAudit implements EntrySink {
   readonly #database: Database;
   readonly #nodeId: string;
   readonly #onUncollected: (uncollected: Uncollected) => void;
 
   /**
-   * `nodeId`: whose part of the service's usage this is. `onUncollected` is told of what accounts did not pay, once it is
+   * The service's usage is summed by `nodeId`. `onUncollected` is called for each amount that an account did not pay, once it is
    * committed.
    */
   constructor(

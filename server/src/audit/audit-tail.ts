@@ -2,44 +2,31 @@ import type { AccountId } from "../contract/account.ts";
 import type { ListedEntry } from "../contract/entry.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { Failure } from "../errors/failure.ts";
+import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { AsOf } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
 
-/** What following the audit log needs of the store. */
-export interface TailReader {
-  /** The last batch of each account that has one. */
-  heads(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, AsOf>>;
-  /** The newest matching entries of the batches after one up to another, in the order of their recording. */
-  listRecorded(
-    accountId: AccountId,
-    filter: EntryFilter,
-    after: AsOf,
-    upTo: AsOf,
-    limit: number,
-  ): Promise<{ readonly entries: readonly ListedEntry[]; readonly skipped: number }>;
-}
-
-/** What has been recorded since the news before. */
+/** What has been recorded since the previous news. */
 export interface TailNews {
-  /** To be passed to go on after this. */
+  /** Pass it as `after` to continue after this. */
   readonly upTo: AsOf;
   /** In the order of their recording. */
   readonly entries: readonly ListedEntry[];
-  /** How many more there were, ten thousand at most: nobody reads thousands a second. */
+  /** How many more there were, at most ten thousand. */
   readonly skipped: number;
-  /** Whether there was more before than is told after so long. */
+  /** Whether earlier entries were left out because the follower was away for too long. */
   readonly hasGap: boolean;
 }
 
-/** Nothing new for a while. */
+/** Reported when nothing was recorded for a while. */
 export type Quiet = null;
 
-const LOOK_EVERY_MS = 1_000;
-/** So that a thousand batches a second are not as many looks. */
-const LOOK_AT_MOST_EVERY_MS = 100;
+const MAX_POLL_INTERVAL_MS = 1_000;
+/** A thousand batches a second must not cause a thousand polls. */
+const MIN_POLL_INTERVAL_MS = 100;
 const QUIET_MS = 5_000;
 const ENTRIES_AT_ONCE = 200;
-/** Who was away for longer reads pages. */
+/** A follower that was away for longer has to read pages. */
 const MAX_BATCHES_BACK = 1_000n;
 const MAX_FOLLOWERS = 2_000;
 const MAX_FOLLOWERS_OF_ACCOUNT = 50;
@@ -51,40 +38,40 @@ interface Follower {
 }
 
 /**
- * Tells whoever follows an account's audit log what is recorded, by whichever node. One look at the database a second, or
- * when this node has recorded something, serves all followers.
+ * Streams what any node records to clients that follow an account's audit log. One poll of the database serves all followers,
+ * once a second and when this node has recorded something.
  */
 export class AuditTail {
-  readonly #reader: TailReader;
+  readonly #reader: PostgresAuditReader;
   readonly #reads: Reads;
   readonly #followers = new Set<Follower>();
-  #looking: Promise<void> | null = null;
-  #lookNow: () => void = () => {};
+  #polling: Promise<void> | null = null;
+  #pollNow: () => void = () => {};
   #closed = false;
 
-  constructor(reader: TailReader, reads: Reads) {
+  constructor(reader: PostgresAuditReader, reads: Reads) {
     this.#reader = reader;
     this.#reads = reads;
   }
 
-  /** To be told when this node has recorded entries. */
+  /** Polls soon: this node has recorded entries. */
   recorded(): void {
-    this.#lookNow();
+    this.#pollNow();
   }
 
   /** Ends all following. */
   close(): void {
     this.#closed = true;
     for (const follower of this.#followers) follower.wake();
-    this.#lookNow();
+    this.#pollNow();
   }
 
   /**
-   * News of an account's log until `signal` is aborted; {@link Quiet} after a while without any, for the caller to see
-   * whether it may still be told.
+   * Yields news of an account's log until `signal` is aborted, and {@link Quiet} after a while without news, so that the caller
+   * can check whether the client is still authorized.
    *
-   * @param after where an earlier following has ended; `null`: only what is recorded from now on.
-   * @throws {Failure} `too_many_concurrent_requests` when too many follow already.
+   * @param after `upTo` of the last news that the client has; `null`: only what is recorded from now on.
+   * @throws {Failure} `too_many_concurrent_requests` if too many clients follow already.
    */
   async *follow(
     accountId: AccountId,
@@ -104,8 +91,8 @@ export class AuditTail {
       let hasGap = after !== null && after < oldest;
       let seen = after === null || after > head ? head : hasGap ? oldest : after;
       follower.head = head;
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
+      this.#polling ??= this.#poll().finally(() => {
+        this.#polling = null;
       });
       while (!signal.aborted && !this.#closed) {
         const upTo = follower.head;
@@ -117,11 +104,11 @@ export class AuditTail {
           seen = upTo;
           yield { upTo, hasGap, ...news };
           hasGap = false;
-        } else if (!(await woken(follower, QUIET_MS))) {
+        } else if (!(await wokenWithin(follower, QUIET_MS))) {
           yield null;
         }
       }
-      // Not an end, which a follower would take for the last word: it comes back, to another node or this one's successor.
+      // A failure, not an end: the follower reconnects, to another node or to this one after its restart.
       if (this.#closed) throw stopping();
     } finally {
       this.#followers.delete(follower);
@@ -139,11 +126,11 @@ export class AuditTail {
     );
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     while (this.#followers.size > 0 && !this.#closed) {
       await this.#pause();
       const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
-      // While the database is away there is no news.
+      // While the database is down there is no news.
       const heads = await this.#reader.heads(accounts).catch(() => new Map<AccountId, AsOf>());
       for (const follower of this.#followers) {
         const head = heads.get(follower.accountId);
@@ -155,11 +142,11 @@ export class AuditTail {
   }
 
   async #pause(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AT_MOST_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, MIN_POLL_INTERVAL_MS));
     if (this.#closed) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, LOOK_EVERY_MS - LOOK_AT_MOST_EVERY_MS);
-      this.#lookNow = () => {
+      const timer = setTimeout(resolve, MAX_POLL_INTERVAL_MS - MIN_POLL_INTERVAL_MS);
+      this.#pollNow = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -173,10 +160,10 @@ function stopping(): Failure {
   });
 }
 
-/** Whether a follower was woken within a time. */
-function woken(follower: Follower, withinMs: number): Promise<boolean> {
+/** Resolves with whether the follower was woken before the timeout. */
+function wokenWithin(follower: Follower, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), withinMs);
+    const timer = setTimeout(() => resolve(false), timeoutMs);
     follower.wake = () => {
       clearTimeout(timer);
       resolve(true);

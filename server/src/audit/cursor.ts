@@ -2,12 +2,11 @@ import type { EntryId } from "../contract/entry.ts";
 import { Failure } from "../errors/failure.ts";
 
 /**
- * What was recorded at some moment: the number of the account's last batch by then. Later entries are not part of what is
- * read by it.
+ * A snapshot of an account's log: the number of its last batch at some moment. Reads as of it leave out later entries.
  */
 export type AsOf = bigint & { readonly __id: "as-of" };
 
-/** Where reading goes on: after an entry, in what was recorded when it began. */
+/** Where reading continues: after an entry, in the snapshot of the first page. */
 export interface Cursor {
   readonly asOf: AsOf;
   readonly entry: EntryId;
@@ -20,7 +19,7 @@ export function cursorText({ asOf, entry }: Cursor): string {
   return `${asOf}~${entry}`;
 }
 
-/** @throws {Failure} `invalid_request` when it is none of ours. */
+/** @throws {Failure} `invalid_request` if the text is not a cursor. */
 export function readCursor(text: string): Cursor {
   const [, asOf, entry] = CURSOR.exec(text) ?? [];
   if (asOf !== undefined && entry !== undefined)

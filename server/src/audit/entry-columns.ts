@@ -13,15 +13,15 @@ export interface EntryColumn {
   readonly column: string;
   readonly kind: AuditFieldKind;
   readonly nullable: boolean;
-  /** Where {@link valuesOf} puts its value. */
-  readonly place: number;
+  /** The index of its value in {@link valuesOf}. */
+  readonly index: number;
 }
 
-/** The places of what only the journal and the charge know. */
-export const CHARGE_PLACES = { keyed: 20, spender: 21, implausible: 22 } as const;
+/** The indexes of values that only the journal and the charge use. */
+export const CHARGE_INDEXES = { keyed: 20, spender: 21, implausible: 22 } as const;
 
-/** All columns, in the order of their places: fields that were added later come after the charge. */
-export const ENTRY_COLUMNS: readonly EntryColumn[] = placed([
+/** All columns, in the order of their indexes. Fields that were added later come after those of the charge. */
+export const ENTRY_COLUMNS: readonly EntryColumn[] = columnsOf([
   ["id", { kind: "id" }],
   ["account_id", { kind: "id" }],
   ["key", { kind: "id" }],
@@ -29,14 +29,16 @@ export const ENTRY_COLUMNS: readonly EntryColumn[] = placed([
   ...RECORDED_FIELDS.filter(([name]) => name !== "id" && name !== "key_id"),
 ]);
 
-function placed(fields: readonly (readonly [string, (typeof RECORDED_FIELDS)[number][1]])[]): EntryColumn[] {
+function columnsOf(
+  fields: readonly (readonly [string, (typeof RECORDED_FIELDS)[number][1]])[],
+): EntryColumn[] {
   return fields.map(([name, { kind, nullable = false, column = name }], index) => ({
     // The type of entries has the same names, made in the same way.
     property: column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof AuditEntry,
     column,
     kind,
     nullable,
-    place: index < CHARGE_PLACES.keyed ? index : index + Object.keys(CHARGE_PLACES).length,
+    index: index < CHARGE_INDEXES.keyed ? index : index + Object.keys(CHARGE_INDEXES).length,
   }));
 }
 

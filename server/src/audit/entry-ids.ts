@@ -5,15 +5,15 @@ const ID_BYTES = 16;
 const IDS_AT_ONCE = 256;
 
 /**
- * Ids of requests: UUIDv7 (RFC 9562), in order within this process. Random bytes are fetched for many at once: to ask for 16
- * of them costs more than all else about an id.
+ * Generates ids of requests: UUIDv7 (RFC 9562), ascending within this process. It fetches random bytes for many ids at once,
+ * because fetching 16 of them costs more than the rest of an id.
  */
 export class EntryIds {
   readonly #nowMs: () => number;
   readonly #random = new Uint8Array(ID_BYTES * IDS_AT_ONCE);
   #used = this.#random.length;
   #ms = Number.NEGATIVE_INFINITY;
-  /** 32 bits, counted up within a millisecond from a random beginning (RFC 9562, section 6.2, method 1). */
+  /** A 32-bit counter that starts at a random value in each millisecond (RFC 9562, section 6.2, method 1). */
   #seq = 0;
 
   constructor(nowMs: () => number) {
@@ -25,7 +25,7 @@ export class EntryIds {
     const now = this.#nowMs();
     if (now > this.#ms) {
       this.#ms = now;
-      // The highest bit is left clear, as room to count up in.
+      // The highest bit stays clear, so that the counter can't overflow.
       this.#seq = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1;
     } else this.#seq++;
     return uuidv7({ random, msecs: this.#ms, seq: this.#seq }) as EntryId;

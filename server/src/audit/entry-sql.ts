@@ -4,14 +4,14 @@ import {
   type AuditFieldKind,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import { CHARGE_PLACES, ENTRY_COLUMNS } from "./entry-columns.ts";
+import { CHARGE_INDEXES, ENTRY_COLUMNS } from "./entry-columns.ts";
 
 /**
- * The parts of SQL that list an entry's fields, as text. Entries are read from `audit_entries entries` joined with `keys`, and
- * written from `value`, which is what `valuesOf` makes of an entry.
+ * The parts of SQL statements that list an entry's fields. Entries are read from `audit_entries entries` joined with `keys`, and
+ * written from `value`, which is the result of `valuesOf`.
  */
 
-/** The type of a value that is read from JSON, where that is not text. */
+/** The types of values that are not text when they are read from JSON. */
 const CASTS: Partial<Record<AuditFieldKind, string>> = {
   id: "uuid",
   integer: "integer",
@@ -27,8 +27,8 @@ export const INSERTED_COLUMNS = ENTRY_COLUMNS.map(({ column }) => column).join("
 export const INSERTED_VALUES = ENTRY_COLUMNS.map(({ column }) => `row.${column}`).join(", ");
 
 /** The values of `value`, under the columns' names. */
-export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, place }) => {
-  const text = `value->>${place}`;
+export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, index }) => {
+  const text = `value->>${index}`;
   if (kind === "time") {
     return `timestamptz 'epoch' + (${text})::bigint * interval '1 millisecond' as ${column}`;
   }
@@ -36,10 +36,10 @@ export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, place }) => {
   return `${cast === undefined ? text : `(${text})::${cast}`} as ${column}`;
 }).join(", ");
 
-/** What the charge needs of `value`, `null` where there is none. */
-export const KEYED = `value->${CHARGE_PLACES.keyed}`;
-export const SPENDER = `(value->>${CHARGE_PLACES.spender})::bigint`;
-export const IMPLAUSIBLE = `(value->>${CHARGE_PLACES.implausible})::bigint`;
+/** The values that the charge needs, or `null`. */
+export const KEYED = `value->${CHARGE_INDEXES.keyed}`;
+export const SPENDER = `(value->>${CHARGE_INDEXES.spender})::bigint`;
+export const IMPLAUSIBLE = `(value->>${CHARGE_INDEXES.implausible})::bigint`;
 
 /** The columns that are read, and the name of the key. */
 export const SELECTED_COLUMNS = [
@@ -75,7 +75,7 @@ export const JSON_FIELDS = PUBLIC_FIELDS.filter(({ name }) => name !== "id")
   .map(({ name, value }) => `${value} as "${name}"`)
   .join(", ");
 
-/** The fields of a line of CSV. What may hold any text is quoted; what may be absent is then empty. */
+/** The fields of a line of CSV. Text is quoted, and `null` is empty. */
 export const CSV_VALUES = PUBLIC_FIELDS.map(({ kind, nullable, value }) => {
   if (kind === "text" || kind === "error_code") return `csv_field(${value})`;
   return nullable ? `coalesce(${value}::text, '')` : value;

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { ClaimId, KeyedAnswer } from "../contract/kept-answer.ts";
-import { CHARGE_PLACES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
+import { CHARGE_INDEXES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
 
 type KeyedValues = readonly [
   claim: ClaimId,
@@ -23,11 +23,11 @@ function keyedOf([claim, keyDigest, bodyDigest, isStream, model, text]: KeyedVal
 }
 
 /**
- * An entry without the names of its fields: half as long, and in half the time, as JSON of an object. Each value is at the place that
- * its column has, as JSON has it: money as a decimal string, for JSON has no integers of that size; time as Unix milliseconds.
+ * An entry as an array of values: as JSON it takes half the bytes and half the time of an object. Each value is at the index of
+ * its column. Money is a decimal string, because JSON numbers are too small for it; time is in Unix milliseconds.
  */
 export function valuesOf(entry: AuditEntry): readonly unknown[] {
-  // Put together by pushing: JSON of an array that had holes takes half as long again.
+  // Values are pushed, because stringifying an array that had holes takes half as long again.
   const values: unknown[] = [];
   for (const property of FORMER) values.push(written(entry[property]));
   const { keyed, spender, implausibleNanoUsd } = entry;
@@ -38,8 +38,8 @@ export function valuesOf(entry: AuditEntry): readonly unknown[] {
 }
 
 const PROPERTIES = ENTRY_COLUMNS.map(({ property }) => property);
-const FORMER = PROPERTIES.slice(0, CHARGE_PLACES.keyed);
-const ADDED = PROPERTIES.slice(CHARGE_PLACES.keyed);
+const FORMER = PROPERTIES.slice(0, CHARGE_INDEXES.keyed);
+const ADDED = PROPERTIES.slice(CHARGE_INDEXES.keyed);
 
 function written(value: AuditEntry[keyof AuditEntry]): unknown {
   if (typeof value === "bigint") return value.toString();
@@ -52,18 +52,18 @@ export function encodeEntry(entry: AuditEntry): string {
 }
 
 /**
- * Reads what {@link encodeEntry} wrote, in this version or a former one: the oldest wrote objects, and later ones had fewer fields.
+ * Reads what {@link encodeEntry} wrote in this version or an earlier one: the oldest wrote objects, and later ones fewer fields.
  *
- * @throws {Error} when the line was torn.
+ * @throws {Error} if the line is incomplete.
  */
 export function decodeEntry(line: string): AuditEntry {
   const raw = JSON.parse(line) as Readonly<Record<string | number, unknown>>;
   const isList = Array.isArray(raw);
   const entry: Record<string, unknown> = {};
   for (const column of ENTRY_COLUMNS) {
-    entry[column.property] = read(raw[isList ? column.place : column.property], column);
+    entry[column.property] = read(raw[isList ? column.index : column.property], column);
   }
-  // Our own writing, read back: a line is either whole or not JSON at all.
+  // The service wrote the line itself: it is either complete or not JSON at all.
   return Object.assign(entry, isList ? chargeOf(raw) : {}) as unknown as AuditEntry;
 }
 
@@ -74,12 +74,12 @@ function read(value: unknown, { kind, nullable }: EntryColumn): unknown {
 }
 
 function chargeOf(values: readonly unknown[]): Pick<AuditEntry, "keyed" | "spender" | "implausibleNanoUsd"> {
-  const { keyed: keyedPlace, spender: spenderPlace, implausible: implausiblePlace } = CHARGE_PLACES;
-  const keyed = values[keyedPlace] as KeyedValues | ClaimId | null | undefined;
-  const spender = values[spenderPlace] as string | null | undefined;
-  const implausible = values[implausiblePlace] as string | null | undefined;
+  const { keyed: keyedIndex, spender: spenderIndex, implausible: implausibleIndex } = CHARGE_INDEXES;
+  const keyed = values[keyedIndex] as KeyedValues | ClaimId | null | undefined;
+  const spender = values[spenderIndex] as string | null | undefined;
+  const implausible = values[implausibleIndex] as string | null | undefined;
   return {
-    // Former versions wrote the claim's id alone.
+    // Earlier versions wrote only the claim's id.
     ...(Array.isArray(keyed) ? { keyed: keyedOf(keyed as KeyedValues) } : {}),
     ...(typeof spender === "string" ? { spender: BigInt(spender) as SpenderId } : {}),
     ...(typeof implausible === "string" ? { implausibleNanoUsd: BigInt(implausible) } : {}),

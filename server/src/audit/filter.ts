@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { KeyUuid } from "../contract/key.ts";
 import { parseNetworks } from "../networks/networks.ts";
 
-/** Which entries; `null`: whatever they are in this respect. */
+/** Filters of audit entries. `null` matches every value. */
 export interface EntryFilter {
   /** From this time on. */
   readonly from: Date | null;
@@ -42,7 +42,7 @@ const text = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
   .optional();
 
-/** A filter as it is asked for, in words that stand in an address too. */
+/** The filter's parameters, as in a query string. */
 export const filterInput = {
   from: time,
   to: time,

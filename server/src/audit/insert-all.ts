@@ -1,23 +1,22 @@
-/** Something that the database refused for its content, and what it said. */
+/** An item that the database refused for its content, with the database's message. */
 export interface Refused<Item> {
   readonly item: Item;
   readonly reason: string;
 }
 
-/** What became of items that were to be inserted: each of them is in one of the two. */
+/** The outcome of an insert. Each item is in one of the two lists. */
 export interface Inserted<Item> {
   readonly inserted: readonly Item[];
   readonly refused: readonly Refused<Item>[];
 }
 
 /**
- * Inserts all items but those that the database refuses for their content: a batch that it refuses is halved until the items at fault
- * stand alone. One of 2,000 costs about 20 statements more.
+ * Inserts all items except those that the database refuses for their content: a refused batch is halved until the items at fault
+ * are alone. One such item among 2,000 costs about 20 more statements.
  *
- * `insert` takes a batch, in its order, in one transaction, and must do no harm when it is given the same again.
+ * `insert` inserts a batch in order, in one transaction. Inserting the same items again must be harmless.
  *
- * @throws whatever `insert` throws for another reason, such as a lost connection: then nothing is known of any item, and all of
- * them have to be inserted again.
+ * @throws what `insert` throws for another reason, such as a lost connection. Then all items have to be inserted again.
  */
 export async function insertAll<Item>(
   items: readonly Item[],
@@ -28,7 +27,7 @@ export async function insertAll<Item>(
   if (reason === null) return { inserted: items, refused: [] };
   const [item] = items;
   if (item !== undefined && items.length === 1) {
-    // Two nodes that insert the same row may collide once. What is at fault itself is refused again.
+    // Two nodes that insert the same row may conflict once. An item that is at fault is refused again.
     const again = await refusalOf(items, insert);
     return again === null
       ? { inserted: items, refused: [] }
@@ -57,13 +56,12 @@ async function refusalOf<Item>(
 }
 
 /**
- * SQLSTATE classes 22 (data exception) and 23 (integrity constraint violation), and 54000, which is a value too long for an
- * index. Not connections (08), resources (53), an operator's intervention (57) or lost races (40), which say nothing of
- * what was inserted.
+ * SQLSTATE classes 22 (data exception) and 23 (integrity constraint violation), and 54000 (a value is too long for an index).
+ * Connections (08), resources (53), operator intervention (57) and serialization failures (40) do not depend on the content.
  */
 const CONTENT = /^(?:2[23][0-9A-Z]{3}|54000)$/;
 
-/** Whether the database refused a statement for the values in it. The same statement will be refused again. */
+/** Whether the database refused a statement for the values in it and will refuse it again. */
 export function refusesContent(error: unknown): error is Error {
   return error instanceof Error && "code" in error && CONTENT.test(String(error.code));
 }

@@ -1,39 +1,39 @@
 import { writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 
-/** A file that the journal appends to. */
+/** A journal file that is open for appending. */
 export interface JournalFile {
-  /** Tells the file from another one that has come to stand at its path: see {@link JournalFiles.identityAt}. */
+  /** Distinguishes the file from another one at the same path: see {@link JournalFiles.identityAt}. */
   readonly identity: string;
-  /** Appends all of the bytes. When it throws a part of them may have been written. */
+  /** Appends all bytes. If it throws, a part of them may have been written. */
   write(bytes: Uint8Array): void;
-  /** Resolves when what was written has reached the disk. */
+  /** Resolves when everything that was written has reached the disk. */
   datasync(): Promise<void>;
   truncate(length: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the journal does with the file system. Tests give it one that is full, read-only or broken. */
+/** The file system as the journal uses it. Tests replace it with one that is full, read-only or broken. */
 export interface JournalFiles {
-  /** With the folders above it. */
+  /** Creates a folder and its parents. */
   makeFolder(path: string): Promise<void>;
   names(folder: string): Promise<readonly string[]>;
-  /** @throws when there is something of that name. */
+  /** Creates a file. @throws if the path exists. */
   create(path: string): Promise<JournalFile>;
   /** Resolves when the names of the files in a folder have reached the disk. */
   syncFolder(path: string): Promise<void>;
-  /** What stands at a path; `null`: nothing. */
+  /** The identity of the file at a path; `null` if there is none. */
   identityAt(path: string): Promise<string | null>;
   /** The content of a file. @throws {NotAFile} */
   read(path: string): Promise<Uint8Array>;
-  /** Replaces a file's content, all or nothing; it has reached the disk when this resolves. */
+  /** Replaces a file's content atomically. The content has reached the disk when this resolves. */
   replace(path: string, content: Uint8Array): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file, if it is there. */
+  /** Removes a file if it exists. */
   remove(path: string): Promise<void>;
 }
 
-/** A folder, a device or a pipe where a file should be. */
+/** The path is a folder, a device or a pipe. */
 export class NotAFile extends Error {
   override readonly name = "NotAFile";
 }
@@ -60,7 +60,7 @@ export const fileSystem: JournalFiles = {
     }
   },
   read: async (path) => {
-    // A pipe would have to be waited for.
+    // Reading a pipe would wait.
     if (!(await stat(path)).isFile()) throw new NotAFile("it is not a file");
     return readFile(path);
   },
@@ -83,8 +83,8 @@ async function openedFile(file: FileHandle): Promise<JournalFile> {
   const identity = identityOf(await file.stat({ bigint: true }));
   return {
     identity,
-    // At once: to hand some hundred bytes to the operating system takes less than to ask another thread to, who would take a
-    // core from whoever answers the request meanwhile. What has to reach the disk is waited for elsewhere.
+    // The write is synchronous: passing some hundred bytes to the operating system takes less CPU time than passing them to
+    // another thread. `datasync` waits for the disk.
     write: (bytes) => {
       for (let written = 0; written < bytes.length; ) written += writeSync(file.fd, bytes, written);
     },

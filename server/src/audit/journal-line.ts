@@ -1,28 +1,28 @@
 import type { AuditEntry } from "../contract/entry.ts";
 import { decodeEntry, encodeEntry } from "./entry-values.ts";
 
-/** A line of the journal: a request that has ended, or one that has only begun, as it stands if its process dies. */
+/** A line of the journal: the entry of a request that has ended, or the entry that a begun request leaves if its process dies. */
 export type JournalLine =
   | { readonly kind: "ended"; readonly entry: AuditEntry }
   | { readonly kind: "begun"; readonly entry: AuditEntry };
 
-/** A line that is no journal line, and why. */
+/** A line that can't be decoded, with the reason. */
 export interface UnreadableLine {
   readonly kind: "unreadable";
   readonly problem: string;
 }
 
-/** What a line of a request that has only begun begins with. */
+/** The prefix of the line of a request that has only begun. */
 const BEGUN = "begun ";
 const NEWLINE = 0x0a;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** A line with its newline. */
+/** Encodes a line, with its newline. */
 export function encodeLine({ kind, entry }: JournalLine): string {
   return `${kind === "begun" ? BEGUN : ""}${encodeEntry(entry)}\n`;
 }
 
-/** Reads a line, given without its newline. Says why it can't be read without quoting it: that goes to the log. */
+/** Decodes a line without its newline. The problem does not quote the line, because it is logged. */
 export function decodeLine(bytes: Uint8Array): JournalLine | UnreadableLine {
   let text: string;
   try {
@@ -38,14 +38,14 @@ export function decodeLine(bytes: Uint8Array): JournalLine | UnreadableLine {
   } catch (error) {
     return unreadable(error instanceof SyntaxError ? "it is not JSON" : "it is not an audit entry");
   }
-  // Without these the database would pass the entry over and not refuse it.
+  // Without these the database would skip the entry instead of refusing it.
   const isKnown = UUID.test(entry.id) && UUID.test(entry.accountId) && !Number.isNaN(entry.at.getTime());
   return isKnown ? { kind, entry } : unreadable("it names no request and account");
 }
 
 /**
- * The lines of a file, without their newlines, and what follows the last newline: empty, or torn by a crash. Empty lines hold
- * nothing and are passed over.
+ * The lines of a file, without their newlines, and the rest after the last newline: empty, or a line that a crash has cut off.
+ * Empty lines are skipped.
  */
 export function splitLines(bytes: Uint8Array): {
   readonly lines: readonly { readonly number: number; readonly bytes: Uint8Array }[];

@@ -7,25 +7,25 @@ import type { RejectedFile, RejectedLine } from "./rejected-lines.ts";
 import { insertLines } from "./replay-journal.ts";
 
 const EXCERPT_BYTES = 200;
-/** Of a line that is shown by itself. */
+/** The maximum of a line that is shown alone. */
 const SHOWN_BYTES = 64 * 1024;
-/** Requests that the record of an action names. */
+/** The maximum number of requests in the record of an action. */
 const MAX_RECORDED = 50;
 
-/** A line that is set aside, as operators see it. */
+/** A rejected line, as operators see it. */
 export interface SetAsideLine {
   readonly id: string;
   /** The file in the journal's folder, and the line in it, counted from 1. */
   readonly file: string;
   readonly line: number;
   readonly bytes: number;
-  /** What the line tells of: a request that has ended, or one that has begun; or that it can't be read. */
+  /** Whether the line is of a request that has ended or only begun, or can't be read. */
   readonly kind: (JournalLine | UnreadableLine)["kind"];
-  /** Why it can't be read; `null` when it can. Then the database has refused it, and says why when it is replayed. */
+  /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
   readonly problem: string | null;
-  /** Of a line that can be read. */
+  /** The request of a readable line. */
   readonly request: SetAsideRequest | null;
-  /** How the line begins. */
+  /** The beginning of the line. */
   readonly text: string;
 }
 
@@ -36,7 +36,7 @@ export interface SetAsideRequest {
   readonly costNanoUsd: bigint;
 }
 
-/** All that is set aside on the node that answers. */
+/** The rejected lines of the node that answers. */
 export interface SetAside {
   readonly node: string;
   /** The journal's folder on that node. */
@@ -44,7 +44,7 @@ export interface SetAside {
   readonly lines: readonly SetAsideLine[];
   /** How many more lines there are. */
   readonly more: number;
-  /** Files and folders that can't be read at all. */
+  /** Files and folders that can't be read. */
   readonly files: readonly RejectedFile[];
 }
 
@@ -68,7 +68,7 @@ export interface JournalRepairParts {
   readonly now: () => Date;
 }
 
-/** What an operator does with lines of this node's journal that were set aside. What it changes is recorded. */
+/** Lists, replays and discards rejected lines of this node's journal. Changes are recorded in the audit trail. */
 export class JournalRepair {
   readonly #parts: JournalRepairParts;
 
@@ -76,7 +76,7 @@ export class JournalRepair {
     this.#parts = parts;
   }
 
-  /** The first `limit` lines that are set aside. */
+  /** Lists the first `limit` rejected lines. */
   async list(limit: number): Promise<SetAside> {
     const { journal, folder, nodeId } = this.#parts;
     const { lines, files } = await journal.rejected.list();
@@ -97,12 +97,12 @@ export class JournalRepair {
   }
 
   /**
-   * Records and charges what lines tell. Those that were recorded, now or before, are set aside no more.
+   * Records and charges the requests of rejected lines. Lines whose entries are in the database are removed.
    *
    * @param ids which lines; `null`: all.
-   * @param replacement the mended text of the one line that is named.
-   * @returns how many were recorded, and which were not.
-   * @throws {Failure} `not_found`; `invalid_request` when the replacement is no journal line.
+   * @param replacement the corrected text of the only line in `ids`.
+   * @returns the number of recorded lines, and the lines that were not recorded.
+   * @throws {Failure} `not_found`; `invalid_request` if the replacement is not a journal line.
    */
   async replay(
     by: Actor,
@@ -134,10 +134,10 @@ export class JournalRepair {
     );
     for (const line of read)
       if (line.content.kind === "unreadable")
-        notReplayed.push({ ...placeOf(line), reason: line.content.problem });
+        notReplayed.push({ ...positionOf(line), reason: line.content.problem });
 
     const refused = await insertLines(ended, insert);
-    // A request that has only begun may have ended in a line that can't be read, and must not be recorded as lost before that is known.
+    // An unreadable line may hold the end of a begun request, which must not be recorded as lost before that line is repaired.
     const chosenIds = new Set(chosen.map(({ id }) => id));
     const isEndUnknown =
       all.files.length > 0 ||
@@ -146,11 +146,11 @@ export class JournalRepair {
         ({ id, bytes: others }) => !chosenIds.has(id) && decodeLine(others).kind === "unreadable",
       );
     const late = isEndUnknown ? [] : await insertLines(begun, insert);
-    for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...placeOf(item), reason });
+    for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...positionOf(item), reason });
     if (isEndUnknown) {
       const reason =
         "the end of this request may be in an unreadable line: replay or discard that line first";
-      notReplayed.push(...begun.map((line) => ({ ...placeOf(line), reason })));
+      notReplayed.push(...begun.map((line) => ({ ...positionOf(line), reason })));
     }
 
     const left = new Set(notReplayed.map(({ id }) => id));
@@ -166,9 +166,9 @@ export class JournalRepair {
   }
 
   /**
-   * Gives lines up: what they tell is never recorded or charged.
+   * Deletes lines without recording or charging their requests.
    *
-   * @returns how many lines are set aside no more. @throws {Failure} `not_found`
+   * @returns the number of deleted lines. @throws {Failure} `not_found`
    */
   async discard(by: Actor, ids: readonly string[], reason: string): Promise<{ readonly discarded: number }> {
     const { journal } = this.#parts;
@@ -180,7 +180,7 @@ export class JournalRepair {
         return content.kind === "unreadable" ? [] : [content];
       }),
     );
-    // First, so that nothing goes without a record of it.
+    // The action is recorded first, so that no line is deleted without a record.
     await this.#record(by, "journal.discard", reason, {
       lines: chosen.length,
       ids: ids.slice(0, MAX_RECORDED),
@@ -196,10 +196,10 @@ export class JournalRepair {
   }
 
   #choose(lines: readonly RejectedLine[], ids: readonly string[]): readonly RejectedLine[] {
-    const wanted = new Set(ids);
+    const requested = new Set(ids);
     const present = new Set(lines.map(({ id }) => id));
-    for (const id of wanted) if (!present.has(id)) throw this.#noSuchLine(id);
-    return lines.filter(({ id }) => wanted.has(id));
+    for (const id of requested) if (!present.has(id)) throw this.#noSuchLine(id);
+    return lines.filter(({ id }) => requested.has(id));
   }
 
   #noSuchLine(id: string): Failure {
@@ -229,14 +229,14 @@ export class JournalRepair {
   }
 }
 
-function placeOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {
+function positionOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {
   return { id, file, line };
 }
 
 function describe(line: RejectedLine, maxBytes: number): SetAsideLine {
   const content = decodeLine(line.bytes);
   return {
-    ...placeOf(line),
+    ...positionOf(line),
     bytes: line.bytes.length,
     kind: content.kind,
     problem: content.kind === "unreadable" ? content.problem : null,
@@ -249,7 +249,7 @@ function requestOf({ id, accountId, at, costNanoUsd }: AuditEntry): SetAsideRequ
   return { requestId: requestIdOf(id), accountId, at, costNanoUsd };
 }
 
-/** For a record of what was done: plain JSON, money as decimal strings. */
+/** The requests for the audit trail: plain JSON, with money as decimal strings. */
 function requestsOf(lines: readonly { readonly entry: AuditEntry }[]): readonly ActionState[] {
   return lines.slice(0, MAX_RECORDED).map(({ entry }) => ({
     requestId: requestIdOf(entry.id),

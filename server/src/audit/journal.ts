@@ -3,16 +3,16 @@ import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { codeOf, fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
-import { RejectedLines, type RejectedPlace } from "./rejected-lines.ts";
+import { RejectedLines, type RejectedPosition } from "./rejected-lines.ts";
 
 export type { JournalLine };
 
 const SEGMENT_NAME = /^(\d{12})\.ndjson$/;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60 * 60_000;
-/** What has to fit on the disk before a journal that could not be written counts as usable again. */
+/** A journal that could not be written is usable again when these bytes fit on the disk. */
 const PROBE = new Uint8Array(64 * 1024);
-/** Made and removed at the start, to find out whether the folder can be written to. */
+/** A file that is created and removed at start, to test whether the folder is writable. */
 const TRIAL_NAME = "writable";
 
 /** A journal's file, numbered in the order of writing. */
@@ -27,32 +27,31 @@ export interface SegmentLine {
   readonly content: JournalLine | UnreadableLine;
 }
 
-/** What a segment holds; `problem` when its file can't be read at all. */
+/** The content of a segment, or why its file can't be read. */
 export type SegmentContent =
   | { readonly problem: null; readonly lines: readonly SegmentLine[]; readonly tornBytes: number }
   | { readonly problem: string };
 
 export interface JournalOptions {
-  /** Made if absent. */
+  /** Created if it does not exist. */
   readonly folder: string;
   /** Whether an entry must have reached the disk (`true`) or only the operating system. */
   readonly sync: boolean;
-  /** The file system, unless a test brings another one. */
+  /** The file system by default. */
   readonly files?: JournalFiles;
 }
 
-/** The journal's folder can't be used. The message is one line that tells the operator what to do. */
+/** The journal's folder can't be used. The message tells the operator in one line what to do. */
 export class JournalError extends Error {
   override readonly name = "JournalError";
 }
 
 /**
- * The node's local write-ahead file of audit entries: append-only segments, one line a request that begins or
- * ends. What was appended survives the process. Lines that come together share one write.
+ * The node's write-ahead log of audit entries: append-only segments with one line for each request that begins or ends. An
+ * appended line survives the process. Lines that are appended in one turn of the event loop share one write.
  *
- * Of a write that failed nothing stays: the segment is cut back to where it began before anyone is told, so that what was
- * refused is not found by a later {@link read}. Only when cutting back fails too, and the process ends before it has worked, may whole
- * lines of it stay.
+ * A failed write leaves nothing: the segment is truncated to its previous length before the write is reported as failed, so that
+ * a later {@link read} does not find refused lines. They stay only if truncating fails too, until the process ends.
  */
 export class Journal {
   readonly #folder: string;
@@ -61,21 +60,21 @@ export class Journal {
   readonly #rejected: RejectedLines;
   #segment: Segment;
   #file: JournalFile | null = null;
-  /** The length of the file as far as it is sound. */
+  /** The length of the file without the remains of a failed write. */
   #bytes = 0;
-  /** Whether the file may be longer than that, by what a failed write left. */
+  /** Whether a failed write may have left the file longer than that. */
   #isOverlong = false;
-  /** Whether nothing more may be written to the file. */
+  /** Whether the file must not be written to any more. */
   #isUnsound = false;
   #openedMs = 0;
-  /** Why the last write failed; `null`: it did not. */
+  /** The error of the last write; `null` if it succeeded. */
   #failure: unknown = null;
-  /** Lines of a segment that are in this file and nowhere else yet. Counted as they are written, before anybody knows. */
+  /** The number of lines of each segment that are not released yet. Lines are counted before `append` resolves. */
   readonly #unreleased = new Map<Segment, number>();
-  /** Lines that are to be written together, and what becomes of them. */
+  /** Lines of the next write, and its outcome. */
   #waiting: JournalLine[] = [];
   #written: Promise<Segment> = Promise.resolve(0);
-  /** Ends with whatever was to be written last, well or not. */
+  /** Ends with the last write, whether or not it succeeds. */
   #writing: Promise<void> = Promise.resolve();
   #checking: Promise<void> | null = null;
 
@@ -88,7 +87,7 @@ export class Journal {
   }
 
   /**
-   * Opens the journal. New entries go to a new segment; those left by the last process are for {@link replayJournal}.
+   * Opens the journal. New entries go to a new segment. The last process's segments are for {@link replayJournal}.
    *
    * @throws {JournalError} when the folder can't be made or written to.
    */
@@ -100,7 +99,7 @@ export class Journal {
       const names = await files.names(folder);
       const leftover = names.flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []).map(Number);
       const rejected = await RejectedLines.open(folder, files);
-      // Above those that are set aside as well, so that names tell which lines came from where.
+      // The number is above those of rejected files too, so that their names refer to one segment.
       const highest = Math.max(0, ...leftover, ...names.map((name) => RejectedLines.segmentOf(name) ?? 0));
       return {
         journal: new Journal(options, rejected, highest + 1),
@@ -117,7 +116,7 @@ export class Journal {
 
   /** Resolves with the segment once the line would survive this process. Rejects when it could not be written. */
   append(line: JournalLine): Promise<Segment> {
-    // All that comes in one turn of the event loop is one write.
+    // All lines of one turn of the event loop share one write.
     if (this.#waiting.length === 0) {
       this.#written = this.#writing.then(() => setImmediate()).then(() => this.#writeWaiting());
       this.#writing = this.#written.then(() => this.#endIfFull(), NOTHING);
@@ -126,7 +125,7 @@ export class Journal {
     return this.#written;
   }
 
-  /** What a former process left in a segment. A torn last line, of a request that never ended for its client, is left out. */
+  /** Reads a segment of an earlier process. It leaves out an incomplete last line, whose request never ended for its client. */
   async read(segment: Segment): Promise<SegmentContent> {
     let bytes: Uint8Array;
     try {
@@ -143,42 +142,42 @@ export class Journal {
     };
   }
 
-  /** Deletes a segment that a former process left. */
+  /** Deletes a segment of an earlier process. */
   async drop(segment: Segment): Promise<void> {
     await this.#files.remove(this.#path(segment));
   }
 
-  /** What was set aside, for operators. */
+  /** The rejected lines, for operators. */
   get rejected(): RejectedLines {
     return this.#rejected;
   }
 
-  /** How many lines are set aside: what they cost is not known, or not charged. A file that can't be read counts as one. */
+  /** The number of rejected lines, whose requests are not charged. A file that can't be read counts as one line. */
   rejectedLines(): number {
     return this.#rejected.count;
   }
 
   /**
-   * Keeps lines of a segment apart that can't be recorded, exactly as they are, when the segment itself goes.
+   * Copies lines of a segment that can't be recorded to a rejected file, before the segment is dropped.
    *
-   * @returns where each of them is now. @throws when they can't be written: then the segment must stay.
+   * @returns the position of each line. @throws if they can't be written. Then the segment must stay.
    */
-  setAside(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
+  setAside(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
     return this.#rejected.add(nameOf(segment), lines);
   }
 
-  /** Keeps a segment apart that can't be read. @returns the name that its file has now. */
+  /** Renames a segment that can't be read to a rejected file. @returns the new name. */
   setSegmentAside(segment: Segment): Promise<string> {
     return this.#rejected.addSegment(nameOf(segment), this.#path(segment));
   }
 
-  /** Says that so many lines of a segment are needed no more. A full segment goes when none of its lines is. */
+  /** Releases lines of a segment. A full segment is deleted when all its lines are released. */
   async release(segment: Segment, lines: number): Promise<void> {
     this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) - lines);
     await this.#dropIfDone(segment);
   }
 
-  /** How many files are still needed. */
+  /** The number of files that are still needed. */
   get segments(): number {
     return this.#unreleased.size;
   }
@@ -189,10 +188,10 @@ export class Journal {
   }
 
   /**
-   * Whether requests can be recorded: the folder is there, what is written goes to a file in it, and the last write worked, or one
-   * would work now. To be called every second or so.
+   * Checks that requests can be recorded: the folder exists, the open file is in it, and the last write succeeded or a test
+   * write does. Call it about every second.
    *
-   * @throws {JournalError} when they can't.
+   * @throws {JournalError} if they can't.
    */
   check(): Promise<void> {
     this.#checking ??= this.#check().finally(() => {
@@ -201,7 +200,7 @@ export class Journal {
     return this.#checking;
   }
 
-  /** Ends the segment that is being written. */
+  /** Ends the current segment. */
   async close(): Promise<void> {
     await this.#inTurn(() => this.#endSegment());
   }
@@ -216,7 +215,7 @@ export class Journal {
 
   async #write(bytes: Uint8Array): Promise<void> {
     try {
-      // What a failed write left must go first: what came behind it would be cut off with it.
+      // The remains of a failed write are removed first, because a later truncate would remove lines behind them too.
       if (this.#isOverlong || this.#isUnsound) await this.#cutBack();
       const file = this.#file ?? (await this.#begin());
       this.#isOverlong = true;
@@ -236,19 +235,19 @@ export class Journal {
     try {
       await file.datasync();
     } catch (error) {
-      // What the operating system still holds of the file is not known any more, and the next call would not tell.
+      // After a failed sync the state of the file's cached pages is unknown, and the next sync would not report it.
       this.#isUnsound = true;
       throw error;
     }
   }
 
-  /** Takes back what a failed write left. @throws when that does not work; nothing is written until it has. */
+  /** Removes the remains of a failed write. @throws if that fails. Nothing is written until it has succeeded. */
   async #cutBack(): Promise<void> {
     if (this.#file === null) return;
     if (this.#isOverlong) {
       await this.#file.truncate(this.#bytes);
       this.#isOverlong = false;
-      // What was refused must not come back by a power loss. If the disk does not do it, nothing else will.
+      // Refused lines must not come back after a power loss. If the sync fails, nothing more can be done.
       if (this.#sync) await this.#datasync(this.#file).catch(NOTHING);
     }
     if (this.#isUnsound) await this.#endSegment();
@@ -260,12 +259,12 @@ export class Journal {
         this.#file = await this.#files.create(this.#path(this.#segment));
       } catch (error) {
         if (codeOf(error) !== "EEXIST") throw error;
-        // Something of that name has come there since the start.
+        // Another process has created this file since the start.
         this.#segment++;
         continue;
       }
       this.#openedMs = performance.now();
-      // A file whose name is lost is lost.
+      // Without its directory entry the file would be lost.
       this.#isUnsound = this.#sync;
       if (this.#sync) await this.#files.syncFolder(this.#folder);
       this.#isUnsound = false;
@@ -275,7 +274,7 @@ export class Journal {
 
   async #endIfFull(): Promise<void> {
     const isFull = this.#bytes >= SEGMENT_BYTES || performance.now() - this.#openedMs > SEGMENT_MS;
-    // A file that can't be closed or deleted is no matter of the entries that are in it.
+    // A file that can't be closed or deleted does not affect its entries.
     if (isFull) await this.#endSegment().catch(NOTHING);
   }
 
@@ -302,7 +301,7 @@ export class Journal {
   async #check(): Promise<void> {
     try {
       await this.#requireOwnFile();
-      // With requests turned away nothing else would find out that there is room again.
+      // While requests are refused, only a test write detects that the journal is writable again.
       if (this.#failure !== null) await this.#inTurn(() => this.#probe());
     } catch (cause) {
       if (cause instanceof JournalError) throw cause;
@@ -314,7 +313,7 @@ export class Journal {
     }
   }
 
-  /** What is written to a file without a name is lost with the process. @throws {JournalError} */
+  /** Lines in a file that was removed are lost with the process. @throws {JournalError} if the open file or folder was removed. */
   async #requireOwnFile(): Promise<void> {
     const file = this.#file;
     const path = this.#path(this.#segment);
@@ -322,7 +321,7 @@ export class Journal {
     let wasRemoved = false;
     if (isElsewhere) {
       await this.#inTurn(async () => {
-        // It may also have been ended in the meantime.
+        // The segment may also have ended in the meantime.
         if (this.#file !== file) return;
         wasRemoved = true;
         await this.#endSegment();
@@ -342,7 +341,7 @@ export class Journal {
     }
   }
 
-  /** Writes as much as some requests do, and takes it back. Zeros without a newline are no line, should this process end in between. */
+  /** Writes some bytes and removes them. Zeros without a newline are not a line, in case the process ends in between. */
   async #probe(): Promise<void> {
     if (this.#failure === null) return;
     const bytes = this.#bytes;
@@ -352,7 +351,7 @@ export class Journal {
     await this.#cutBack();
   }
 
-  /** Between writes. */
+  /** Runs `work` between two writes. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#writing.then(work);
     this.#writing = done.catch(NOTHING);
@@ -364,11 +363,11 @@ export class Journal {
   }
 }
 
-/** The machine has no more of something. That says nothing of the file. */
+/** The machine lacks a resource. That tells nothing about the file. */
 const OVERLOADED = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
-/** @throws when the folder can't be written to. A full disk does not count: replaying what is there makes room. */
+/** @throws if the folder is not writable. A full disk is tolerated, because replaying the journal frees space. */
 async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
   const path = join(folder, TRIAL_NAME);
   try {
@@ -385,7 +384,7 @@ function nameOf(segment: Segment): string {
   return String(segment).padStart(12, "0");
 }
 
-/** Without the path, which the messages name themselves. */
+/** The reason without the path, which the messages contain already. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.split(",", 1)[0] ?? message;

@@ -1,37 +1,37 @@
 import type { Logger } from "pino";
 import type { AuditEntry } from "../contract/entry.ts";
-import { inTime } from "../errors/deadline.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
 import { replayJournal, setEntriesAside } from "./replay-journal.ts";
 
-/** Where entries end up. */
+/** The database, as the recorder writes to it. */
 export interface EntrySink {
   /**
-   * Inserts the entries, charges them, and keeps the answers that they carry, in one transaction. Those that are there
-   * already are passed over.
+   * Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Entries that exist already
+   * are skipped.
    */
   insertEntries(entries: readonly AuditEntry[]): Promise<void>;
 }
 
-/** Who is told of entries that are in the database, and so charged. */
+/** Called with entries that are in the database, and so charged. */
 export type OnCommitted = (entries: readonly AuditEntry[]) => void;
 
-/** What a recorded entry has to survive before its request may end. */
+/** Where an entry must be stored before its request may end. */
 export type Durability = "journal" | "disk" | "database";
 
-/** About 200 MB of them. They are in the journal as well. */
+/** The maximum of waiting entries, about 200 MB. They are in the journal as well. */
 const MAX_WAITING = 200_000;
 const FULL_RETRY_MS = 5_000;
 const BATCH_ENTRIES = 2_000;
-/** Of answers to idempotency keys, which the entries of a batch carry. */
+/** The maximum length of the answers to idempotency keys in a batch. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
-/** Batches begin no oftener: what a small one costs the database and this process is nearly all in its beginning and its end. */
+/** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 5_000;
-/** How long an answer waits for its entry to be in the database, where it waits for that. */
+/** How long an answer waits for its entry to be in the database, if it has to. */
 const STORED_TIMEOUT_MS = 5_000;
 
 export interface RecorderParts {
@@ -40,38 +40,38 @@ export interface RecorderParts {
   readonly durability: Durability;
   readonly log: Logger;
   readonly onCommitted?: OnCommitted;
-  /** Who is told of entries that the database refuses, once their lines are set aside in the journal. */
+  /** Called with entries that the database refuses, once their lines are in a file of rejected lines. */
   readonly onSetAside?: (entries: readonly AuditEntry[]) => void;
-  /** Who is told of each entry as its request ends. */
+  /** Called with each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
-  /** Entries that may wait for the database. */
+  /** The maximum number of entries that wait for the database. */
   readonly maxWaiting?: number;
 }
 
 /** An entry that is in the journal. */
 export interface Recorded {
   /**
-   * Resolves when it is as durable as configured, and its answer, if it has one to be kept, is known to all nodes; `null`:
-   * it is. Rejects with a {@link Failure} when the database does not confirm it in time where it has to.
+   * Resolves when the entry is as durable as configured and other nodes know its idempotent answer; `null`: it is already.
+   * Rejects with a {@link Failure} if the database has to confirm the entry and does not do so in time.
    */
   readonly stored: Promise<void> | null;
 }
 
 const IN_JOURNAL: Recorded = { stored: null };
 
-/** A request that has begun: it leaves an entry, whatever happens. */
+/** A request whose beginning is recorded, so that it leaves an entry even if the process dies. */
 export interface BegunRequest {
-  /** Where it was written down that it has begun. Rejects with a {@link Failure} when it could not be. */
+  /** The segment that the beginning is written to. Rejects with a {@link Failure} if it can't be written. */
   readonly segment: Promise<Segment>;
-  /** The same, once it is known; `null` also when it could not be written down. */
+  /** The segment, once the beginning is written; `null` before, and if it can't be written. */
   readonly writtenIn: Segment | null;
 }
 
 export interface Backlog {
   readonly entries: number;
-  /** For how long the oldest of them has waited. */
+  /** How long the oldest entry has waited. */
   readonly oldestMs: number;
-  /** Batches that the database did not take, so far. */
+  /** The number of batches whose insert failed. */
   readonly failures: number;
   /** Files of the journal. */
   readonly segments: number;
@@ -79,76 +79,61 @@ export interface Backlog {
 
 interface Pending {
   readonly entry: AuditEntry;
-  /** Of its line, and of the one that told of its beginning. */
+  /** The segments of its line and of the line of its beginning. */
   readonly segments: readonly Segment[];
   readonly sinceMs: number;
 }
 
 /**
- * Takes entries from ended requests to the journal at once, and from there to the database in batches. While the
- * database is away entries wait in the journal; a segment is dropped when all of its entries are committed.
+ * Writes the entries of ended requests to the journal at once and to the database in batches. While the database is down,
+ * entries wait in the journal. A segment is dropped when all its entries are committed.
  */
 export class Recorder {
-  readonly #journal: Journal;
-  readonly #sink: EntrySink;
-  readonly #durability: Durability;
-  readonly #log: Logger;
-  readonly #onCommitted: OnCommitted;
-  readonly #onSetAside: (entries: readonly AuditEntry[]) => void;
-  readonly #onRecorded: (entry: AuditEntry) => void;
-  readonly #maxWaiting: number;
+  readonly #parts: RecorderParts;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
   #retryTimer: { cancel(): void } | null = null;
   #stopped = false;
-  /** Entries since the start: those taken, those in the database, and up to which somebody waits for them. */
+  /** Counts since the start: recorded entries, entries in the database, and the last recorded entry that a caller waits for. */
   #recorded = 0;
   #committed = 0;
-  #wanted = 0;
-  #batchBegunMs = Number.NEGATIVE_INFINITY;
+  #awaited = 0;
+  #batchStartedMs = Number.NEGATIVE_INFINITY;
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
-  /** Who waits for the outcome of a batch. */
+  /** Callers that wait for the outcome of a batch. */
   #waiting: (() => void)[] = [];
-  /** Batches that the database did not take. */
+  /** The number of batches whose insert failed. */
   #failures = 0;
-  /** Whether the last batch was one of them. */
+  /** Whether the last batch failed. */
   #isFailing = false;
-  /** What the lines that came last are written with. */
+  /** The write that the last lines are part of. */
   #appended: Appended | null = null;
 
   constructor(parts: RecorderParts) {
-    const { journal, sink, durability, log, onCommitted, onSetAside, onRecorded, maxWaiting } = parts;
-    this.#journal = journal;
-    this.#sink = sink;
-    this.#durability = durability;
-    this.#log = log;
-    this.#onCommitted = onCommitted ?? (() => {});
-    this.#onSetAside = onSetAside ?? (() => {});
-    this.#onRecorded = onRecorded ?? (() => {});
-    this.#maxWaiting = maxWaiting ?? MAX_WAITING;
+    this.#parts = parts;
   }
 
-  /** What waits for the database. */
+  /** The entries that wait for the database. */
   backlog(): Backlog {
     const [oldest] = this.#pending;
     return {
       entries: this.#pending.length,
       oldestMs: oldest === undefined ? 0 : Date.now() - oldest.sinceMs,
       failures: this.#failures,
-      segments: this.#journal.segments,
+      segments: this.#parts.journal.segments,
     };
   }
 
   /**
-   * To be asked before a request is served: what can't be recorded must not be done. With the database away for hours
-   * there comes a time when no more entries can wait for it; where entries count only once they are in it, at once.
+   * Call it before a request is served: a request that can't be recorded must be refused. That happens when the database was
+   * down for hours; with the durability `database`, as soon as it is down.
    *
    * @throws {Failure} `server_is_overloaded`
    */
   requireRoom(): void {
-    const isUnconfirmable = this.#durability === "database" && this.#isFailing;
-    if (this.#pending.length < this.#maxWaiting && !isUnconfirmable) return;
+    const isUnconfirmable = this.#parts.durability === "database" && this.#isFailing;
+    if (this.#pending.length < (this.#parts.maxWaiting ?? MAX_WAITING) && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
       "The service cannot record more requests until its database is available again. Try again later.",
@@ -157,58 +142,58 @@ export class Recorder {
   }
 
   /**
-   * Sends what a former process left in the journal: see {@link replayJournal}. Harmless when the database has some of it
-   * already.
+   * Records what an earlier process left in the journal: see {@link replayJournal}. Entries that the database has already are
+   * skipped.
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
-    const insert = (entries: readonly AuditEntry[]) => this.#sink.insertEntries(entries);
-    await replayJournal({ journal: this.#journal, insert, log: this.#log }, leftover);
+    const { journal, sink, log } = this.#parts;
+    await replayJournal({ journal, log, insert: (entries) => sink.insertEntries(entries) }, leftover);
   }
 
   /**
-   * Writes down that a request has begun, with the entry that it leaves if this process dies: to be called before anything
-   * of it can be seen by anybody.
+   * Records that a request has begun, with the entry that it leaves if this process dies. Call it before anything of the
+   * request leaves the process.
    */
   begin(entry: AuditEntry): BegunRequest {
     return this.#append({ kind: "begun", entry });
   }
 
   /**
-   * Resolves when the entry is in the journal: from then on it is recorded and charged, whatever happens. The request's
-   * last bytes may go out when it is `stored`, too.
+   * Resolves when the entry is in the journal: from then on it will be recorded and charged. The request's last bytes may
+   * be sent when it is `stored`, too.
    *
-   * @throws {Failure} `server_is_overloaded` when the entry can't be written. Then it is not recorded.
+   * @throws {Failure} `server_is_overloaded` if the entry can't be written. Then it is not recorded.
    */
   async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<Recorded> {
     const segment = await this.#append({ kind: "ended", entry }).segment;
-    this.#onRecorded(entry);
-    // Lines are written in their order. One that could not be written is nowhere to be released.
+    this.#parts.onRecorded?.(entry);
+    // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
     const segments = beginning === null ? [segment] : [segment, beginning];
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     const taken = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#durability === "database") return { stored: this.#confirmed(taken) };
-    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#keptByAll(taken) };
+    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(taken) };
+    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#tried(taken) };
   }
 
   /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time. */
-  async #confirmed(taken: number): Promise<void> {
-    const isConfirmed = await inTime(STORED_TIMEOUT_MS, this.#committedUpTo(taken));
-    if (isConfirmed === null) throw unconfirmed();
+  async #requireCommitted(taken: number): Promise<void> {
+    const isConfirmed = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(taken));
+    if (isConfirmed === null) throw notConfirmed();
   }
 
   /**
-   * Other nodes know the answer to an idempotency key once it is in the database: mostly within milliseconds. The journal
-   * keeps it if the database takes longer.
+   * Waits until the answer to an idempotency key is in the database, where other nodes find it. This mostly takes
+   * milliseconds. If it takes longer, the answer waits in the journal.
    */
-  async #keptByAll(taken: number): Promise<void> {
-    this.#hurry(taken);
-    await inTime(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
+  async #tried(taken: number): Promise<void> {
+    this.#startBatch(taken);
+    await resultWithin(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
   }
 
   async #committedUpTo(taken: number): Promise<true> {
-    this.#hurry(taken);
+    this.#startBatch(taken);
     while (this.#committed < taken) await this.#nextOutcome();
     return true;
   }
@@ -219,25 +204,25 @@ export class Recorder {
     return true;
   }
 
-  /** Has a batch begin at once. */
-  #hurry(taken: number): void {
-    this.#wanted = Math.max(this.#wanted, taken);
+  /** Starts a batch at once. */
+  #startBatch(taken: number): void {
+    this.#awaited = Math.max(this.#awaited, taken);
     this.#endPause();
   }
 
   #append(line: JournalLine): Appended {
-    const written = this.#journal.append(line);
+    const written = this.#parts.journal.append(line);
     if (this.#appended?.written !== written) this.#appended = new Appended(written);
     return this.#appended;
   }
 
-  /** Resolves when all that was recorded so far is in the database, or at once while the database is failing. */
+  /** Resolves when everything recorded so far is in the database, or at once while inserts fail. */
   async flushed(): Promise<void> {
-    this.#hurry(this.#recorded);
+    this.#startBatch(this.#recorded);
     await this.#triedUpTo(this.#recorded);
   }
 
-  /** Writes what is left, as far as the database lets it; the journal keeps the rest for the next start. */
+  /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#endPause();
@@ -245,7 +230,7 @@ export class Recorder {
     this.#retryTimer = null;
     await this.#draining;
     await this.#drain();
-    await this.#journal.close();
+    await this.#parts.journal.close();
   }
 
   async #drain(): Promise<void> {
@@ -261,17 +246,17 @@ export class Recorder {
         let outcome: Inserted<Pending>;
         try {
           outcome = await insertAll(batch, (part) =>
-            this.#sink.insertEntries(part.map(({ entry }) => entry)),
+            this.#parts.sink.insertEntries(part.map(({ entry }) => entry)),
           );
         } catch (error) {
-          this.#log.error(
+          this.#parts.log.error(
             { err: error, waiting: this.#pending.length },
             "inserting audit entries into the database failed",
           );
           this.#failures++;
           this.#isFailing = true;
           const retry = this.#stopped ? null : this.#waitBeforeRetry(failures++);
-          this.#tellWaiting();
+          this.#resolveWaiting();
           if (retry === null) return;
           await retry;
           continue;
@@ -280,34 +265,33 @@ export class Recorder {
         this.#isFailing = false;
         this.#pending = this.#pending.slice(batch.length);
         this.#committed += batch.length;
-        this.#onCommitted(outcome.inserted.map(({ entry }) => entry));
-        this.#tellWaiting();
+        this.#parts.onCommitted?.(outcome.inserted.map(({ entry }) => entry));
+        this.#resolveWaiting();
         const aside = await this.#setAside(outcome.refused);
         await this.#release([...outcome.inserted, ...aside]);
       }
     } finally {
-      // Here, where nothing can come between it and the last look at what is pending.
+      // Nothing runs between the last check of the pending entries and this line.
       this.#draining = null;
     }
   }
 
   /**
-   * Keeps entries apart that the database refuses for their content, so that they don't hold up those that come after.
-   * Where that fails they stay in their segments, for the next start.
+   * Rejects entries that the database refuses for their content, so that they do not block later ones. If their lines can't be
+   * written, they stay in their segments for the next start.
    *
-   * @returns those that are kept apart.
+   * @returns the entries that were rejected.
    */
   async #setAside(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
-    const parts = { journal: this.#journal, log: this.#log };
     const entries = refused.flatMap(({ item: { entry, segments }, reason }) =>
       segments[0] === undefined ? [] : [{ segment: segments[0], entry, reason }],
     );
     try {
-      await setEntriesAside(parts, entries);
-      this.#onSetAside(entries.map(({ entry }) => entry));
+      await setEntriesAside(this.#parts, entries);
+      this.#parts.onSetAside?.(entries.map(({ entry }) => entry));
       return refused.map(({ item }) => item);
     } catch (error) {
-      this.#log.error(
+      this.#parts.log.error(
         { err: error, entries: entries.length },
         "rejected entries cannot be written to the journal folder",
       );
@@ -315,7 +299,7 @@ export class Recorder {
     }
   }
 
-  /** The oldest of what waits: so many entries, and fewer where they carry long answers. */
+  /** The oldest waiting entries: {@link BATCH_ENTRIES} of them, or fewer if they carry long answers. */
   #nextBatch(): readonly Pending[] {
     let characters = 0;
     let size = 0;
@@ -326,11 +310,11 @@ export class Recorder {
     return this.#pending.slice(0, size);
   }
 
-  /** Lets entries come together, unless somebody waits for them. */
+  /** Waits until the next batch may start, unless a caller waits for it. */
   async #pause(): Promise<void> {
-    const left = this.#batchBegunMs + BATCH_EVERY_MS - performance.now();
-    const isWanted = this.#wanted > this.#committed;
-    if (left > 0 && !isWanted && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
+    const left = this.#batchStartedMs + BATCH_EVERY_MS - performance.now();
+    const isAwaited = this.#awaited > this.#committed;
+    if (left > 0 && !isAwaited && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#endPause = () => {
@@ -339,18 +323,18 @@ export class Recorder {
         };
       });
     }
-    this.#batchBegunMs = performance.now();
+    this.#batchStartedMs = performance.now();
   }
 
-  /** Resolves when a batch was tried, however it went. */
+  /** Resolves when the next batch was committed or failed. */
   #nextOutcome(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
     });
   }
 
-  #tellWaiting(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+  #resolveWaiting(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   async #release(batch: readonly Pending[]): Promise<void> {
@@ -358,9 +342,9 @@ export class Recorder {
     for (const segment of batch.flatMap(({ segments }) => segments))
       counts.set(segment, (counts.get(segment) ?? 0) + 1);
     for (const [segment, count] of counts) {
-      await this.#journal.release(segment, count).catch((error: unknown) => {
-        // Its entries are replayed at the next start, which is harmless.
-        this.#log.error({ err: error, segment }, "a journal segment could not be deleted");
+      await this.#parts.journal.release(segment, count).catch((error: unknown) => {
+        // The entries are replayed at the next start, which is harmless.
+        this.#parts.log.error({ err: error, segment }, "a journal segment could not be deleted");
       });
     }
   }
@@ -384,7 +368,7 @@ export class Recorder {
 
 /** Lines that the journal writes together. */
 class Appended implements BegunRequest {
-  /** As the journal promised it. */
+  /** The journal's own promise. */
   readonly written: Promise<Segment>;
   readonly segment: Promise<Segment>;
   writtenIn: Segment | null = null;
@@ -395,12 +379,12 @@ class Appended implements BegunRequest {
       this.writtenIn = segment;
       return segment;
     }, notRecorded);
-    // Whoever waits for it is told of a failure; of those who don't, each is told by `record`.
+    // Callers that await `segment` see its failure. `record` reports it to all others.
     this.segment.catch(() => {});
   }
 }
 
-function unconfirmed(): Failure {
+function notConfirmed(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The answer is complete, but the database did not confirm its record in time. The request may have been charged: look for its id in the audit log before you send it again.",

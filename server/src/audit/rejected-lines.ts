@@ -7,40 +7,40 @@ import { splitLines } from "./journal-line.ts";
 const REJECTED_NAME = /^(\d{12})(?:-(\d+))?\.rejected$/;
 const MAX_FILES_OF_SEGMENT = 1_000;
 
-/** Where a line is kept. */
-export interface RejectedPlace {
+/** The position of a rejected line. */
+export interface RejectedPosition {
   /** The name of the file in the journal's folder. */
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
 }
 
-/** A line that is set aside. */
-export interface RejectedLine extends RejectedPlace {
-  /** By its content: the same wherever it stands. */
+/** A rejected line. */
+export interface RejectedLine extends RejectedPosition {
+  /** The id depends on the content only, not on the position. */
   readonly id: string;
-  /** Exactly as it stood in the journal, without its newline. */
+  /** The line exactly as in the journal, without its newline. */
   readonly bytes: Uint8Array;
 }
 
-/** A file that is set aside and can't be read, or a folder. */
+/** A rejected file that can't be read, or a folder. */
 export interface RejectedFile {
   readonly file: string;
   readonly problem: string;
 }
 
 /**
- * What the journal held and could not be read or recorded: `*.rejected` files in its folder, of the same form as its segments. They
- * are kept until an operator has the lines replayed or discarded.
+ * Journal lines that could not be read or recorded, in `*.rejected` files with the format of segments. They are kept until an
+ * operator replays or discards them.
  */
 export class RejectedLines {
   readonly #folder: string;
   readonly #files: JournalFiles;
-  /** Lines by file. A file that can't be read counts as one. */
+  /** The number of lines by file. A file that can't be read counts as one line. */
   readonly #counts = new Map<string, number>();
-  /** Lines and segments that could not be set aside, for want of room for example: they are where they were. */
+  /** Lines and segments that could not be moved to a rejected file, for example because the disk is full. */
   readonly #unwritten = new Set<string>();
-  /** Ends with whatever was begun last: one change at a time. */
+  /** Ends with the last change, so that changes run one at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string, files: JournalFiles) {
@@ -54,20 +54,20 @@ export class RejectedLines {
     return rejected;
   }
 
-  /** The segment that a file's lines come from; `null` for other files. */
+  /** The segment that the lines of a rejected file come from; `null` for other files. */
   static segmentOf(name: string): number | null {
     const digits = REJECTED_NAME.exec(name)?.[1];
     return digits === undefined ? null : Number(digits);
   }
 
-  /** How many lines are set aside. */
+  /** The number of rejected lines. */
   get count(): number {
     let count = this.#unwritten.size;
     for (const lines of this.#counts.values()) count += lines;
     return count;
   }
 
-  /** All that is set aside, as it is on disk now: an operator may have edited or removed a file. */
+  /** Reads all rejected lines from the disk, because an operator may have edited or removed a file. */
   list(): Promise<{ readonly lines: readonly RejectedLine[]; readonly files: readonly RejectedFile[] }> {
     return this.#inTurn(async () => {
       const lines: RejectedLine[] = [];
@@ -89,18 +89,18 @@ export class RejectedLines {
   }
 
   /**
-   * Sets lines of a segment aside; those that are already there, from a replay that was interrupted, are not added again.
+   * Adds lines of a segment. Lines that an interrupted replay has added before are not added again.
    *
-   * @returns where each of them is now. @throws when they can't be written: then none of them is set aside.
+   * @returns the position of each line. @throws if they can't be written. Then none of them is added.
    */
-  add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPlace[]> {
+  add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
     return this.#inTurn(async () => {
       const keys = lines.map(keyOf);
       for (const key of keys) this.#unwritten.add(key);
       const { file, present } = await this.#fileFor(segmentName);
       const all = [...present];
       const numbers = new Map(all.map((bytes, index) => [keyOf(bytes), index + 1]));
-      const places = lines.map((bytes, index) => {
+      const positions = lines.map((bytes, index) => {
         const key = keys[index] ?? "";
         const line = numbers.get(key) ?? all.push(bytes);
         numbers.set(key, line);
@@ -108,11 +108,11 @@ export class RejectedLines {
       });
       if (all.length > present.length) await this.#write(file, all);
       for (const key of keys) this.#unwritten.delete(key);
-      return places;
+      return positions;
     });
   }
 
-  /** Sets a whole segment aside that can't be read. @returns the name that it has now. */
+  /** Renames a segment that can't be read to a rejected file. @returns the new name. */
   addSegment(segmentName: string, path: string): Promise<string> {
     return this.#inTurn(async () => {
       this.#unwritten.add(path);
@@ -127,13 +127,13 @@ export class RejectedLines {
     });
   }
 
-  /** Takes lines out, wherever they stand by now. */
+  /** Removes lines, wherever they are now. */
   remove(ids: ReadonlySet<string>): Promise<void> {
     return this.#inTurn(async () => {
       for (const file of [...this.#counts.keys()]) {
         const found = await this.#linesOf(file).catch(() => null);
         const left = found?.filter(({ id }) => !ids.has(id)) ?? null;
-        // What can't be read just now is left as it is.
+        // A file that can't be read now stays as it is.
         if (found === null || left === null || left.length === found.length) continue;
         await this.#write(
           file,
@@ -154,7 +154,7 @@ export class RejectedLines {
     this.#counts.set(file, lines.length);
   }
 
-  /** A file for a segment's lines, with those that are in it: not one that can't be read. */
+  /** A readable file for a segment's lines, with the lines that it has. */
   async #fileFor(segmentName: string): Promise<{ file: string; present: readonly Uint8Array[] }> {
     for (const file of namesFor(segmentName)) {
       if ((await this.#files.identityAt(join(this.#folder, file))) === null) return { file, present: [] };
@@ -166,7 +166,7 @@ export class RejectedLines {
 
   async #linesOf(file: string): Promise<readonly RejectedLine[]> {
     const { lines, rest } = splitLines(await this.#files.read(join(this.#folder, file)));
-    // An editor may have left the last newline out. Nothing is torn here: files are replaced as a whole.
+    // An editor may have omitted the last newline. No line is cut off, because files are replaced atomically.
     const last = (lines.at(-1)?.number ?? 0) + 1;
     const all = rest.length === 0 ? lines : [...lines, { number: last, bytes: rest }];
     return all.map(({ number, bytes }) => ({ file, line: number, bytes, id: idOf(bytes) }));
@@ -181,7 +181,7 @@ export class RejectedLines {
 
 const NEWLINE = Buffer.from("\n");
 
-/** What operators name a line by. */
+/** The id by which operators refer to a line. */
 function idOf(bytes: Uint8Array): string {
   return keyOf(bytes).slice(0, 12);
 }

@@ -5,9 +5,9 @@ import { insertAll } from "./insert-all.ts";
 import type { Journal, Segment, SegmentLine } from "./journal.ts";
 
 const BATCH_ENTRIES = 2_000;
-/** Of lines: some hold an answer of a megabyte. */
+/** Some lines contain an answer of a megabyte. */
 const BATCH_BYTES = 8 * 1024 * 1024;
-/** Lines that are set aside and named each in the log; further ones are counted. */
+/** The number of rejected lines that are logged one by one. Further lines are counted. */
 const MAX_NAMED = 20;
 
 export interface ReplayParts {
@@ -17,24 +17,23 @@ export interface ReplayParts {
   readonly log: Logger;
 }
 
-/** A line with an entry that is to be inserted. */
+/** A journal line with its entry. */
 export interface EntryLine {
   readonly bytes: Uint8Array;
   readonly entry: AuditEntry;
 }
 
-/** A line of a segment that stays in the journal folder, and why. */
+/** A line that is kept in the journal folder, with the reason. */
 interface Kept {
   readonly line: SegmentLine;
   readonly reason: string;
 }
 
 /**
- * Sends what a former process left in the journal: entries, and for requests that it was answering when it died, that it
- * did. Lines that can't be read, and entries that the database refuses, are set aside; everything else is
- * recorded all the same.
+ * Records what an earlier process left in the journal: entries of ended requests, and entries of requests that it was answering
+ * when it died. Lines that can't be read and entries that the database refuses are rejected: they stay in the journal folder.
  *
- * @throws when the database is away: nothing is lost then, and the next replay begins again.
+ * @throws if the database is down. Nothing is lost, and the next replay starts from the beginning.
  */
 export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
   const { journal, insert, log } = parts;
@@ -72,7 +71,7 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
 
   const lost = [...begun.values()].map((request) => ({ ...request, bytes: request.line.bytes }));
   if (isDamaged || unreadable.size > 0) {
-    // Recorded as lost, a request that has ended after all could not be charged any more.
+    // An unreadable line may hold the end of such a request. Recorded as lost, the request could no longer be charged.
     for (const { segment, line } of lost)
       kept.get(segment)?.push({ line, reason: "the end of this request may be in an unreadable line" });
   } else {
@@ -81,14 +80,14 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
     if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with an earlier process");
   }
 
-  // Only now: a segment may hold the beginning of what another one ends.
+  // Segments are dropped last, because a request may begin in one and end in another.
   for (const segment of leftover) {
     const problem = unreadable.get(segment);
     try {
       if (problem === undefined) await drop(parts, segment, kept.get(segment) ?? []);
       else await setSegmentAside(parts, segment, problem);
     } catch (error) {
-      // It is replayed at the next start as well, which is harmless.
+      // The segment is replayed again at the next start, which is harmless.
       log.error({ err: error, file: journal.pathOf(segment) }, "a journal segment cannot be removed");
     }
   }
@@ -131,10 +130,10 @@ function* batchesOf<Line extends EntryLine>(lines: readonly Line[]): Generator<r
 }
 
 /**
- * Sets entries aside that the database refused while the service runs, as their lines stand in the journal. Their lines may be
- * released then.
+ * Rejects entries that the database refused while the service runs: writes their journal lines to a separate file, so that
+ * the lines may be released.
  *
- * @throws when they can't be kept: then their lines must not be released, and are replayed at the next start.
+ * @throws if they can't be written. Then their lines must not be released, and are replayed at the next start.
  */
 export async function setEntriesAside(
   { journal, log }: Pick<ReplayParts, "journal" | "log">,
@@ -165,14 +164,14 @@ async function setLinesAside(
   segment: Segment,
   lines: readonly { readonly bytes: Uint8Array; readonly number: number | null; readonly reason: string }[],
 ): Promise<void> {
-  const places = await journal.setAside(
+  const positions = await journal.setAside(
     segment,
     lines.map(({ bytes }) => bytes),
   );
   const file = journal.pathOf(segment);
   for (const [index, { number, reason }] of lines.slice(0, MAX_NAMED).entries()) {
     const line = number === null ? {} : { line: number };
-    log.error({ file, ...line, reason, keptIn: places[index] }, "a journal line was rejected");
+    log.error({ file, ...line, reason, keptIn: positions[index] }, "a journal line was rejected");
   }
   const more = lines.length - MAX_NAMED;
   if (more > 0) log.error({ file, lines: more }, "further lines of this file were rejected");

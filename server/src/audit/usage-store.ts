@@ -1,15 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
-import type {
-  ServiceUsageQuestion,
-  ServiceUsageRow,
-  UsageQuestion,
-  UsageReader,
-  UsageRow,
-  UsageTotals,
-} from "./usage.ts";
-import { floor, partsOf, type UsagePart } from "./usage-parts.ts";
+import type { ServiceUsageQuestion, ServiceUsageRow, UsageQuestion, UsageRow, UsageTotals } from "./usage.ts";
 
 interface Row extends TotalsRow {
   start: Date;
@@ -37,8 +29,11 @@ interface TotalsRow {
   cost_nano_usd: bigint;
 }
 
-/** The rollups of audit entries in Postgres. */
-export class PostgresUsage implements UsageReader {
+/**
+ * Reads the rollups of audit entries from PostgreSQL, in order of time. Intervals without usage are left out. The `maxGroups` groups
+ * that cost most over the whole time have rows of their own.
+ */
+export class PostgresUsage {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -148,8 +143,8 @@ export class PostgresUsage implements UsageReader {
       interval === "hour"
         ? sql`select hour as at, * from usage_hours`
         : sql`select day as at, * from usage_days`;
-    // The accounts' own rows by the primary keys, by account and time. What all others have used is what the service has
-    // used (usage_service_hours_pkey) without them: nobody's days are added up but theirs.
+    // The top accounts' rows are read by the primary keys. The usage of all other accounts is the service's
+    // (usage_service_hours_pkey) minus theirs, so that no other account's rows are read.
     return sql<ServiceRow[]>`
       with ranked as materialized (
         select account_id from (${costs(sql, partsOf(first, end))}) costs
@@ -191,7 +186,7 @@ export class PostgresUsage implements UsageReader {
   }
 }
 
-/** The sums of whatever a query has at hand under the columns' names. */
+/** The sums of the usage columns. */
 function sums(sql: Database) {
   return sql`
     sum(requests)::bigint as requests, sum(errors)::bigint as errors, sum(prompt_tokens)::bigint as prompt_tokens,
@@ -199,7 +194,7 @@ function sums(sql: Database) {
     sum(cost_nano_usd)::bigint as cost_nano_usd`;
 }
 
-/** What each account has cost, in parts of a time: by usage_account_months_pkey, usage_days_by_day, usage_hours_by_hour. */
+/** The cost of each account, by parts of a period. Uses usage_account_months_pkey, usage_days_by_day and usage_hours_by_hour. */
 function costs(sql: Database, parts: readonly UsagePart[]) {
   const ofPart = ({ period, from, to }: UsagePart) => {
     switch (period) {
@@ -227,4 +222,58 @@ function totalsOf(row: TotalsRow): UsageTotals {
     cachedTokens: Number(row.cached_tokens),
     costNanoUsd: row.cost_nano_usd,
   };
+}
+
+/** Periods whose sums are stored, longest first. */
+const PERIODS = ["month", "day", "hour"] as const;
+type Period = (typeof PERIODS)[number];
+
+/** Whole periods, from one on and before another. */
+interface UsagePart {
+  readonly period: Period;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/**
+ * Splits a time span into the longest periods that fit: whole months, the days before and after them, and the hours before and
+ * after those. A year then takes a few dozen sums of each account.
+ */
+function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): readonly UsagePart[] {
+  const [period, ...shorter] = periods;
+  if (period === undefined || from >= to) return [];
+  const first = ceiling(from, period);
+  const last = floor(to, period);
+  if (first >= last) return partsOf(from, to, shorter);
+  return [...partsOf(from, first, shorter), { period, from: first, to: last }, ...partsOf(last, to, shorter)];
+}
+
+/** The beginning of the period that contains a time, in UTC. */
+function floor(time: Date, period: Period): Date {
+  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
+  switch (period) {
+    case "month":
+      return new Date(Date.UTC(year, month));
+    case "day":
+      return new Date(Date.UTC(year, month, time.getUTCDate()));
+    case "hour":
+      return new Date(Date.UTC(year, month, time.getUTCDate(), time.getUTCHours()));
+  }
+}
+
+function ceiling(time: Date, period: Period): Date {
+  const beginning = floor(time, period);
+  return beginning.getTime() === time.getTime() ? time : next(beginning, period);
+}
+
+function next(beginning: Date, period: Period): Date {
+  const [year, month, day] = [beginning.getUTCFullYear(), beginning.getUTCMonth(), beginning.getUTCDate()];
+  switch (period) {
+    case "month":
+      return new Date(Date.UTC(year, month + 1));
+    case "day":
+      return new Date(Date.UTC(year, month, day + 1));
+    case "hour":
+      return new Date(Date.UTC(year, month, day, beginning.getUTCHours() + 1));
+  }
 }

@@ -1,22 +1,23 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Recorder } from "./recorder.ts";
+import type { PostgresUsage } from "./usage-store.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
 export type UsageGrouping = "none" | "model" | "key";
 export type ServiceUsageGrouping = "none" | "model" | "account";
 
-/** What requests have used. */
+/** The usage of a group of requests. */
 export interface UsageTotals {
   readonly requests: number;
-  /** Of them, those answered with a status of 400 or more. */
+  /** The requests answered with a status of 400 or more. */
   readonly errors: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Of the prompts' tokens, those that an upstream read from its cache. */
+  /** The part of the prompts' tokens that an upstream read from its cache. */
   readonly cachedTokens: number;
   readonly costNanoUsd: bigint;
 }
@@ -28,11 +29,11 @@ export interface UsageRow extends UsageTotals {
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly name: string } | null;
-  /** What the models or keys that have no rows of their own have used together; neither is named. */
+  /** Whether the row sums up the models or keys without rows of their own. Neither is named then. */
   readonly isOther: boolean;
 }
 
-/** The same of all accounts. */
+/** A row of the whole service's usage. */
 export interface ServiceUsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
@@ -40,12 +41,12 @@ export interface ServiceUsageRow extends UsageTotals {
   readonly model: string | null;
   /** `null` unless grouped by it. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
-  /** What the models or accounts that have no rows of their own have used together; neither is named. */
+  /** Whether the row sums up the models or accounts without rows of their own. Neither is named then. */
   readonly isOther: boolean;
 }
 
 export interface UsageSpan {
-  /** Whole intervals: both are rounded down to the beginning of one, `to` is not part of it. */
+  /** Both are rounded down to the beginning of an interval. `to` is exclusive. */
   readonly from: Date;
   readonly to: Date;
   readonly interval: UsageInterval;
@@ -59,15 +60,6 @@ export interface ServiceUsageQuestion extends UsageSpan {
   readonly groupBy: ServiceUsageGrouping;
 }
 
-/**
- * What was used, in order of time. Intervals in which nothing was used are left out. Of the groups that there are, the `maxGroups`
- * that cost most over the whole time have rows of their own.
- */
-export interface UsageReader {
-  readUsage(accountId: AccountId, question: UsageQuestion, maxGroups: number): Promise<readonly UsageRow[]>;
-  readServiceUsage(question: ServiceUsageQuestion, maxGroups: number): Promise<readonly ServiceUsageRow[]>;
-}
-
 export interface UsageSummary<Row> {
   readonly rows: readonly Row[];
   readonly total: UsageTotals;
@@ -79,31 +71,30 @@ const MIN_LENGTH_MS: Readonly<Record<UsageInterval, number>> = {
   day: 24 * HOUR_MS,
   month: 28 * 24 * HOUR_MS,
 };
-/** How far a question may reach: a chart has no use for more points. */
+/** The maximum period by interval: a chart has no use for more points. */
 const MAX_MS: Readonly<Record<UsageInterval, number>> = {
   hour: 31 * 24 * HOUR_MS,
   day: 3 * 366 * 24 * HOUR_MS,
   month: 20 * 366 * 24 * HOUR_MS,
 };
 
-/** How many of them have rows of their own: of accounts and keys there may be any number. */
+/** The maximum number of groups with rows of their own. There may be any number of accounts and keys. */
 const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>> = {
   none: 1,
   model: 200,
   key: 200,
   account: 50,
 };
-/** Of an answer, but for those of the rest: what a node makes of more would keep its other requests waiting. */
+/** The maximum number of rows, without those of the rest: processing more would delay the node's other requests. */
 const MAX_ROWS = 10_000;
 
-/** What is used, by an account or by all: always the sum of the entries. */
+/** The usage of an account or of the whole service: always the sum of the audit entries. */
 export class Usage {
-  readonly #reader: UsageReader;
+  readonly #reader: PostgresUsage;
   readonly #recorder: Recorder;
-
   readonly #reads: Reads;
 
-  constructor(reader: UsageReader, recorder: Recorder, reads: Reads) {
+  constructor(reader: PostgresUsage, recorder: Recorder, reads: Reads) {
     this.#reader = reader;
     this.#recorder = recorder;
     this.#reads = reads;
@@ -116,7 +107,7 @@ export class Usage {
     reader: Reader = accountId,
   ): Promise<UsageSummary<UsageRow>> {
     requireChartable(question);
-    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole(reader, (parts) =>
       parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
     );
@@ -126,7 +117,7 @@ export class Usage {
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     requireChartable(question);
-    await within(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole("operators", (parts) =>
       parts.run(() => this.#reader.readServiceUsage(question, maxGroups(question))),
     );

@@ -26,7 +26,7 @@ export const SANDBOX_UPSTREAM: Upstream = {
   breaker: DEFAULT_BREAKER,
 };
 
-/** The models that a service has when it was told of none. */
+/** The models of a service without a catalog file. */
 export function sandboxModels(now: Date): readonly CatalogModel[] {
   return SANDBOX_MODELS.map(([name, modalities]) => ({
     id: `sandbox/${name}`,

@@ -9,12 +9,12 @@ import {
 } from "./catalog.ts";
 import { nanoUsdOf } from "./prices.ts";
 
-// The shape of a catalog file. What crosses from one part of it to another is checked in load.ts.
+// The schema of a catalog file. load.ts checks references between its parts.
 
 const positive = z.number().int().positive();
 const milliseconds = positive.max(3_600_000);
 
-/** A number is taken as it was written, digit for digit, so that no price goes through a float. */
+/** Prices are converted digit by digit, without floating point. */
 const usd = z.union([z.string(), z.number()]).transform((value, context) => {
   const nanoUsd = nanoUsdOf(String(value));
   if (nanoUsd !== null) return nanoUsd;
@@ -59,7 +59,7 @@ const breaker = z
   })
   .default(DEFAULT_BREAKER);
 
-/** Settings that dialects put theirs together from. */
+/** Settings that dialects share. */
 export const UPSTREAM_SETTINGS = {
   baseUrl,
   timeouts,
@@ -67,23 +67,23 @@ export const UPSTREAM_SETTINGS = {
     credentialEnv: z.string().min(1).optional(),
     credentialFile: z.string().min(1).optional(),
   },
-  /** How long to wait for an upstream, how much to ask of it at once, and when to leave it alone. */
+  /** Timeouts, maximum concurrency and circuit breaker. */
   limits: { timeouts, maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY), breaker },
 };
 
-/** What the catalog has to know of a dialect. */
+/** The part of a dialect that the catalog uses. */
 export interface DialectSettings {
   /** As a catalog file names it. */
   readonly name: string;
-  /** The schema of the settings of an upstream, by their names. Those the catalog does not know itself are the dialect's own. */
+  /** The schema of an upstream's settings. Settings that the catalog does not know belong to the dialect. */
   readonly settings: z.ZodRawShape;
-  /** Whether its upstreams only play that they are some: their models are free, and their failures say nothing. */
+  /** Whether its upstreams are simulated: their models are free, and their failures do not count. */
   readonly isSandbox?: boolean;
-  /** What an upstream has, without a setting for it. */
+  /** Fixed values of an upstream that are not settings. */
   readonly fixed?: Partial<Pick<Upstream, "baseUrl" | "maxConcurrency">>;
   /**
-   * What is wrong with an upstream's own settings on this machine, such as that a package is not installed: the setting, a colon and what
-   * to do. `null`: nothing is.
+   * Returns what is wrong with an upstream's own settings on this machine, such as a package that is not installed, as the setting,
+   * a colon and what to do; `null` if nothing is.
    */
   readonly problemOf?: (settings: OwnSettings) => Promise<string | null>;
 }

@@ -1,8 +1,7 @@
 import type { Credential } from "./credential.ts";
 import type { ModelPrices } from "./prices.ts";
-import type { TransportTimeouts } from "./timeouts.ts";
 
-/** The models that keys open, and where they are served. */
+/** The models of the service, and the upstreams that serve them. */
 export interface Catalog {
   readonly models: readonly CatalogModel[];
   readonly upstreams: ReadonlyMap<string, Upstream>;
@@ -14,14 +13,14 @@ export interface CatalogModel {
   readonly id: string;
   readonly aliases: readonly string[];
   readonly ownedBy: string;
-  /** Unix seconds: when the catalog began to have it. */
+  /** When the model was added to the catalog, in Unix seconds. */
   readonly created: number;
-  /** True when its answers are made up in process. */
+  /** Whether the sandbox answers, without a real model. */
   readonly sandbox: boolean;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly modalities: Modalities;
-  /** `null`: not charged for. */
+  /** `null`: free. */
   readonly prices: ModelPrices | null;
   /** At least one. */
   readonly routes: readonly Route[];
@@ -51,7 +50,7 @@ export interface Upstream {
   readonly dialect: string;
   /** Settings that only the dialect knows. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** True when its answers are made up in process. */
+  /** Whether the sandbox answers, without a real model. */
   readonly isSandbox: boolean;
   /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. Empty: where its package finds it. */
   readonly baseUrl: string;
@@ -60,14 +59,23 @@ export interface Upstream {
   readonly timeouts: TransportTimeouts;
   /** Requests under way at once. */
   readonly maxConcurrency: number;
-  /** When it is left alone. */
+  /** The settings of its circuit breaker. */
   readonly breaker: BreakerSettings;
 }
 
+/** Timeouts of a request to an upstream, in milliseconds. */
+export interface TransportTimeouts {
+  readonly connectMs: number;
+  /** From the request sent to the answer's headers. */
+  readonly firstByteMs: number;
+  /** Between two chunks of the answer's body. */
+  readonly idleMs: number;
+}
+
 export interface BreakerSettings {
-  /** Failures one after the other, after which it is. */
+  /** The number of consecutive failures that opens the breaker. */
   readonly failures: number;
-  /** For how long, the first time; twice as long each time that a probe fails, up to a minute. */
+  /** How long the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
   readonly openMs: number;
 }
 
@@ -79,7 +87,7 @@ export const DEFAULT_TIMEOUTS: TransportTimeouts = {
   idleMs: 120_000,
 };
 export const DEFAULT_MAX_CONCURRENCY = 256;
-/** No bound: what a client asks of the sandbox is bounded by its account's own limits, and must not keep others waiting. */
+/** Practically unlimited: the limits of each account bound its use of the sandbox, and accounts must not delay each other. */
 export const SANDBOX_MAX_CONCURRENCY = 1_000_000;
 
 /** A catalog of checked models and upstreams: names are unique, routes lead somewhere. */

@@ -6,7 +6,7 @@ const REDACTED = "[credential]";
  */
 const MIN_SECRET_LENGTH = 16;
 
-/** What the service shows to an upstream. Prints as a placeholder wherever it may end up. */
+/** A credential for an upstream. It is printed as a placeholder. */
 export class Credential {
   readonly #value: string;
   /** The value as texts may hold it: JSON escapes quotes and backslashes, and some servers escape slashes too. */
@@ -28,7 +28,7 @@ export class Credential {
     return this.#spellings.reduce((cut, spelling) => cut.replaceAll(spelling, REDACTED), text);
   }
 
-  /** The same for a piece of an answer. It is returned as it is if the value is too short to be a secret. */
+  /** Removes the value from a piece of an answer, unless it is too short to be a secret. */
   cutFromAnswer(text: string): string {
     if (this.#value.length < MIN_SECRET_LENGTH) return text;
     return this.#spellings.some((spelling) => text.includes(spelling)) ? this.cutFromError(text) : text;

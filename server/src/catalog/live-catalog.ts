@@ -3,10 +3,10 @@ import type { Catalog, CatalogModel, Upstream } from "./catalog.ts";
 import type { DialectSettings } from "./catalog-file.ts";
 import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
 
-/** A catalog that takes the place of another while requests go on: who has looked a model up keeps what was found. */
+/** A catalog that can be replaced at run time. Running requests keep the models that they have found. */
 export class LiveCatalog implements Catalog {
   #current: Catalog;
-  /** A model that the new catalog has, too, is as old as it was. */
+  /** A model that stays in the catalog keeps its date. */
   readonly #created = new Map<string, number>();
 
   constructor(first: Catalog) {
@@ -45,21 +45,21 @@ export class LiveCatalog implements Catalog {
   }
 }
 
-/** What a dialect has said of an upstream's settings, and how it is asked again. */
+/** A dialect's verdict on an upstream's settings, and a function that asks for it again. */
 interface SeenProblem {
-  readonly look: () => Promise<string | null>;
+  readonly ask: () => Promise<string | null>;
   readonly problem: string | null;
 }
 
-/** The same dialect, which notes what it says. */
-function noting(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
+/** Returns the dialect with a `problemOf` that records its verdicts. */
+function recordingProblems(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
   const { problemOf } = dialect;
   if (problemOf === undefined) return dialect;
   return {
     ...dialect,
     problemOf: async (settings) => {
       const problem = await problemOf(settings);
-      seen.push({ look: () => problemOf(settings), problem });
+      seen.push({ ask: () => problemOf(settings), problem });
       return problem;
     },
   };
@@ -69,38 +69,38 @@ export interface CatalogWatchParts {
   readonly catalog: LiveCatalog;
   readonly source: CatalogSource;
   readonly onReloaded: (catalog: Catalog) => void;
-  /** What is wrong with the file, once for each state of it. The catalog stays as it was. */
+  /** Called once for each version of the file that has errors. The catalog stays as it was. */
   readonly onProblems: (problems: readonly string[]) => void;
 }
 
-/** Keeps a catalog like its file, and the credentials like the files that it names. */
+/** Reloads a catalog when its file or the credential files that it names change. */
 export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
-  /** The files that the catalog in force, or one that was refused, was made from, as they were. */
+  /** The states of the files that were last loaded, whether or not they were valid. */
   #seen: ReadonlyMap<string, string> | null = null;
-  /** The same of what dialects found wrong with the machine, such as packages that were not installed. */
+  /** The problems that dialects reported at the last load, such as packages that are not installed. */
   #seenProblems: readonly SeenProblem[] = [];
-  #looking: Promise<void> = Promise.resolve();
+  #reloading: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
     this.#parts = parts;
   }
 
   /**
-   * Reads the file again, and takes its catalog if it has changed and nothing is wrong with it. To be called every few
-   * seconds: files that are replaced, linked anew or mounted are all alike to who reads them.
+   * Reads the file, and replaces the catalog if the file has changed and is valid. Call it every few seconds: polling also
+   * detects files that are replaced, linked or mounted.
    */
-  look(): Promise<void> {
-    // One that failed keeps no later one from looking.
-    this.#looking = this.#looking.catch(() => {}).then(() => this.#look());
-    return this.#looking;
+  reload(): Promise<void> {
+    // A failed reload must not prevent later ones.
+    this.#reloading = this.#reloading.catch(() => {}).then(() => this.#reload());
+    return this.#reloading;
   }
 
-  async #look(): Promise<void> {
+  async #reload(): Promise<void> {
     const { catalog, source, onReloaded, onProblems } = this.#parts;
     const isFirst = this.#seen === null;
-    // To read files costs little; to make sense of a large one would hold up every request meanwhile.
-    if (this.#seen !== null && (await this.#isAsSeen(this.#seen))) return;
+    // Reading files is cheap, but parsing a large one would delay every request.
+    if (this.#seen !== null && (await this.#isUnchanged(this.#seen))) return;
     const seen = new Map<string, string>();
     this.#seen = seen;
     const seenProblems: SeenProblem[] = [];
@@ -111,9 +111,9 @@ export class CatalogWatch {
       return text();
     };
     try {
-      const dialects = source.dialects.map((dialect) => noting(dialect, seenProblems));
+      const dialects = source.dialects.map((dialect) => recordingProblems(dialect, seenProblems));
       const next = await loadCatalog({ ...source, readFile, dialects });
-      // The first state is the one that the service was started with.
+      // The service was started with the first state.
       if (isFirst) return;
       catalog.replace(next);
       onReloaded(next);
@@ -123,13 +123,13 @@ export class CatalogWatch {
     }
   }
 
-  async #isAsSeen(seen: ReadonlyMap<string, string>): Promise<boolean> {
+  async #isUnchanged(seen: ReadonlyMap<string, string>): Promise<boolean> {
     for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
-    for (const { look, problem } of this.#seenProblems) if ((await look()) !== problem) return false;
+    for (const { ask, problem } of this.#seenProblems) if ((await ask()) !== problem) return false;
     return true;
   }
 
-  /** A file's text, or the failure to read it, and what tells either from another. Credentials are not kept. */
+  /** Reads a file. `state` changes with its text or with the error. Credentials are not kept. */
   async #read(path: string): Promise<{ readonly text: () => string; readonly state: string }> {
     try {
       const text = await this.#parts.source.readFile(path);

@@ -12,7 +12,7 @@ import { type CatalogFile, catalogFileOf, type DialectSettings, type UpstreamEnt
 import { Credential } from "./credential.ts";
 import type { ModelPrices } from "./prices.ts";
 
-/** Everything that is wrong with a catalog file, a line for each problem, each with its place. */
+/** All problems of a catalog file, one line each, with their positions. */
 export class CatalogError extends Error {
   override readonly name = "CatalogError";
   readonly problems: readonly string[];
@@ -34,7 +34,7 @@ export interface CatalogSource {
 /**
  * Reads a catalog file, YAML or JSON (which is YAML), and the credentials that it names.
  *
- * @throws {CatalogError} with all that is wrong with it.
+ * @throws {CatalogError} with all problems of the file.
  */
 export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   let text: string;
@@ -78,11 +78,11 @@ function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile
   // The settings that the catalog knows are of one type in all dialects.
   if (parsed.success) return parsed.data as CatalogFile;
   throw new CatalogError(
-    parsed.error.issues.map((issue) => `${path}: ${placeOf(issue.path)}${issue.message}`),
+    parsed.error.issues.map((issue) => `${path}: ${pathText(issue.path)}${issue.message}`),
   );
 }
 
-/** What is wrong with aliases shows only when they are followed. */
+/** Converts the document. Errors of aliases appear only here. */
 function contentOf(path: string, document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS();
@@ -94,16 +94,16 @@ function contentOf(path: string, document: ReturnType<typeof parseDocument>): un
 }
 
 /** `models[2].routes[0].upstream: ` */
-function placeOf(path: readonly PropertyKey[]): string {
-  const place = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  return place === "" ? "" : `${place.replace(/^\./, "")}: `;
+function pathText(parts: readonly PropertyKey[]): string {
+  const path = parts.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+  return path === "" ? "" : `${path.replace(/^\./, "")}: `;
 }
 
 function nameProblems(file: CatalogFile): string[] {
   const problems: string[] = [];
   const taken = new Set<string>();
-  const take = (name: string, place: string) => {
-    if (taken.has(name)) problems.push(`${place}: "${name}" already names another model`);
+  const take = (name: string, path: string) => {
+    if (taken.has(name)) problems.push(`${path}: "${name}" already names another model`);
     taken.add(name);
   };
   for (const [index, model] of file.models.entries()) {
@@ -123,7 +123,7 @@ function routeProblems(file: CatalogFile): string[] {
   );
 }
 
-/** @returns the credential, `null` for none, or what is wrong with it. Never repeats a value. */
+/** @returns the credential, `null` for none, or a problem as text, which never contains the value. */
 async function readCredential(
   upstream: UpstreamEntry,
   source: CatalogSource,
@@ -149,7 +149,7 @@ async function readCredential(
   return null;
 }
 
-/** What can't stand in a header would fail every request, with a message that might quote it. */
+/** A value that is not valid in a header would fail every request, with a message that might quote it. */
 function checked(value: string, field: string): Credential | string {
   return /^[\x21-\x7e]+$/.test(value)
     ? new Credential(value)

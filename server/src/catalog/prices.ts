@@ -31,7 +31,7 @@ export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
   return (fresh + cached + output + MAX_ROUNDED_UP) / MTOK + times(images, prices.imageNanoUsd);
 }
 
-/** Most requests have no images, and many no cached tokens: what is nothing need not be reckoned with. */
+/** Multiplies a count by a price. Many counts are 0, which saves a BigInt. */
 function times(count: number, price: bigint): bigint {
   return count === 0 ? 0n : BigInt(count) * price;
 }

@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SERVICE = "OSTIARY";
 
-/** The service as an operator's management token opens it. A command is never repeated by itself. */
+/** A client of the service with an operator's management token. It does not retry. */
 export function operatorOf(environment: Environment): OstiaryOperator {
   const managementToken = required(environment, "OSTIARY_MANAGEMENT_TOKEN", 'Make one with "token <name>".');
   return new OstiaryOperator({
@@ -35,7 +35,7 @@ export async function asPerson<Result>(
   }
 }
 
-/** A `fetch` that is authorized by the cookie of whoever signs in over it. */
+/** A `fetch` that keeps the cookie of its session. */
 function sessionFetch(): typeof fetch {
   let cookie = "";
   return async (input, init) => {

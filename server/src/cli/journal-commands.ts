@@ -91,7 +91,7 @@ function describe({ kind, problem, request, text }: SetAsideLine): string[] {
   return [`${what}, account ${request.accountId}, at ${request.at.toISOString()}`, request.requestId];
 }
 
-/** A damaged line may hold anything, and must not reach the terminal as it is. */
+/** Removes control characters: a damaged line may contain any bytes, which must not reach the terminal. */
 function printable(text: string): string {
   return text.slice(0, SHOWN_CHARACTERS).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, "·");
 }

@@ -3,7 +3,7 @@ import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import { columns, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
-/** `nodes …`: the nodes that have credit set aside, and releasing it when one does not return. */
+/** `nodes …`: lists nodes that have reserved credit, and releases the credit of nodes that do not return. */
 export function addNodeCommands(program: Command, { client, print }: CommandParts): void {
   const nodes = program.command("nodes").description("nodes that have credit of accounts set aside");
 

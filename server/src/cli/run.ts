@@ -11,7 +11,7 @@ import { toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 export interface OperatorRun {
-  /** What stands after the command's own name. */
+  /** The arguments after the command's own name. */
   readonly arguments: readonly string[];
   readonly environment: Environment;
   write(text: string): void;
@@ -59,7 +59,7 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
   }
 }
 
-/** What a command needs beside its own arguments. */
+/** What a command needs besides its own arguments. */
 export interface CommandParts {
   /** Made when a command is run: help needs none. */
   readonly client: () => OstiaryOperator;

@@ -2,45 +2,45 @@ import type { AccountId } from "../contract/account.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { AskAnswer } from "./credit-store.ts";
 
-/** Credit that is kept for one request while it is being answered. */
+/** Credit that is held for one request while it is being answered. */
 export interface Hold {
   readonly amountNanoUsd: bigint;
-  /** Which life of this node holds it: named in the request's entry, so that the charge finds its reserve. */
+  /** The spender that holds it. The request's entry names it, so that the charge finds its reserve. */
   readonly spender: SpenderId | null;
   /**
-   * To be called when the request has ended, with what it cost: 0 when it left no entry. More than the amount is
-   * possible. Further calls change nothing.
+   * Call it when the request has ended, with its cost: 0 if it left no entry. The cost may exceed the amount.
+   * Further calls have no effect.
    */
   settle(costNanoUsd: bigint): void;
 }
 
-/** What a request may cost at most, and the least that still buys a useful answer. */
+/** The maximum cost of a request, and the minimum that pays for a useful answer. */
 export interface HoldRange {
-  readonly leastNanoUsd: bigint;
-  readonly mostNanoUsd: bigint;
+  readonly minNanoUsd: bigint;
+  readonly maxNanoUsd: bigint;
 }
 
-/** The answer to an ask, and whether the account had less than was asked for. */
+/** The answer to an ask, and whether the account had less than the target. */
 export interface AskOutcome extends AskAnswer {
   readonly isShort: boolean;
 }
 
-/** What one of this node's spenders has of an account. Amounts in nano-USD; see docs/explanation/credit.md for the protocol. */
+/** The credit of an account that one of this node's spenders has reserved, in nano-USD. docs/explanation/credit.md describes the protocol. */
 export interface Allowance {
   readonly accountId: AccountId;
-  /** In all since the spender began: as the database last answered, or less where this node has asked for less. */
+  /** The total since the spender was opened: the database's last answer, or less if this node has released some since. */
   granted: bigint;
-  /** The costs of all requests that have ended. What the database has charged is a part of it. */
+  /** The cost of all requests that have ended, whether or not the database has charged it yet. */
   settled: bigint;
-  /** Kept for requests that are being answered. */
+  /** The sum of the holds of requests that are being answered. */
   held: bigint;
-  /** What requests that wait for an answer of the database need. */
+  /** The sum that requests need that wait for the database. */
   demand: bigint;
-  /** Of the last ask. */
+  /** The sequence number of the last ask. */
   number: bigint;
-  /** What the last ask granted beyond what was needed then. */
+  /** The credit that the last ask granted beyond its target. */
   extra: bigint;
-  /** Whether an answer was lost, so that the database may have set aside more than is counted on here. */
+  /** Whether an answer was lost, so that the database may have reserved more than this node counts on. */
   isUncertain: boolean;
   /** The ask that is under way. */
   asking: Promise<AskOutcome> | null;
@@ -68,28 +68,28 @@ export function newAllowance(accountId: AccountId, nowMs: number): Allowance {
   };
 }
 
-/** What has been promised: held for requests, or owed for those that have ended. */
+/** The sum of what is held for requests and what ended requests cost. */
 export function promisedOf({ settled, held }: Allowance): bigint {
   return settled + held;
 }
 
-/** What can be held without asking the database. Negative after requests that cost more than was held for them. */
+/** The credit that can be held without asking the database. It is negative after requests that cost more than their holds. */
 export function freeOf(allowance: Allowance): bigint {
   return allowance.granted - promisedOf(allowance);
 }
 
-/** What stays set aside for requests to come while an account is idle for a short time. */
+/** The credit that stays reserved for later requests while an account is idle for a short time. */
 export function usualExtraOf(allowance: Allowance): bigint {
   const free = freeOf(allowance);
   if (free > allowance.extra) return allowance.extra;
   return free > 0n ? free : 0n;
 }
 
-/** One life of this node, with what it has of each account. */
+/** The credit that one life of this node has reserved, by account. */
 export interface Spender {
   readonly id: SpenderId;
   readonly openedMs: number;
-  /** Never made smaller: what is granted and settled counts from the spender's beginning. */
+  /** Allowances are never removed: what is granted and settled counts from the opening of the spender. */
   readonly allowances: Map<AccountId, Allowance>;
   /** Requests that are being answered. */
   holds: number;
@@ -97,7 +97,7 @@ export interface Spender {
   uncommitted: number;
 }
 
-/** Whether nothing names the spender any more: it can be closed. */
+/** Whether the spender can be closed: neither a request nor an uncommitted entry refers to it. */
 export function isDrained({ holds, uncommitted }: Spender): boolean {
   return holds === 0 && uncommitted === 0;
 }

@@ -1,58 +1,58 @@
 import type { AccountId } from "../contract/account.ts";
 import type { SpenderId } from "../contract/ids.ts";
 
-/** A request that the database change what an account has granted to a spender. Amounts in nano-USD. */
+/** Asks the database to change what an account has granted to a spender. Amounts in nano-USD. */
 export interface Ask {
   readonly accountId: AccountId;
   readonly spender: SpenderId;
-  /** Raised with every ask for the account: the database applies an ask only if its number is the highest so far. */
+  /** The sequence number. The database applies an ask only if its number is the highest so far for the account and spender. */
   readonly number: bigint;
-  /** What shall be granted in all, since the spender began. A target and not a difference, so that repeating it is harmless. */
+  /** The total to be granted since the spender was opened. It is a target, not a difference, so that a repeated ask is harmless. */
   readonly targetNanoUsd: bigint;
-  /** Beyond the target, for requests to come: at most this much, and a tenth of what is free. */
+  /** The maximum granted beyond the target for later requests. At most a tenth of the free credit is granted. */
   readonly extraNanoUsd: bigint;
 }
 
-/** What the database answers to an {@link Ask}. */
+/** The database's answer to an {@link Ask}. */
 export interface AskAnswer {
-  /** What is granted in all now. Less than the target when the account had no more. */
+  /** The total that is granted now. It is less than the target if the account had no more. */
   readonly grantedNanoUsd: bigint;
-  /** What spenders that are at work have set aside of the account, this one excepted. They are told that it is wanted. */
+  /** The credit of the account that other running spenders have reserved. They are told that it is reclaimed. */
   readonly elsewhereNanoUsd: bigint;
-  /** The same of spenders that have not been seen for a minute. */
+  /** The credit that spenders have reserved that have not been seen for a minute. */
   readonly stuckNanoUsd: bigint;
 }
 
-/** The spender was closed or released: nothing can be set aside for it any more. */
+/** The spender was closed or released: it can reserve nothing. */
 export class SpenderGone extends Error {
   override readonly name = "SpenderGone";
 }
 
-/** What the database knows of this node's spenders. */
+/** The database's answer to a heartbeat. */
 export interface SpenderNews {
   /** Spenders of those asked about that are closed. */
   readonly gone: readonly SpenderId[];
   /** Reserves that other nodes are short of. */
-  readonly wanted: readonly { readonly accountId: AccountId; readonly spender: SpenderId }[];
+  readonly reclaimed: readonly { readonly accountId: AccountId; readonly spender: SpenderId }[];
 }
 
-/** A spender that was not seen for a while. */
+/** A spender without a recent heartbeat. */
 export interface UnseenSpender {
   readonly id: SpenderId;
   readonly seenAt: Date;
 }
 
-/** Where credit is set aside: the database. Each method is one transaction. */
+/** The database in which nodes reserve credit. Each method is one transaction. */
 export interface CreditStore {
   /** Opens a new spender for this node. */
   open(): Promise<SpenderId>;
   /** @throws {SpenderGone} */
   ask(ask: Ask): Promise<AskAnswer>;
-  /** Says that the spenders are in use, and asks for news of them. */
+  /** Reports that the spenders are in use. */
   heartbeat(spenders: readonly SpenderId[]): Promise<SpenderNews>;
-  /** Closes this node's spenders with a lower id than this: what they have left is free again. */
+  /** Closes this node's spenders with a lower id and frees what they have reserved. */
   closeBelow(id: SpenderId): Promise<void>;
-  /** Other nodes' spenders that have not been seen for so long, by the database's clock. */
+  /** Lists other nodes' spenders that have not been seen for this long, by the database's clock. */
   listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]>;
   /** Closes a spender of another node, which may still owe charges; recorded with the reason. */
   release(spender: SpenderId, reason: string): Promise<unknown>;

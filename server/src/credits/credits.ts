@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
-import { within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import {
   type Allowance,
@@ -17,22 +17,20 @@ import {
 } from "./allowance.ts";
 import { type CreditStore, SpenderGone } from "./credit-store.ts";
 
-/** A database that takes longer counts as away. */
-const ANSWER_TIMEOUT_MS = 5_000;
-/** To close a spender takes longer the more accounts it has. */
+/** Closing a spender takes longer the more accounts it has. */
 export const CLOSE_TIMEOUT_MS = 60_000;
-/** After a failed ask, requests for the account fail at once for so long; then one of them tries again. */
+/** After a failed ask, requests of the account fail at once for this long. Then one of them asks again. */
 const RETRY_AFTER_FAILURE_MS = 1_000;
-/** How long a request waits for credit that other nodes have set aside and do not need. */
+/** How long a request waits for credit that other nodes have reserved and do not need. */
 const RECLAIM_TIMEOUT_MS = 2_500;
 const RECLAIM_PAUSE_MS = 250;
-/** Beyond what is needed, so much is asked for at most: 1 USD. The database gives a tenth of what is free at most. */
+/** The maximum asked for beyond what is needed: 1 USD. The database grants at most a tenth of the free credit. */
 const EXTRA_NANO_USD = 1_000_000_000n;
-/** After so long without a request, what is beyond the usual extra goes back: a large hold may have cost little. */
+/** After this long without a request, credit beyond the usual extra is released: a large hold may have cost little. */
 const SURPLUS_IDLE_MS = 5_000;
-/** After so long everything that is not promised goes back. Until then the account is served while the database is away. */
+/** After this long all credit that is not held is released. Until then the account is served while the database is down. */
 const IDLE_MS = 10 * 60_000;
-/** A spender is replaced after so long, or with so many accounts, so that rows that are not used any more go. */
+/** A spender is replaced at this age, or with this many accounts, so that unused rows are deleted. */
 const MAX_SPENDER_AGE_MS = 24 * 60 * 60_000;
 const MAX_SPENDER_ACCOUNTS = 100_000;
 
@@ -41,18 +39,17 @@ export interface CreditsParts {
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
   /**
-   * After so long without the database this node holds nothing more, as what it has set aside may be released; `null`:
-   * nothing is ever released by time.
+   * After this long without the database this node holds no more credit, because its reserves may have been released.
+   * `null`: reserves are never released by time.
    */
-  readonly maxCutOffMs: number | null;
-  /** Whether entries of former lives of this node are known to be missing in the database: their spenders stay open. */
+  readonly maxDisconnectedMs: number | null;
+  /** Whether the database lacks entries of earlier lives of this node. Their spenders stay open while it does. */
   readonly owesEntries: () => boolean;
 }
 
 /**
- * The credit that this node may spend. It is set aside in the database before it is spent, some requests' worth at a
- * time, so that most requests ask nothing of the database. docs/explanation/credit.md describes the protocol and why no failure can
- * overdraw an account.
+ * The credit that this node may spend. The node reserves it in the database for several requests at a time, so that most
+ * requests need no statement. docs/explanation/credit.md describes the protocol and why no failure can overdraw an account.
  */
 export class Credits {
   readonly #parts: CreditsParts;
@@ -62,7 +59,7 @@ export class Credits {
   #opening: Promise<void> | null = null;
   /** When the database last answered a heartbeat. */
   #seenMs: number;
-  /** Spenders older than the present one may be open: those of former lives, until they are closed. */
+  /** Whether spenders older than the current one may be open, such as those of earlier lives. */
   #hasOlder = true;
 
   constructor(parts: CreditsParts) {
@@ -70,25 +67,30 @@ export class Credits {
     this.#seenMs = parts.monotonicMs();
   }
 
-  /** Opens this life's spender. To be called at start, before the journal of former lives is replayed. */
+  /** Opens this life's spender. Call it at start, before the journal of earlier lives is replayed. */
   async open(): Promise<SpenderId> {
     return (await this.#requireSpender()).id;
   }
 
-  /** The spender that requests hold of now; `null` while the database has none for this node. */
+  /** The spender that new requests hold credit of; `null` while this node has none. */
   get spender(): SpenderId | null {
     return this.#current?.id ?? null;
   }
 
-  /** The same as {@link hold} for the most of the range where this node has that set aside, which is the usual case; otherwise `null`. */
-  holdAtOnce(accountId: AccountId, { mostNanoUsd }: HoldRange): Hold | null {
-    if (mostNanoUsd === 0n) return NOTHING_HELD;
+  /** Holds the maximum of the range if this node has reserved that much, which is the usual case; otherwise returns `null`. */
+  holdAtOnce(accountId: AccountId, { maxNanoUsd }: HoldRange): Hold | null {
+    if (maxNanoUsd === 0n) return NOTHING_HELD;
     const spender = this.#current;
     const allowance = spender?.allowances.get(accountId);
-    if (spender === null || allowance === undefined || freeOf(allowance) < mostNanoUsd || this.#isCutOff())
+    if (
+      spender === null ||
+      allowance === undefined ||
+      freeOf(allowance) < maxNanoUsd ||
+      this.#isDisconnected()
+    )
       return null;
-    const hold = this.#take(spender, allowance, mostNanoUsd);
-    // Ahead of need, so that the next requests do not wait either.
+    const hold = this.#holdFrom(spender, allowance, maxNanoUsd);
+    // The node reserves more before it needs it, so that the next requests do not wait.
     if (allowance.extra > 0n && freeOf(allowance) < allowance.extra / 2n && this.#mayAsk(allowance)) {
       this.#ask(spender, allowance).catch(() => {});
     }
@@ -96,48 +98,47 @@ export class Credits {
   }
 
   /**
-   * Holds credit for a request: as much as it may cost at most, or what is left where there is less.
+   * Holds credit for a request: its maximum cost, or what is left of the account if that is less.
    *
-   * @throws {Failure} `credit_balance_exhausted` when not even the least of the range is left; `server_is_overloaded` when
-   *   the database does not answer, or when other nodes have set the credit aside.
+   * @throws {Failure} `credit_balance_exhausted` if less than the minimum of the range is left; `server_is_overloaded` if the
+   *   database does not answer, or if other nodes have reserved the credit.
    */
   async hold(accountId: AccountId, range: HoldRange): Promise<Hold> {
-    const { mostNanoUsd } = range;
-    if (mostNanoUsd === 0n) return NOTHING_HELD;
+    const { maxNanoUsd } = range;
+    if (maxNanoUsd === 0n) return NOTHING_HELD;
     const beganMs = this.#parts.monotonicMs();
     for (;;) {
       const spender = await this.#requireSpender();
       const allowance = this.#allowanceOf(spender, accountId);
-      if (freeOf(allowance) >= mostNanoUsd) return this.#take(spender, allowance, mostNanoUsd);
+      if (freeOf(allowance) >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       let outcome: AskOutcome;
       try {
-        outcome = await this.#answerFor(spender, allowance, mostNanoUsd, beganMs);
+        outcome = await this.#answerFor(spender, allowance, maxNanoUsd, beganMs);
       } catch (error) {
-        // The loop goes on with the spender that takes its place.
+        // The loop continues with the spender that replaces it.
         if (error instanceof SpenderGone) continue;
         throw error;
       }
       if (spender !== this.#current) continue;
       const free = freeOf(allowance);
-      if (free >= mostNanoUsd) return this.#take(spender, allowance, mostNanoUsd);
-      // An ask that began before this request came did not include it.
+      if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
+      // An ask that was sent before this request came did not include it.
       if (!outcome.isShort) continue;
       if (outcome.elsewhereNanoUsd > 0n) {
-        // Nodes that do not need it give it back within a second. Only what is certain to be the account's last is spent
-        // on less than was asked for.
+        // Nodes release what they do not need within a second. A request is answered in part only if the account has no more.
         const waitedMs = this.#parts.monotonicMs() - beganMs;
-        if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw inUseElsewhere();
+        if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
         await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
         continue;
       }
-      if (free >= range.leastNanoUsd && free > 0n) return this.#take(spender, allowance, free);
-      throw outcome.stuckNanoUsd > 0n ? stuckWithAbsentNode() : exhausted();
+      if (free >= range.minNanoUsd && free > 0n) return this.#holdFrom(spender, allowance, free);
+      throw outcome.stuckNanoUsd > 0n ? reservedByAbsentNode() : exhausted();
     }
   }
 
   /**
-   * To be told of entries that are in the database, or set aside where `owesEntries` counts them: this node does not wait for
-   * them any more before it closes their spender.
+   * Takes note of entries that are in the database, or rejected where `owesEntries` counts them: their spender can be
+   * closed without them.
    */
   committed(entries: readonly Pick<AuditEntry, "spender">[]): void {
     for (const { spender: id } of entries) {
@@ -146,7 +147,7 @@ export class Credits {
     }
   }
 
-  /** What is held for requests that are being answered. */
+  /** The holds of requests that are being answered. */
   outstanding(): { readonly holds: number; readonly nanoUsd: bigint } {
     let holds = 0;
     let nanoUsd = 0n;
@@ -158,30 +159,30 @@ export class Credits {
   }
 
   /**
-   * Tells the database that this node is at work, gives back what is idle or short elsewhere, and closes spenders that are
-   * over. To be called every second.
+   * Sends the heartbeat, releases credit that is idle or that other nodes reclaim, and closes old spenders. Call it every
+   * second.
    */
   async maintain(): Promise<void> {
     const { store, monotonicMs } = this.#parts;
     const askedMs = monotonicMs();
-    const { gone, wanted } = await this.#answered(() =>
+    const { gone, reclaimed } = await this.#withTimeout(() =>
       store.heartbeat([...this.#spenders()].map(({ id }) => id)),
     );
     this.#seenMs = askedMs;
     for (const id of gone) this.#forget(id);
-    if (this.#current === null || isWorn(this.#current, askedMs)) await this.#open();
-    for (const { accountId, spender: id } of wanted) {
+    if (this.#current === null || isDueForReplacement(this.#current, askedMs)) await this.#open();
+    for (const { accountId, spender: id } of reclaimed) {
       const spender = this.#spenderOf(id);
       const allowance = spender?.allowances.get(accountId);
-      if (spender !== undefined && allowance !== undefined) await this.#lower(spender, allowance, 0n);
+      if (spender !== undefined && allowance !== undefined) await this.#releaseUnheld(spender, allowance, 0n);
     }
-    await this.#lowerIdle(askedMs);
+    await this.#releaseIdle(askedMs);
     await this.#closeOlder();
   }
 
   /**
-   * Closes this life's spender, so that nothing stays set aside, if all that it owes is in the database. To be called at
-   * the end, when nothing is being answered any more.
+   * Closes this life's spender, so that nothing stays reserved, if all its charges are in the database. Call it when the
+   * last request has ended.
    */
   async stop(): Promise<void> {
     const all = [...this.#spenders()];
@@ -189,7 +190,7 @@ export class Credits {
     if (last === null || !all.every(isDrained) || this.#parts.owesEntries()) return;
     this.#current = null;
     this.#replaced.clear();
-    await this.#answered(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
+    await this.#withTimeout(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
   }
 
   *#spenders(): IterableIterator<Spender> {
@@ -201,19 +202,19 @@ export class Credits {
     return this.#current?.id === id ? this.#current : this.#replaced.get(id);
   }
 
-  #isCutOff(): boolean {
-    const { maxCutOffMs, monotonicMs } = this.#parts;
-    return maxCutOffMs !== null && monotonicMs() - this.#seenMs > maxCutOffMs;
+  #isDisconnected(): boolean {
+    const { maxDisconnectedMs, monotonicMs } = this.#parts;
+    return maxDisconnectedMs !== null && monotonicMs() - this.#seenMs > maxDisconnectedMs;
   }
 
   async #requireSpender(): Promise<Spender> {
-    if (this.#isCutOff()) throw cutOff();
+    if (this.#isDisconnected()) throw databaseUnavailable();
     if (this.#current === null) await this.#open();
-    if (this.#current === null) throw cutOff();
+    if (this.#current === null) throw databaseUnavailable();
     return this.#current;
   }
 
-  /** All who need a new spender at once wait for the same one. */
+  /** Concurrent callers share one new spender. */
   #open(): Promise<void> {
     this.#opening ??= this.#openNext().finally(() => {
       this.#opening = null;
@@ -222,9 +223,9 @@ export class Credits {
   }
 
   async #openNext(): Promise<void> {
-    const id = await this.#answered(() => this.#parts.store.open());
+    const id = await this.#withTimeout(() => this.#parts.store.open());
     const former = this.#current;
-    // An answer about an older ask for a spender must not take the place of a newer one.
+    // A late answer must not replace a newer spender.
     if (former !== null && former.id >= id) return;
     if (former !== null) this.#replaced.set(former.id, former);
     this.#hasOlder = true;
@@ -237,7 +238,7 @@ export class Credits {
     };
   }
 
-  /** A spender that the database has closed. Requests that hold of it settle against it all the same. */
+  /** Drops a spender that the database has closed. Requests with holds of it still settle against it. */
   #forget(id: SpenderId): void {
     if (this.#current?.id === id) this.#current = null;
     this.#replaced.delete(id);
@@ -251,7 +252,7 @@ export class Credits {
     return fresh;
   }
 
-  #take(spender: Spender, allowance: Allowance, amount: bigint): Hold {
+  #holdFrom(spender: Spender, allowance: Allowance, amount: bigint): Hold {
     allowance.held += amount;
     allowance.usedMs = this.#parts.monotonicMs();
     spender.holds++;
@@ -271,7 +272,7 @@ export class Credits {
     };
   }
 
-  /** The answer of an ask for a request that came in at `beganMs`: of a new ask, of one under way, or of one just before. */
+  /** The outcome of an ask for a request that came in at `beganMs`: of a new ask, of one in flight, or of a recent one. */
   async #answerFor(
     spender: Spender,
     allowance: Allowance,
@@ -281,15 +282,15 @@ export class Credits {
     const { short, failed } = allowance;
     const nowMs = this.#parts.monotonicMs();
     if (allowance.asking === null) {
-      // An account without credit must not keep the database busy, nor a database that is away every request.
+      // Requests of an account without credit must not load the database, and a database that is down must not delay them all.
       if (failed !== null && nowMs - failed.atMs < RETRY_AFTER_FAILURE_MS) throw failed.error;
       if (short !== null && nowMs - short.atMs < RECLAIM_PAUSE_MS) return short.outcome;
     }
     allowance.demand += needNanoUsd;
     try {
       const asking = allowance.asking ?? this.#ask(spender, allowance);
-      // Who joins asks one after the other waits no longer than for one.
-      return await within(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
+      // A request that joins several asks in turn waits no longer than for one.
+      return await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
     } finally {
       allowance.demand -= needNanoUsd;
     }
@@ -305,8 +306,8 @@ export class Credits {
   }
 
   /**
-   * Asks for what is promised and needed, and some more. One ask for an account is under way at a time. What is granted
-   * already stays in the target, as requests go on holding of it meanwhile.
+   * Asks for what is held and needed, and some more. One ask of an account is in flight at a time. The target includes what
+   * is granted already, because requests hold credit of it meanwhile.
    */
   #ask(spender: Spender, allowance: Allowance): Promise<AskOutcome> {
     const missing = allowance.demand - freeOf(allowance);
@@ -314,8 +315,8 @@ export class Credits {
     return this.#askFor(spender, allowance, target, EXTRA_NANO_USD);
   }
 
-  /** Gives back what is neither promised nor to be kept. */
-  async #lower(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
+  /** Releases what is neither held nor to be kept. */
+  async #releaseUnheld(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
     if (allowance.asking !== null) return;
     if (freeOf(allowance) <= keepNanoUsd && !allowance.isUncertain) return;
     await this.#askFor(spender, allowance, promisedOf(allowance) + keepNanoUsd, 0n).catch(
@@ -333,9 +334,9 @@ export class Credits {
   ): Promise<AskOutcome> {
     const { accountId } = allowance;
     const number = ++allowance.number;
-    // Before it is sent: what goes back must not be held meanwhile.
+    // The count is lowered before the ask is sent: what is being released must not be held.
     if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
-    const asking = this.#answered(() =>
+    const asking = this.#withTimeout(() =>
       this.#parts.store.ask({ accountId, spender: spender.id, number, targetNanoUsd, extraNanoUsd }),
     )
       .then(
@@ -365,19 +366,19 @@ export class Credits {
     return asking;
   }
 
-  async #lowerIdle(nowMs: number): Promise<void> {
+  async #releaseIdle(nowMs: number): Promise<void> {
     for (const spender of [...this.#spenders()]) {
       for (const allowance of spender.allowances.values()) {
         const idleMs = nowMs - allowance.usedMs;
-        if (idleMs > IDLE_MS || spender !== this.#current) await this.#lower(spender, allowance, 0n);
+        if (idleMs > IDLE_MS || spender !== this.#current) await this.#releaseUnheld(spender, allowance, 0n);
         else if (idleMs > SURPLUS_IDLE_MS || allowance.isUncertain) {
-          await this.#lower(spender, allowance, usualExtraOf(allowance));
+          await this.#releaseUnheld(spender, allowance, usualExtraOf(allowance));
         }
       }
     }
   }
 
-  /** Closes the spenders of former lives, and those that were replaced, once nothing is owed of them. */
+  /** Closes the spenders of earlier lives and replaced ones, once all their charges are in the database. */
   async #closeOlder(): Promise<void> {
     const current = this.#current;
     if (!this.#hasOlder || current === null || this.#parts.owesEntries()) return;
@@ -385,22 +386,22 @@ export class Credits {
     await this.closeFormer();
   }
 
-  /** Closes this node's older spenders. To be called at start when what former lives owed is in the database. */
+  /** Closes this node's older spenders. Call it at start, when the charges of earlier lives are in the database. */
   async closeFormer(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
-    await within(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
+    await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
     if (this.#current !== current) return;
     this.#hasOlder = false;
     this.#replaced.clear();
   }
 
-  #answered<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    return within(ANSWER_TIMEOUT_MS, question);
+  #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    return withTimeout(ANSWER_TIMEOUT_MS, question);
   }
 }
 
-function isWorn({ openedMs, allowances }: Spender, nowMs: number): boolean {
+function isDueForReplacement({ openedMs, allowances }: Spender, nowMs: number): boolean {
   return nowMs - openedMs > MAX_SPENDER_AGE_MS || allowances.size > MAX_SPENDER_ACCOUNTS;
 }
 
@@ -413,7 +414,7 @@ function exhausted(): Failure {
   );
 }
 
-function inUseElsewhere(): Failure {
+function reservedElsewhere(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The account's credit is reserved for other requests that are being answered. Try again when they have ended.",
@@ -421,7 +422,7 @@ function inUseElsewhere(): Failure {
   );
 }
 
-function stuckWithAbsentNode(): Failure {
+function reservedByAbsentNode(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The account's remaining credit is reserved by a node that is not running. Try again later; the operator of the service can release it.",
@@ -429,7 +430,7 @@ function stuckWithAbsentNode(): Failure {
   );
 }
 
-function cutOff(): Failure {
+function databaseUnavailable(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The service cannot check the account's credit at the moment. Try again shortly.",

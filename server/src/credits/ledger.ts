@@ -1,21 +1,22 @@
 import type { AccountId } from "../contract/account.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
+import type { Database } from "../database/database.ts";
 
-/** Money that came into an account, or went out of it. The balance is the sum. */
+/** A change of an account's balance, which is the sum of its entries. */
 export interface LedgerEntry {
   readonly id: LedgerEntryId;
   readonly at: Date;
   /**
-   * A charge is that of many requests at once: their entries are in the audit log. It is written in full; what of it the
-   * account did not pay stands beside it as uncollected, for the reason of an {@link Uncollected}.
+   * A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay
+   * of it is a separate `uncollected` entry with the reason of an {@link Uncollected}.
    */
   readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
-  /** Negative: went out. */
+  /** Negative for charges. */
   readonly amountNanoUsd: bigint;
   readonly reason: string;
 }
 
-/** What was answered and is not paid. */
+/** An amount that an account did not pay. */
 export interface Uncollected {
   readonly accountId: AccountId;
   /**
@@ -29,23 +30,56 @@ export interface Uncollected {
 
 export interface Balance {
   readonly balanceNanoUsd: bigint;
-  /** Of it, set aside by nodes for requests that are being answered, or about to come. */
+  /** The part of it that nodes have reserved. */
   readonly reservedNanoUsd: bigint;
-}
-
-/** Where the ledger is read. */
-export interface LedgerReader {
-  readBalance(accountId: AccountId): Promise<Balance | null>;
-  /** Newest first, before `before`. */
-  listLedger(
-    accountId: AccountId,
-    before: LedgerEntryId | null,
-    limit: number,
-  ): Promise<readonly LedgerEntry[]>;
 }
 
 /** An account whose balance is not the sum of its ledger, or is negative. */
 export interface BalanceMismatch extends Balance {
   readonly accountId: AccountId;
   readonly ledgerNanoUsd: bigint;
+}
+
+/** The credit ledger in Postgres. */
+export class PostgresLedger {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async readBalance(accountId: AccountId): Promise<Balance | null> {
+    // By the primary key of credit_reserves.
+    const [row] = await this.#database<{ free: bigint; reserved: bigint }[]>`
+      select free_nano_usd as free,
+             (select coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint from credit_reserves
+              where credit_reserves.account_id = accounts.id) as reserved
+      from accounts where id = ${accountId}`;
+    return row === undefined
+      ? null
+      : { balanceNanoUsd: row.free + row.reserved, reservedNanoUsd: row.reserved };
+  }
+
+  /** Lists the entries before `before`, newest first. */
+  async listLedger(
+    accountId: AccountId,
+    before: LedgerEntryId | null,
+    limit: number,
+  ): Promise<readonly LedgerEntry[]> {
+    const sql = this.#database;
+    // Walks credit_ledger_by_account.
+    const rows = await sql<
+      {
+        id: LedgerEntryId;
+        at: Date;
+        kind: LedgerEntry["kind"];
+        amount_nano_usd: bigint;
+        reason: string;
+      }[]
+    >`
+      select id, at, kind, amount_nano_usd, reason from credit_ledger
+      where account_id = ${accountId} ${before === null ? sql`` : sql`and id < ${before}`}
+      order by id desc limit ${limit}`;
+    return rows.map(({ amount_nano_usd: amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd }));
+  }
 }

@@ -12,11 +12,11 @@ import {
   type UnseenSpender,
 } from "./credit-store.ts";
 import { CLOSE_TIMEOUT_MS } from "./credits.ts";
-import type { CreditSpenders, ListedSpender, ReleasedSpender } from "./spenders.ts";
+import type { ListedSpender, ReleasedSpender } from "./spenders.ts";
 
-/** A spender that was not seen for so long counts as away: what it has set aside can't be had soon. */
+/** A spender that was not seen for this long counts as absent: its reserves will not be released soon. */
 const AWAY_MS = 60_000;
-/** What marks a statement that names a closed spender; see 0010_credit_reserves.sql. */
+/** The constraint that a statement with a closed spender violates; see 0010_credit_reserves.sql. */
 const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
 
 /**
@@ -24,12 +24,12 @@ const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
  * own and in the order of ids: the next statement then sees what was committed before, so that each account has one
  * history.
  */
-export class PostgresCredit implements CreditStore, CreditSpenders {
+export class PostgresCredit implements CreditStore {
   readonly #database: Database;
   readonly #nodeId: string;
   readonly #label: string;
 
-  /** `label`: for people, which process this is. */
+  /** `label` names this process for people. */
   constructor(database: Database, nodeId: string, label: string) {
     this.#database = database;
     this.#nodeId = nodeId;
@@ -110,7 +110,7 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
     const found = new Set(rows.map(({ id }) => id));
     return {
       gone: spenders.filter((id) => !found.has(id)),
-      wanted: rows.flatMap(({ id: spender, account_id: accountId }) =>
+      reclaimed: rows.flatMap(({ id: spender, account_id: accountId }) =>
         accountId === null ? [] : [{ accountId, spender }],
       ),
     };
@@ -129,6 +129,12 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
     return rows.map(({ id, seen_at: seenAt }) => ({ id, seenAt }));
   }
 
+  /**
+   * Closes a spender whose node will not return, and records it. What that node still owes, should it return after all,
+   * is charged as far as the accounts' credit reaches; the rest is recorded as uncollected.
+   *
+   * @returns `null` if there is no such spender.
+   */
   async release(
     spender: SpenderId,
     reason: string,
@@ -137,6 +143,7 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
     return this.#close(spender, { reason, by });
   }
 
+  /** Closes all spenders of other nodes, which are known to be gone. */
   async releaseOthers(reason: string): Promise<void> {
     const others = await this.#database<{ id: SpenderId }[]>`
       select id from credit_spenders where node_id <> ${this.#nodeId}`;
@@ -173,8 +180,8 @@ export class PostgresCredit implements CreditStore, CreditSpenders {
   }
 
   /**
-   * Gives back what the spender has set aside, and deletes it. A reserve that is made meanwhile makes the deletion fail,
-   * as it names the spender: then all is done once more.
+   * Frees what the spender has reserved, and deletes it. A reserve that is inserted meanwhile names the spender and makes
+   * the deletion fail. The transaction is then repeated.
    */
   async #close(
     spender: SpenderId,

@@ -1,28 +1,28 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
 import { costOf, type PricedTokens } from "../catalog/prices.ts";
-import type { HoldRange } from "./allowance.ts";
+import type { Hold, HoldRange } from "./allowance.ts";
 
-/** Where neither the request nor the catalog says how long an answer may be. */
-const LONGEST_ANSWER_TOKENS = 32_768;
-/** Where the catalog does not say how long a prompt may be. */
+/** The maximum length of an answer if neither the request nor the catalog limits it. */
+const MAX_ANSWER_TOKENS = 32_768;
+/** The maximum length of a prompt if the catalog does not say. */
 const MAX_PROMPT_TOKENS = 1_048_576;
-/** 1,000,000 USD: no request costs more, and sums of so much can be computed. */
+/** 1,000,000 USD: no request costs more, and sums of such amounts do not overflow. */
 const MAX_COST_NANO_USD = 1_000_000_000_000_000n;
-/** An answer that is shorter is of no use to anybody. */
-const SHORTEST_ANSWER_TOKENS = 16;
-const MOST_IMAGE_TOKENS = 8_192;
-const MOST_FILE_TOKENS = 65_536;
+/** A shorter answer is of no use. */
+const MIN_ANSWER_TOKENS = 16;
+const MAX_IMAGE_TOKENS = 8_192;
+const MAX_FILE_TOKENS = 65_536;
 const MTOK = 1_000_000n;
 
 export interface PricedRequest {
   readonly model: CatalogModel;
-  /** Of the body: no token is shorter than a byte, so there are at most as many. */
+  /** The length of the body. No token is shorter than a byte, so this bounds the prompt's tokens. */
   readonly bytes: number;
-  /** The most that the client has asked for; `null`: as many as the model gives. */
+  /** The maximum that the client has set; `null`: as many as the model gives. */
   readonly maxTokens: number | null;
   /** How many answers. */
   readonly choices: number;
-  /** How many texts the model reads apart from each other, each as long as its context at most: 1 but for embeddings. */
+  /** The number of texts that the model reads separately, each at most as long as its context: 1 except for embeddings. */
   readonly prompts: number;
   /** Images in the prompt. */
   readonly images: number;
@@ -30,21 +30,21 @@ export interface PricedRequest {
   readonly files: number;
 }
 
-/** What a request may cost. */
+/** The range of a request's cost. */
 export function rangeOf(request: PricedRequest): HoldRange {
   const { choices, images } = request;
   const { prices } = request.model;
-  if (prices === null) return { leastNanoUsd: 0n, mostNanoUsd: 0n };
-  const longest = longestAnswer(request);
+  if (prices === null) return { minNanoUsd: 0n, maxNanoUsd: 0n };
+  const longest = maxAnswerTokens(request);
   const cost = (completionTokens: number) =>
     costOf({ promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens, images }, prices);
   return {
-    leastNanoUsd: cost(Math.min(longest, SHORTEST_ANSWER_TOKENS) * choices),
-    mostNanoUsd: cost(longest * choices),
+    minNanoUsd: cost(Math.min(longest, MIN_ANSWER_TOKENS) * choices),
+    maxNanoUsd: cost(longest * choices),
   };
 }
 
-/** How long each answer may be for less than the request may cost; `null`: as long as was asked for. */
+/** The maximum tokens of each answer that a hold below the maximum cost pays for; `null`: no limit. */
 export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
   const { model, choices, images } = request;
   if (model.prices === null) return null;
@@ -55,24 +55,24 @@ export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): n
   return Math.max(1, Number((left * MTOK) / outputNanoUsdPerMTok / BigInt(choices)));
 }
 
-/** What is named by its address or id may be much longer than that. */
+/** An image or a file that is named by its URL or id may be much longer than its name. */
 function promptTokensOf({ model, bytes, images, files, prompts }: PricedRequest): number {
-  const most = bytes + images * MOST_IMAGE_TOKENS + files * MOST_FILE_TOKENS;
+  const most = bytes + images * MAX_IMAGE_TOKENS + files * MAX_FILE_TOKENS;
   return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
 }
 
-/** What a request is charged, and what an upstream reported beyond what the model can do. */
+/** What a request is charged, and what its upstream reported beyond the model's limits. */
 export interface Charge {
   readonly costNanoUsd: bigint;
-  /** Neither charged nor collected: a wrong upstream must not drain an account. */
+  /** This amount is not charged, so that a faulty upstream can't drain an account. */
   readonly implausibleNanoUsd: bigint;
 }
 
 const FREE: Charge = { costNanoUsd: 0n, implausibleNanoUsd: 0n };
 
 /**
- * The cost of what an upstream reports, also where it is more than was held. The model's context and its longest answer, by
- * the catalog, bound what can be believed.
+ * The cost of what an upstream reports, even if it exceeds the hold. The model's context and maximum output, by the catalog,
+ * bound what is plausible.
  */
 export function chargeFor(request: PricedRequest, usage: Omit<PricedTokens, "images"> | null): Charge {
   const { model, choices, prompts, images } = request;
@@ -80,7 +80,7 @@ export function chargeFor(request: PricedRequest, usage: Omit<PricedTokens, "ima
   if (usage === null || prices === null) return FREE;
   const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
   const maxAnswer =
-    model.maxOutputTokens ?? contextTokens ?? Math.max(LONGEST_ANSWER_TOKENS, request.maxTokens ?? 0);
+    model.maxOutputTokens ?? contextTokens ?? Math.max(MAX_ANSWER_TOKENS, request.maxTokens ?? 0);
   const promptTokens = Math.min(usage.promptTokens, maxPrompt);
   const believed = {
     promptTokens,
@@ -100,7 +100,21 @@ function atMost(amount: bigint, max: bigint): bigint {
   return amount < max ? amount : max;
 }
 
-/** How long each answer may be when it is paid for in full. */
-export function longestAnswer({ model, maxTokens }: PricedRequest): number {
-  return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? LONGEST_ANSWER_TOKENS;
+/** The maximum tokens of each answer if it is paid for in full. */
+export function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
+  return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? MAX_ANSWER_TOKENS;
+}
+
+/** A request for a model, with the credit that is held for it. */
+export interface PaidCall {
+  readonly model: CatalogModel;
+  readonly priced: PricedRequest;
+  readonly hold: Hold;
+  /** The maximum tokens of each answer if credit covers only part of the request; `null`: it covers all of it. */
+  readonly affordableTokens: number | null;
+}
+
+/** The tokens of each answer that are paid for; `null`: the model is free. */
+export function paidTokens({ model, priced, affordableTokens }: PaidCall): number | null {
+  return model.prices === null ? null : (affordableTokens ?? maxAnswerTokens(priced));
 }

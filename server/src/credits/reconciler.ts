@@ -2,39 +2,30 @@ import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Credits } from "./credits.ts";
 import type { BalanceMismatch } from "./ledger.ts";
+import type { PostgresReconciliation } from "./reconciliation-store.ts";
 
-/** Sums of usage that are not those of the entries. */
+/** A sum of usage that differs from its entries. */
 export interface UsageMismatch {
-  /** `null`: that of the whole service. */
+  /** `null`: the whole service. */
   readonly accountId: AccountId | null;
   /** `hour`: not the sum of the entries; `day`: not the sum of the hours; `month`: not the sum of the days. */
   readonly interval: "hour" | "day" | "month";
   readonly start: Date;
-  /** `null`: that of all keys. */
+  /** `null`: all keys. */
   readonly key: KeyUuid | null;
-  /** `null`: that of all models. */
+  /** `null`: all models. */
   readonly model: string | null;
 }
 
-/** What is compared in the store. */
-export interface ReconciliationReader {
-  findMismatches(limit: number): Promise<readonly BalanceMismatch[]>;
-  /** From an hour on; within the time that entries are kept. */
-  findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]>;
-  readReserved(): Promise<ReservedCredit>;
-  /** What was not paid from a time on. */
-  readUncollected(since: Date): Promise<readonly UncollectedSum[]>;
-}
-
-/** What nodes have set aside for requests, together. */
+/** The credit that all nodes have reserved. */
 export interface ReservedCredit {
   readonly reservations: number;
   readonly nanoUsd: bigint;
-  /** Of it, by nodes that have not been seen for a minute. */
+  /** The part of it reserved by nodes that have not been seen for a minute. */
   readonly stuckNanoUsd: bigint;
 }
 
-/** What accounts did not pay, for one reason: that of an {@link Uncollected}, or another in words. */
+/** The sum that accounts did not pay for one reason: that of an {@link Uncollected}, or one that an operator wrote. */
 export interface UncollectedSum {
   readonly reason: string;
   readonly accounts: number;
@@ -42,17 +33,16 @@ export interface UncollectedSum {
 }
 
 export interface ReconciliationReport {
-  /** Accounts whose balance is not the sum of their ledger, or is negative: there should be none. */
+  /** Accounts whose balance is negative or not the sum of their ledger. There should be none. */
   readonly mismatches: readonly BalanceMismatch[];
   /** There should be none. */
   readonly usageMismatches: readonly UsageMismatch[];
-  /** From when on usage was compared, and uncollected amounts were added up. */
+  /** The start of the period in which usage was compared and uncollected amounts were added up. */
   readonly since: Date;
-  /** Set aside by all nodes. */
   readonly reserved: ReservedCredit;
-  /** What was answered since then and is not paid. */
+  /** What accounts did not pay in this period. */
   readonly uncollected: readonly UncollectedSum[];
-  /** By this node: held for requests that are being answered. */
+  /** The holds of requests on this node. */
   readonly held: { readonly holds: number; readonly nanoUsd: bigint };
   readonly checkedAt: Date;
 }
@@ -60,25 +50,25 @@ export interface ReconciliationReport {
 const MAX_MISMATCHES = 100;
 const HOUR_MS = 60 * 60_000;
 
-/** Whether all sums are right, which nothing should ever have made wrong. */
+/** Compares balances with ledgers and usage with audit entries. */
 export class Reconciler {
-  readonly #reader: ReconciliationReader;
+  readonly #reader: PostgresReconciliation;
   readonly #credits: Pick<Credits, "outstanding">;
   readonly #now: () => Date;
   #last: ReconciliationReport | null = null;
 
-  constructor(reader: ReconciliationReader, credits: Pick<Credits, "outstanding">, now: () => Date) {
+  constructor(reader: PostgresReconciliation, credits: Pick<Credits, "outstanding">, now: () => Date) {
     this.#reader = reader;
     this.#credits = credits;
     this.#now = now;
   }
 
-  /** What the last check has found; `null` before the first. */
+  /** The report of the last check; `null` before the first. */
   get last(): ReconciliationReport | null {
     return this.#last;
   }
 
-  /** @param hours of usage that are compared with the entries, up to now. */
+  /** @param hours the past hours of usage to compare with the entries. */
   async check(hours: number): Promise<ReconciliationReport> {
     const checkedAt = this.#now();
     const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);

@@ -3,7 +3,7 @@ import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Database } from "../database/database.ts";
 import type { BalanceMismatch } from "./ledger.ts";
-import type { ReconciliationReader, ReservedCredit, UncollectedSum, UsageMismatch } from "./reconciler.ts";
+import type { ReservedCredit, UncollectedSum, UsageMismatch } from "./reconciler.ts";
 
 interface UsageRow {
   account_id: AccountId | null;
@@ -13,8 +13,8 @@ interface UsageRow {
   model: string | null;
 }
 
-/** The sums in Postgres, compared with what they are sums of. Each comparison is one statement: it sees one moment. */
-export class PostgresReconciliation implements ReconciliationReader {
+/** Compares sums in PostgreSQL with what they are sums of. Each comparison is one statement and so sees one snapshot. */
+export class PostgresReconciliation {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -46,7 +46,15 @@ export class PostgresReconciliation implements ReconciliationReader {
   async findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]> {
     // Entries by the primary keys of the partitions: a range of ids is a range of time. Hours and days of all accounts by
     // usage_hours_by_hour and usage_days_by_day.
-    const rows = await this.#database<UsageRow[]>`
+    const sql = this.#database;
+    const sums = sql`
+      sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
+      sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd`;
+    const differs = sql`
+      (stored.requests, stored.errors, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
+      is distinct from
+      (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
+    const rows = await sql<UsageRow[]>`
       with entry_hours as (
         select account_id, date_trunc('hour', at, 'UTC') as hour, key,
                usage_model(model, error_code, upstream) as model,
@@ -58,55 +66,43 @@ export class PostgresReconciliation implements ReconciliationReader {
       ),
       wrong_hours as (
         select account_id, 'hour' as interval, hour as start, key, model
-        from (select * from usage_hours where hour >= ${since}) told
+        from (select * from usage_hours where hour >= ${since}) stored
         full join entry_hours found using (account_id, hour, key, model)
-        where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
-          is distinct from
-          (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+        where ${differs}
       ),
       hour_days as (
-        select account_id, date_trunc('day', hour, 'UTC') as day, key, model, sum(requests) as requests,
-               sum(errors) as errors, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
-               sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
+        select account_id, date_trunc('day', hour, 'UTC') as day, key, model, ${sums}
         from usage_hours where hour >= date_trunc('day', ${since}::timestamptz, 'UTC') group by 1, 2, 3, 4
       ),
       wrong_days as (
         select account_id, 'day' as interval, day as start, key, model
-        from (select * from usage_days where day >= date_trunc('day', ${since}::timestamptz, 'UTC')) told
+        from (select * from usage_days where day >= date_trunc('day', ${since}::timestamptz, 'UTC')) stored
         full join hour_days found using (account_id, day, key, model)
-        where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
-          is distinct from
-          (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+        where ${differs}
       ),
       wrong_service_hours as (
         select null::uuid as account_id, 'hour' as interval, hour as start, null::uuid as key, model
         from (
-          select hour, model, sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
-                 sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens,
-                 sum(cost_nano_usd) as cost_nano_usd
+          select hour, model, ${sums}
           from usage_service_hours where hour >= ${since} group by 1, 2
-        ) told
+        ) stored
         full join (
-          select hour, model, sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
-                 sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens,
-                 sum(cost_nano_usd) as cost_nano_usd
+          select hour, model, ${sums}
           from entry_hours group by 1, 2
         ) found using (hour, model)
-        where (told.requests, told.errors, told.prompt_tokens, told.completion_tokens, told.cached_tokens, told.cost_nano_usd)
-          is distinct from
-          (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)
+        where ${differs}
       ),
       wrong_months as (
         select account_id, 'month' as interval, month as start, null::uuid as key, null::text as model
         from (
           select * from usage_account_months where month >= date_trunc('month', ${since}::timestamptz, 'UTC')
-        ) told
+        ) stored
         full join (
           select account_id, date_trunc('month', day, 'UTC') as month, sum(requests) as requests,
                  sum(cost_nano_usd) as cost_nano_usd
           from usage_days where day >= date_trunc('month', ${since}::timestamptz, 'UTC') group by 1, 2
         ) found using (account_id, month)
-        where (told.requests, told.cost_nano_usd) is distinct from (found.requests, found.cost_nano_usd)
+        where (stored.requests, stored.cost_nano_usd) is distinct from (found.requests, found.cost_nano_usd)
       )
       select * from wrong_hours union all select * from wrong_days
       union all select * from wrong_service_hours union all select * from wrong_months

@@ -1,42 +1,27 @@
-import type { Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { CreditStore } from "./credit-store.ts";
 
-/** A life of a node that has credit set aside, as operators see it. */
+/** A life of a node that has reserved credit, as operators see it. */
 export interface ListedSpender {
   readonly id: SpenderId;
   readonly nodeId: string;
   /** For people: host and process. */
   readonly label: string;
   readonly seenAt: Date;
-  /** Whether it has not been seen for a minute: what it has set aside can't be spent by other nodes. */
+  /** Whether it has not been seen for a minute. Other nodes can't spend what it has reserved. */
   readonly isAway: boolean;
-  /** Accounts of which it has credit set aside. */
+  /** The number of accounts whose credit it has reserved. */
   readonly accounts: number;
   readonly reservedNanoUsd: bigint;
 }
 
-/** What a release has made free. */
+/** The outcome of a release. */
 export interface ReleasedSpender {
   readonly accounts: number;
   readonly amountNanoUsd: bigint;
 }
 
-/** What operators do with the spenders of all nodes. */
-export interface CreditSpenders {
-  list(): Promise<readonly ListedSpender[]>;
-  /**
-   * Closes a spender whose node will not return, and records it. What that node still owes, should it return after all,
-   * is charged as far as the accounts' credit reaches; the rest is recorded as uncollected.
-   *
-   * @returns `null` when there is no such spender (any more).
-   */
-  release(spender: SpenderId, reason: string, by: Actor): Promise<ReleasedSpender | null>;
-  /** Closes all spenders of other nodes, which are known to be gone. */
-  releaseOthers(reason: string): Promise<void>;
-}
-
-/** For so long a spender must have shown no sign of use, by this node's own clock, before it is released by time. */
+/** A spender must have been unchanged for this long, by this node's clock, before it is released by time. */
 const WATCHED_MS = 2 * 60_000;
 
 export interface ReleaseParts {
@@ -52,7 +37,7 @@ export interface ReleaseParts {
  * not seen for the configured time, and this node has watched it unchanged for two minutes, so that a clock that jumps
  * releases nothing that is in use.
  *
- * @returns a function to be called every half a minute or so.
+ * @returns a function to call about every half minute.
  */
 export function releaseOfUnseen({
   store,

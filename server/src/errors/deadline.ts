@@ -1,13 +1,13 @@
 import { Unavailable } from "./failure.ts";
 
-/** A request that needs a store is answered within this time, if only with 503. */
+/** A request waits this long for a store before it fails with 503. */
 export const ANSWER_TIMEOUT_MS = 5_000;
 
-/** The answer, or `null` when it is not there in time. What fails, fails. */
-export function inTime<Answer>(patienceMs: number, answer: Promise<Answer>): Promise<Answer | null> {
-  // Not a race of promises, which costs several times as much: every stream comes by here.
+/** Resolves with the answer, or with `null` if it does not come in time. Rejects as the answer does. */
+export function resultWithin<Answer>(timeoutMs: number, answer: Promise<Answer>): Promise<Answer | null> {
+  // A race of promises costs several times as much, and every stream waits here.
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, patienceMs, null);
+    const timer = setTimeout(resolve, timeoutMs, null);
     answer.then(
       (value) => {
         clearTimeout(timer);
@@ -21,10 +21,10 @@ export function inTime<Answer>(patienceMs: number, answer: Promise<Answer>): Pro
   });
 }
 
-/** The answer, if it comes in time. What comes later is not waited for. @throws {Unavailable} */
-export function within<Answer>(patienceMs: number, question: () => Promise<Answer>): Promise<Answer> {
+/** Resolves with the answer. An answer that comes after the timeout is ignored. @throws {Unavailable} on timeout. */
+export function withTimeout<Answer>(timeoutMs: number, question: () => Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Unavailable("a store did not answer in time")), patienceMs);
+    const timer = setTimeout(() => reject(new Unavailable("a store did not answer in time")), timeoutMs);
     question()
       .finally(() => clearTimeout(timer))
       .then(resolve, reject);

@@ -16,9 +16,9 @@ export interface FailureDetails {
 }
 
 /**
- * A refusal or fault with a code of the one table: the only error that reaches a client with its own words.
- * Whatever else is thrown is answered as `internal_error`. Key strings and tokens are cut out of its message and `param`:
- * people paste them as values, and as names of fields and parameters too.
+ * A refusal or fault with a code of the table of error codes: the only error whose message reaches a client.
+ * Any other error is answered as `internal_error`. Key strings and tokens are removed from the message and `param`, because
+ * people paste them as values and as names of fields.
  */
 export class Failure extends Error {
   override readonly name = "Failure";
@@ -28,8 +28,7 @@ export class Failure extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, details: FailureDetails = {}) {
-    // A refusal is an answer, not a fault: where it was made is of no interest, and finding out costs more than the
-    // refusal. Floods are made of refusals. What went wrong is in the cause, with its own stack.
+    // A flood consists of refusals, and a stack trace costs more than the refusal. The cause of a fault has its own stack.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(withoutSecrets(message), details.cause === undefined ? undefined : { cause: details.cause });
@@ -46,14 +45,14 @@ export class Failure extends Error {
   }
 }
 
-/** Something that the service relies on does not answer. Thrown by what speaks to it; answered with 503. */
+/** A store that the service depends on does not answer. Clients get 503. */
 export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
 /**
- * Connections that can't be had (SQLSTATE classes 08, 53 and 57P), or broke, on their way to a store; and what a store has
- * ended because it took too long (57014: a statement, 55P03: a wait for a lock, 25P03: a transaction in which nothing came).
+ * Connections to a store that failed (SQLSTATE classes 08, 53 and 57P), and what a store ended because it took too long
+ * (57014: a statement, 55P03: a wait for a lock, 25P03: an idle transaction).
  */
 const AWAY =
   /^(?:08\w{3}|53\w{3}|57P\d\d|57014|55P03|25P03|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND)|ENOENT|CONNECT\w+)$/;
@@ -63,7 +62,7 @@ function isStoreAway(thrown: unknown): boolean {
   return thrown instanceof Error && "code" in thrown && AWAY.test(String(thrown.code));
 }
 
-/** Turns whatever was thrown into a failure; an unforeseen error keeps its words to itself. */
+/** Turns any thrown value into a failure. The message of an unexpected error is not shown to clients. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   if (isStoreAway(thrown)) {
@@ -83,7 +82,7 @@ export function toFailure(thrown: unknown): Failure {
   );
 }
 
-/** The body that tells a client of a failure. */
+/** The response body of a failure. */
 export function envelopeOf(failure: Failure): ErrorEnvelope {
   const { type } = ERROR_CODES[failure.code];
   return { error: { message: failure.message, type, param: failure.param, code: failure.code } };

@@ -1,24 +1,24 @@
 import type { BreakerSettings } from "../catalog/catalog.ts";
 
-/** `closed`: requests pass. `open`: none does, for a time. `half-open`: one at a time does, to see. */
+/** `closed`: requests pass. `open`: no request passes for a time. `half-open`: one request at a time passes as a probe. */
 export type BreakerState = "closed" | "open" | "half-open";
 
 const MAX_OPEN_MS = 60_000;
 
-/** A request that was let through. */
+/** A request that the breaker let pass. */
 export interface Attempt {
-  /** The upstream has begun to answer. */
+  /** Call it when the upstream has begun to answer. */
   begun(): void;
-  /** To be called once. `unknown`: it says nothing about the upstream. */
+  /** Call it when the request has ended. `unknown`: the outcome tells nothing about the upstream. */
   ended(outcome: "success" | "failure" | "unknown"): void;
 }
 
-/** Says whether an upstream is worth asking, by how it has answered. */
+/** A circuit breaker: it decides by an upstream's recent answers whether requests are sent to it. */
 export class Breaker {
   readonly #settings: BreakerSettings;
   readonly #monotonicMs: () => number;
   #failures = 0;
-  /** How often it was opened since it last was closed. */
+  /** How often it has opened since it was last closed. */
   #openings = 0;
   #openUntilMs = 0;
   #isProbing = false;
@@ -33,17 +33,17 @@ export class Breaker {
     return this.#monotonicMs() < this.#openUntilMs ? "open" : "half-open";
   }
 
-  /** Whether a request would be let through just now. */
+  /** Whether a request would pass now. */
   get isPassable(): boolean {
     return this.state === "closed" || (this.state === "half-open" && !this.#isProbing);
   }
 
-  /** Until a request may be let through, in milliseconds. */
+  /** Milliseconds until a request may pass. */
   get waitMs(): number {
     return this.state === "open" ? Math.max(0, this.#openUntilMs - this.#monotonicMs()) : 0;
   }
 
-  /** Lets a request through, unless it is not worth trying: `null`. */
+  /** Lets a request pass. @returns `null` if none may. */
   enter(): Attempt | null {
     if (!this.isPassable) return null;
     let isProbe = this.state === "half-open";
@@ -56,7 +56,7 @@ export class Breaker {
     return {
       begun: () => {
         probed();
-        // Its end will tell more: an upstream that breaks off every answer is to be opened again at once.
+        // Failures stay counted: an upstream that breaks off every answer opens the breaker again at once.
         this.#openings = 0;
       },
       ended: (outcome) => {
@@ -74,7 +74,7 @@ export class Breaker {
 
   #failed(isProbe: boolean): void {
     this.#failures++;
-    // What was sent before it opened, and fails after, says nothing new.
+    // A request that was sent before the breaker opened and fails later tells nothing new.
     if (this.#openings > 0 && !isProbe) return;
     if (this.#failures < this.#settings.failures) return;
     const { openMs } = this.#settings;

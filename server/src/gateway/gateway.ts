@@ -4,18 +4,18 @@ import type { JsonBody } from "../json/json-body.ts";
 import type { ChatAnswer, Dialect, WholeAnswer } from "../upstream/dialect.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { begunStream } from "./begun-stream.ts";
+import { primedStream } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
 
-/** A request for a model, in OpenAI's form. */
+/** A request for a model, in OpenAI's format. */
 export interface ModelRequest {
   readonly model: CatalogModel;
   readonly body: JsonBody;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: RequestSignal;
 }
 
@@ -26,17 +26,17 @@ export interface ChatRequest extends ModelRequest {
   readonly maxTokens: number | null;
 }
 
-/** An upstream's answer, begun: of a stream the first event is in. */
+/** An upstream's answer. The first event of a stream has arrived. */
 export interface Routed<Answer> {
   readonly answer: Answer;
-  /** Whose it is. */
+  /** The name of the upstream that answered. */
   readonly upstream: string;
 }
 
 /** No route led to an answer. */
 export class RoutesFailed extends Error {
   override readonly name = "RoutesFailed";
-  /** The last route's; `null` when none was tried. */
+  /** The upstream of the last route; `null` if none was tried. */
   readonly upstream: string | null;
   readonly reason: unknown;
 
@@ -55,14 +55,14 @@ export interface GatewayParts {
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
-  /** An upstream has refused our credential: requests fail until an operator has seen to it. */
+  /** Called when an upstream refuses the service's credential. Its requests fail until an operator corrects it. */
   readonly onCredentialRefused: (upstream: string) => void;
 }
 
-/** What a dialect is asked for. */
-interface Ask<Answer> {
+/** How a kind of request is sent through a dialect. */
+interface ModelCall<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
-  /** Waits for the first of an answer, if there is more to come of it, and tells when it has ended. */
+  /** Waits for the first event of a stream. Calls `ended` when the answer has ended. */
   begin(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
 }
 
@@ -70,7 +70,7 @@ interface Ask<Answer> {
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #states = new Map<string, UpstreamState>();
-  /** The same, of upstreams as they stand in the present catalog: found without making a key. */
+  /** The states of the current catalog's upstreams, found without building a key. */
   readonly #stateOfSame = new WeakMap<Upstream, UpstreamState>();
   readonly #budgets = new Map<string, RetryBudget>();
 
@@ -79,8 +79,8 @@ export class Gateway {
   }
 
   /**
-   * Asks the model's routes, one after the other, until one answers. The next one is tried only while nothing has
-   * reached the client, and only for a fault that another attempt may not have.
+   * Tries the model's routes one after the other until one answers. It tries the next one only while nothing has reached the
+   * client, and only after a failure that is retryable.
    *
    * @throws {Failure} the request can't be expressed in the upstream's dialect.
    * @throws {RoutesFailed} with what the last route threw.
@@ -104,7 +104,7 @@ export class Gateway {
         if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
         const change = cutCredential(upstream);
         const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
-        return begunStream(answer.events, { change, changeError, ended }).then((events) => ({
+        return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
           ...answer,
           events,
         }));
@@ -121,7 +121,7 @@ export class Gateway {
     });
   }
 
-  /** Of each upstream of the catalog. */
+  /** The health of each upstream of the catalog. */
   health(): readonly UpstreamHealth[] {
     return [...this.#parts.catalog.upstreams.values()].map((upstream) => this.#stateOf(upstream).health());
   }
@@ -129,7 +129,7 @@ export class Gateway {
   async #route<Answer>(
     model: CatalogModel,
     signal: RequestSignal,
-    ask: Ask<Answer>,
+    call: ModelCall<Answer>,
   ): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
     budget.first();
@@ -146,25 +146,25 @@ export class Gateway {
         shortestWaitMs = Math.min(shortestWaitMs, Math.max(state.breaker.waitMs, 1_000));
         continue;
       }
-      // Where nothing was sent, nothing is sent again.
+      // It is a retry only if something was sent before.
       if (wasSent && !budget.retry()) break;
       const isLast = !routes.some((left) => this.#isPassable(left));
       try {
-        const answer = await this.#attempt(upstream, route, state, { signal, ask, isLast });
+        const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
         if (answer !== null) return answer;
-        failed = new RoutesFailed(route.upstream, noPlace());
+        failed = new RoutesFailed(route.upstream, atCapacity());
       } catch (reason) {
-        // It can't be said in this upstream's dialect: nothing was sent.
+        // The request can't be expressed in this upstream's dialect. Nothing was sent.
         if (reason instanceof Failure) throw reason;
         wasSent = true;
         failed = new RoutesFailed(route.upstream, reason);
         if (signal.aborted || !verdictOf(reason).retryable) throw failed;
-        // A kept connection that the other side was just closing: nothing says that a new one would break.
+        // The upstream may have been closing an idle connection. A new connection may work.
         const isCut = reason instanceof TransportError && reason.fault === "cut";
         if (isLast && isCut && route.isRetry !== true) routes.push({ ...route, isRetry: true });
       }
     }
-    throw failed ?? new RoutesFailed(null, notNow(shortestWaitMs));
+    throw failed ?? new RoutesFailed(null, paused(shortestWaitMs));
   }
 
   #isPassable(route: Route): boolean {
@@ -172,7 +172,7 @@ export class Gateway {
     return upstream !== undefined && this.#stateOf(upstream).breaker.isPassable;
   }
 
-  /** Each model has its own: where one's upstreams fail, another's are not asked any the less. */
+  /** Each model has its own budget, so that failures of one model's upstreams do not limit another's retries. */
   #budgetOf({ id }: CatalogModel): RetryBudget {
     let budget = this.#budgets.get(id);
     if (budget === undefined) {
@@ -182,18 +182,18 @@ export class Gateway {
     return budget;
   }
 
-  /** @returns `null` when the upstream has no place for it: nothing was sent. */
+  /** @returns `null` if the upstream has no free slot. Nothing was sent then. */
   async #attempt<Answer>(
     upstream: Upstream,
     route: Route,
     state: UpstreamState,
-    { signal, ask, isLast }: { signal: RequestSignal; ask: Ask<Answer>; isLast: boolean },
+    { signal, call, isLast }: { signal: RequestSignal; call: ModelCall<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
-    const giveBack = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
-    if (giveBack === null) return null;
+    const release = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
+    if (release === null) return null;
     const attempt = state.breaker.enter();
     if (attempt === null) {
-      giveBack();
+      release();
       return null;
     }
     let isEnded = false;
@@ -201,15 +201,15 @@ export class Gateway {
       if (isEnded) return;
       isEnded = true;
       signal.removeEventListener("abort", left);
-      giveBack();
+      release();
       attempt.ended(reason === null ? this.#succeeded(state) : this.#failed(state, reason));
     };
-    // Also of an answer that nobody has ever read.
+    // An answer that is never read has to release its slot too.
     const left = () => ended(new TransportError("aborted", "the request was left"));
     signal.addEventListener("abort", left);
     try {
-      const sent = await ask.send(this.#dialectOf(upstream), upstream, route);
-      const beginning = ask.begin(sent, upstream, ended);
+      const sent = await call.send(this.#dialectOf(upstream), upstream, route);
+      const beginning = call.begin(sent, upstream, ended);
       const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
       return { answer, upstream: upstream.name };
@@ -231,7 +231,7 @@ export class Gateway {
   }
 
   #failed(state: UpstreamState, reason: unknown): Verdict["outcome"] {
-    // One tenant's simulated faults must not keep the sandbox from others.
+    // Faults that one account simulates must not close the sandbox to others.
     if (state.isSimulated) return "unknown";
     const { outcome, isCredential } = verdictOf(reason);
     if (isCredential) {
@@ -243,7 +243,7 @@ export class Gateway {
     return outcome;
   }
 
-  /** What was learnt of an upstream holds as long as the catalog means the same one by its name. */
+  /** The state of an upstream is kept as long as the catalog describes it in the same way. */
   #stateOf(upstream: Upstream): UpstreamState {
     const known = this.#stateOfSame.get(upstream);
     if (known !== undefined) return known;
@@ -265,14 +265,13 @@ function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: un
   return body === answer.body ? answer : { ...answer, body };
 }
 
-/** All of the places are taken that there were to ask. */
-function noPlace(): Failure {
+function atCapacity(): Failure {
   return new Failure("server_is_overloaded", "The model's provider is at capacity. Try again shortly.", {
     retryAfterMs: 1_000,
   });
 }
 
-function notNow(waitMs: number): Failure {
+function paused(waitMs: number): Failure {
   return new Failure(
     "server_is_overloaded",
     "The model's provider has failed repeatedly, and requests to it are paused. Try again later, or choose another model.",

@@ -1,9 +1,9 @@
 const WINDOW_S = 10;
-/** Second attempts, as a share of first ones; and so many in any case. */
-const SHARE = 0.2;
-const ALWAYS = 10;
+/** The maximum share of retries among first attempts, and the number of retries that are always allowed. */
+const MAX_SHARE = 0.2;
+const MIN_RETRIES = 10;
 
-/** Keeps second attempts a fraction of the first: when everything fails, asking again makes it worse. */
+/** Limits retries to a fraction of first attempts: when everything fails, retries make it worse. */
 export class RetryBudget {
   readonly #monotonicMs: () => number;
   readonly #seconds = new Map<number, { firsts: number; retries: number }>();
@@ -12,12 +12,12 @@ export class RetryBudget {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** To be told of each request. */
+  /** Counts the first attempt of a request. */
   first(): void {
     this.#present().firsts++;
   }
 
-  /** @returns whether there may be another attempt. */
+  /** Counts a retry. @returns whether it is allowed. */
   retry(): boolean {
     const present = this.#present();
     let firsts = 0;
@@ -26,7 +26,7 @@ export class RetryBudget {
       firsts += second.firsts;
       retries += second.retries;
     }
-    if (retries >= ALWAYS + firsts * SHARE) return false;
+    if (retries >= MIN_RETRIES + firsts * MAX_SHARE) return false;
     present.retries++;
     return true;
   }

@@ -1,11 +1,11 @@
 import type { Route } from "../catalog/catalog.ts";
 
-/** A route that is tried, or tried again. */
+/** A route of a request, and whether the request was sent to it before. */
 export interface TrialRoute extends Route {
   readonly isRetry?: boolean;
 }
 
-/** The routes in a random order in which heavier ones tend to come first. */
+/** Shuffles routes so that each comes first as often as its weight says. */
 export function shuffleByWeight(routes: readonly Route[], random: () => number): readonly TrialRoute[] {
   if (routes.length === 1) return routes;
   const left = [...routes];

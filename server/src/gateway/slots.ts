@@ -1,17 +1,17 @@
 import type { RequestSignal } from "../upstream/request-signal.ts";
 
-/** A number of places at an upstream, and a short queue for them. */
+/** The concurrency slots of an upstream, and a short queue for them. */
 export class Slots {
-  readonly #most: number;
+  readonly #maxTaken: number;
   readonly #maxWaiting: number;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
   #taken = 0;
   readonly #waiting: ((isFree: boolean) => void)[] = [];
 
-  constructor(most: number, maxWaiting: number, patienceMs: number) {
-    this.#most = most;
+  constructor(maxTaken: number, maxWaiting: number, timeoutMs: number) {
+    this.#maxTaken = maxTaken;
     this.#maxWaiting = maxWaiting;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   get taken(): number {
@@ -22,42 +22,42 @@ export class Slots {
     return this.#waiting.length;
   }
 
-  /** Takes a place. @returns what gives it back, to be called once; `null` when there is none. */
+  /** Takes a slot. @returns a function that releases it; `null` if all slots are taken. */
   take(): (() => void) | null {
-    if (this.#taken >= this.#most) return null;
+    if (this.#taken >= this.#maxTaken) return null;
     this.#taken++;
-    return this.#giveBackOnce();
+    return this.#releaseOnce();
   }
 
-  /** The same for who has nowhere else to go, when there is none: waits for one. @returns `null` when there is none in time. */
+  /** Waits for a slot. @returns a function that releases it; `null` if none is free before the timeout. */
   async wait(signal: RequestSignal): Promise<(() => void) | null> {
     if (this.#waiting.length >= this.#maxWaiting || signal.aborted) return null;
-    return (await this.#turn(signal)) ? this.#giveBackOnce() : null;
+    return (await this.#nextFreed(signal)) ? this.#releaseOnce() : null;
   }
 
-  /** Resolves with a place that whoever had it before has handed on, or without one. */
-  #turn(signal: RequestSignal): Promise<boolean> {
+  /** Resolves with whether a released slot was passed on to this request. */
+  #nextFreed(signal: RequestSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const decide = (isFree: boolean) => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", giveUp);
+        signal.removeEventListener("abort", stopWaiting);
         resolve(isFree);
       };
-      const giveUp = () => {
+      const stopWaiting = () => {
         this.#waiting.splice(this.#waiting.indexOf(decide), 1);
         decide(false);
       };
-      const timer = setTimeout(giveUp, this.#patienceMs);
-      signal.addEventListener("abort", giveUp);
+      const timer = setTimeout(stopWaiting, this.#timeoutMs);
+      signal.addEventListener("abort", stopWaiting);
       this.#waiting.push(decide);
     });
   }
 
-  #giveBackOnce(): () => void {
-    let isGiven = false;
+  #releaseOnce(): () => void {
+    let isReleased = false;
     return () => {
-      if (isGiven) return;
-      isGiven = true;
+      if (isReleased) return;
+      isReleased = true;
       const next = this.#waiting.shift();
       if (next === undefined) this.#taken--;
       else next(true);

@@ -3,7 +3,7 @@ import { UpstreamRefused } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { RoutesFailed } from "./gateway.ts";
 
-/** What an upstream's failure means for the client. */
+/** Turns an upstream's error into the failure for the client. */
 export function upstreamFailure(thrown: unknown): Failure {
   if (thrown instanceof RoutesFailed) return upstreamFailure(thrown.reason);
   if (thrown instanceof UpstreamRefused) return thrown.failure;

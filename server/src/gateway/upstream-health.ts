@@ -2,28 +2,28 @@ import type { Upstream } from "../catalog/catalog.ts";
 import { Breaker, type BreakerState } from "./breaker.ts";
 import { Slots } from "./slots.ts";
 
-/** What is known of an upstream by asking it. */
+/** The state of an upstream as this node has observed it. */
 export interface UpstreamHealth {
   readonly name: string;
   readonly breaker: BreakerState;
-  /** Requests that it is answering, and those that wait for a place. */
+  /** Requests that it is answering, and those that wait for a concurrency slot. */
   readonly inFlight: number;
   readonly waiting: number;
   /** Since this node was started. */
   readonly successes: number;
   readonly failures: number;
   readonly lastFailure: { readonly at: Date; readonly reason: string } | null;
-  /** When it last refused our credential: an operator has to see to it. */
+  /** When it last refused the service's credential; `null` since it last accepted it. */
   readonly credentialRefusedAt: Date | null;
 }
 
 const MAX_WAITING = 128;
 const WAIT_TIMEOUT_MS = 2_000;
 
-/** One upstream as this node has found it. */
+/** The breaker, slots and counts of one upstream on this node. */
 export class UpstreamState {
   readonly name: string;
-  /** It fails only when clients ask it to. */
+  /** Whether it fails only when clients request that. */
   readonly isSimulated: boolean;
   readonly breaker: Breaker;
   readonly slots: Slots;

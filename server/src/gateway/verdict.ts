@@ -1,17 +1,17 @@
 import { UpstreamRefused } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 
-/** What a failed request says, of its upstream and of what to do next. */
+/** What a failed request tells about its upstream and about what to do next. */
 export interface Verdict {
-  /** `success`: the upstream is well, the fault is the request's. `unknown`: it says nothing. */
+  /** `success`: the upstream works and the request was at fault. `unknown`: the failure tells nothing about the upstream. */
   readonly outcome: "success" | "failure" | "unknown";
-  /** Whether another upstream, or another attempt, may do better. */
+  /** Whether another upstream or another attempt may succeed. */
   readonly retryable: boolean;
-  /** Whether it is our credential that was refused: an operator has to see to it. */
+  /** Whether the upstream refused the service's credential, which an operator must correct. */
   readonly isCredential: boolean;
 }
 
-/** Reads as a table: one row for each kind of failure. */
+/** Classifies a failure: one row for each kind. */
 export function verdictOf(reason: unknown): Verdict {
   if (reason instanceof TransportError) {
     return reason.fault === "aborted"
@@ -29,7 +29,7 @@ export function verdictOf(reason: unknown): Verdict {
     case 401:
     case 403:
       return { outcome: "failure", retryable: true, isCredential: true };
-    // A model that is not there, and a server that is well and has enough to do.
+    // The upstream lacks the model, or it works and limits its rate.
     case 404:
     case 429:
       return { outcome: "unknown", retryable: true, isCredential: false };

@@ -4,14 +4,14 @@ import { Failure } from "../errors/failure.ts";
 import { UpstreamRefused } from "../upstream/dialect.ts";
 
 /**
- * Changes a piece of an upstream's answer so that its credential is not in it. Some servers, and proxies before them, quote the
+ * Returns a function that removes the upstream's credential from a piece of its answer. Some servers and proxies quote the
  * request that they received.
  */
 export function cutCredential({ credential }: Upstream): (text: string) => string {
   return credential === null ? unchanged : (text) => credential.cutFromAnswer(text);
 }
 
-/** The same for what an upstream's dialect has thrown. */
+/** Removes the upstream's credential from an error that its dialect threw. */
 export function errorWithoutCredential(thrown: unknown, { credential }: Upstream): unknown {
   if (credential === null || !(thrown instanceof UpstreamRefused)) return thrown;
   const failure = failureWithout(thrown.failure, credential);

@@ -1,4 +1,4 @@
-import { inTime } from "../errors/deadline.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import {
   type BodySink,
   type Exchange,
@@ -103,5 +103,5 @@ async function isReady(writer: WritableStreamDefaultWriter<Uint8Array>): Promise
     () => true,
     () => true,
   );
-  return (await inTime(READER_TIMEOUT_MS, ready)) !== null;
+  return (await resultWithin(READER_TIMEOUT_MS, ready)) !== null;
 }

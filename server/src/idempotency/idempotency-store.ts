@@ -9,9 +9,9 @@ import {
   KEPT_MS,
 } from "./idempotency.ts";
 
-/** A row may go between two looks at it; it does not go for ever. */
-const LOOKS = 5;
-const DROPPED_AT_ONCE = 1_000;
+/** A row may be deleted between the insert and the select, but not again and again. */
+const MAX_ATTEMPTS = 5;
+const DELETE_BATCH = 1_000;
 
 interface Row {
   body_digest: Uint8Array;
@@ -27,7 +27,7 @@ export class PostgresIdempotency implements IdempotencyStore {
   readonly #nodeId: string;
   readonly #spender: () => SpenderId | null;
 
-  /** `spender`: which life of the node this is. */
+  /** `spender` identifies this life of the node. */
   constructor(database: Database, nodeId: string, spender: () => SpenderId | null) {
     this.#database = database;
     this.#nodeId = nodeId;
@@ -36,7 +36,7 @@ export class PostgresIdempotency implements IdempotencyStore {
 
   async claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome> {
     const { accountId, keyDigest, bodyDigest } = request;
-    for (let look = 0; look < LOOKS; look++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const claimed = await this.#database`
         insert into idempotent_requests as known (account_id, key_digest, body_digest, claim, node_id, spender, renewed_at)
         values (${accountId}, ${keyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, ${this.#spender()}, now())
@@ -75,8 +75,8 @@ export class PostgresIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Forgets what former lives of this node were answering. To be called at start, when their journal is in the database.
-   * Claims of this life, which may be there already, are newer.
+   * Deletes the claims of earlier lives of this node. Call it at start, when their journal is in the database. Claims of this
+   * life may exist already; they are newer.
    */
   async clear(spender: SpenderId): Promise<void> {
     await this.#database`
@@ -93,15 +93,15 @@ function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
   return { kind: "answered", answer: isKept ? { isStream, model, text: answer } : null };
 }
 
-/** Forgets answers that have been kept for long enough. To be called every hour or so. */
+/** Deletes answers whose retention has ended. Call it about every hour. */
 export async function dropOldAnswers(database: Database): Promise<void> {
   for (;;) {
     // Uses idempotent_requests_by_age.
     const dropped = await database`
       delete from idempotent_requests where ctid in (
         select ctid from idempotent_requests where created_at < now() - ${KEPT_MS} * interval '1 millisecond'
-        limit ${DROPPED_AT_ONCE} for update skip locked
+        limit ${DELETE_BATCH} for update skip locked
       )`;
-    if (dropped.count < DROPPED_AT_ONCE) return;
+    if (dropped.count < DELETE_BATCH) return;
   }
 }

@@ -1,22 +1,21 @@
 import { createHash } from "node:crypto";
 import type { AccountId } from "../contract/account.ts";
 import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
-import { within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** How long an answer is kept. */
+/** The retention of an answer. */
 export const KEPT_MS = 24 * 60 * 60_000;
-/** A longer answer is not kept. */
+/** Longer answers are not stored. */
 export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
-/** A claim whose node does not renew it for so long belongs to a dead one. */
+/** A claim that its node has not renewed for this long can be taken over. */
 export const CLAIM_LEASE_MS = 60_000;
-const ANSWER_TIMEOUT_MS = 5_000;
-/** Beyond this number the oldest are dropped: their claims lapse with their leases. */
+/** Beyond this number the oldest are dropped: their claims end with their leases. */
 const MAX_UNRELEASED = 10_000;
-/** Of answers that wait for the database together. Of what is beyond only the fact that it was answered is kept. */
+/** The maximum size of all answers that wait for the database. Beyond it only the fact is stored that a request was answered. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
-/** A request with an idempotency key, by digests: neither the key nor the body is kept. */
+/** A request with an idempotency key, identified by digests: neither the key nor the body is stored. */
 export interface IdempotentRequest {
   readonly accountId: AccountId;
   /** SHA-256 of the endpoint and the idempotency key. */
@@ -25,37 +24,37 @@ export interface IdempotentRequest {
   readonly bodyDigest: Uint8Array;
 }
 
-/** What is known of a request. */
+/** The outcome of a claim. */
 export type ClaimOutcome =
   | { readonly kind: "claimed" }
   | { readonly kind: "running" }
   | { readonly kind: "differs" }
   | { readonly kind: "answered"; readonly answer: KeptAnswer | null };
 
-/** Where claims are kept, for all nodes: the database. */
+/** The database, which holds the claims of all nodes. */
 export interface IdempotencyStore {
   /** Claims the request for this node, unless it is known. */
   claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome>;
-  /** Forgets a request that came to nothing. */
+  /** Deletes the claim of a request that failed. */
   release(request: IdempotentRequest, claim: ClaimId): Promise<void>;
   renew(claims: readonly ClaimId[]): Promise<void>;
 }
 
-/** A request that this node answers. */
+/** A request that this node has claimed. */
 export interface Claim {
   readonly id: ClaimId;
-  /** What the entry of the request carries once it has been answered. */
+  /** Returns what the entry of the answered request carries. */
   answered(answer: KeptAnswer | null): KeyedAnswer;
-  /** The request came to nothing: when it is sent again it is executed again. Waits 5 seconds at most. */
+  /** Ends the claim of a request that failed, so that it is executed when it is sent again. Waits 5 seconds at most. */
   release(): Promise<void>;
 }
 
-/** Requests that are executed once, however often they are sent. */
+/** Executes requests with an idempotency key once, however often they are sent. */
 export class Idempotency {
   readonly #store: IdempotencyStore;
-  /** Claims of this node that are not answered in the database, and how long their answers are. */
+  /** Claims of this node whose answers are not in the database yet, with the lengths of the answers. */
   readonly #claims = new Map<ClaimId, number>();
-  /** Claims that came to nothing, and may still be in the database. */
+  /** Released claims that may still be in the database. */
   readonly #unreleased = new Map<ClaimId, IdempotentRequest>();
   #waitingCharacters = 0;
 
@@ -64,7 +63,7 @@ export class Idempotency {
   }
 
   /**
-   * Begins a request, or tells what it was answered with.
+   * Claims a request, or returns the answer that it had before.
    *
    * @throws {Failure} `idempotency_key_reused` (422), `idempotency_key_in_use` (409), `idempotent_answer_gone` (409).
    */
@@ -72,9 +71,9 @@ export class Idempotency {
     const id = crypto.randomUUID() as ClaimId;
     let outcome: ClaimOutcome;
     try {
-      outcome = await within(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
+      outcome = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
     } catch (error) {
-      // It may have been taken all the same.
+      // The database may have stored the claim although its answer was lost.
       void this.#release(request, id);
       throw error;
     }
@@ -85,14 +84,14 @@ export class Idempotency {
     return outcome.answer;
   }
 
-  /** To be told of entries that are in the database, and of their answers with them. */
+  /** Takes note of entries that are in the database, with their answers. */
   committed(entries: readonly { readonly keyed?: KeyedAnswer }[]): void {
     for (const { keyed } of entries) if (keyed !== undefined) this.#forget(keyed.claim);
   }
 
   /**
-   * Keeps the claims of requests that take long, and repeats the releases that the database has not confirmed. To be called
-   * well within {@link CLAIM_LEASE_MS}.
+   * Renews the claims of running requests, and repeats releases that the database has not confirmed. Call it several times
+   * in {@link CLAIM_LEASE_MS}.
    */
   async renew(): Promise<void> {
     if (this.#claims.size > 0) await this.#store.renew([...this.#claims.keys()]);
@@ -102,10 +101,10 @@ export class Idempotency {
     }
   }
 
-  /** Waits 5 seconds at most. What is not confirmed by then is repeated by {@link renew}. */
+  /** Waits 5 seconds at most. {@link renew} repeats a release that was not confirmed by then. */
   async #release(request: IdempotentRequest, id: ClaimId): Promise<void> {
     try {
-      await within(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id));
+      await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id));
     } catch {
       const [oldest] = this.#unreleased.keys();
       if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
@@ -150,7 +149,7 @@ function isStorable({ text }: KeptAnswer): boolean {
   return text.length <= MAX_ANSWER_CHARACTERS && !/[\0\p{Cs}]/u.test(text);
 }
 
-/** By what a request is known again: its account, endpoint, idempotency key and body. */
+/** Identifies a request by its account, endpoint, idempotency key and body. */
 export function idempotentRequest(
   accountId: AccountId,
   endpoint: string,

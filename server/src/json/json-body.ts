@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, parseJsonObject } from "./json.ts";
 import { type Member, type ScanLimits, type ScannedObject, scanObject } from "./json-text.ts";
 
-/** What is to become of members of an object: another value, or none. */
+/** Changes of an object's members: new values, or `undefined` to remove a member. */
 export type Changes = Readonly<Record<string, Json | undefined>>;
 
 const NO_LIMITS: ScanLimits = {
@@ -12,11 +12,11 @@ const NO_LIMITS: ScanLimits = {
   members: Number.POSITIVE_INFINITY,
 };
 
-/** A JSON object with the text that it came as: what is not changed goes on to the letter. */
+/** A JSON object with its text, so that what is not changed is passed on byte for byte. */
 export class JsonBody {
   readonly value: JsonObject;
   readonly text: string;
-  /** Of the object itself, in their order. */
+  /** The members of the object itself, in their order. */
   readonly members: readonly Member[];
   readonly #end: number;
 
@@ -33,13 +33,13 @@ export class JsonBody {
     return scanned.kind === "object" ? JsonBody.of(text, scanned) : null;
   }
 
-  /** The same of a text that was looked at already. */
+  /** Parses a text that was scanned before. @returns `null` if it is not a JSON object. */
   static of(text: string, scanned: ScannedObject): JsonBody | null {
     const value = parseJsonObject(text);
     return value === null ? null : new JsonBody(value, text, scanned.members, scanned.end);
   }
 
-  /** A name that stands twice: which of the values counts, readers don't agree on. */
+  /** The name of a member that occurs twice, or `null`. Readers do not agree on which of the values counts. */
   get doubledName(): string | null {
     const seen = new Set<string>();
     for (const { name } of this.members) {
@@ -49,7 +49,7 @@ export class JsonBody {
     return null;
   }
 
-  /** The text with some members changed, added or (`undefined`) taken out, and all else as it was. */
+  /** The text with the changes, and everything else unchanged. */
   textWith(changes: Changes): string {
     const { text, members } = this;
     const names = Object.keys(changes);
@@ -72,7 +72,7 @@ export class JsonBody {
         keptBefore = true;
         continue;
       }
-      // With the comma before it, or, at the beginning, the one after.
+      // The comma before the member goes with it; for the first member, the one after.
       const previousEnd = members[index - 1]?.valueEnd;
       if (keptBefore && previousEnd !== undefined) {
         edited += text.slice(copied, Math.max(copied, previousEnd));

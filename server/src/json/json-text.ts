@@ -1,10 +1,10 @@
-/** A member of a JSON object, by its places in the text. */
+/** A member of a JSON object, with its positions in the text. */
 export interface Member {
   readonly name: string;
-  /** Of the name's opening quote. */
+  /** The position of the name's opening quote. */
   readonly start: number;
   readonly valueStart: number;
-  /** After the value's last character. */
+  /** The position after the value's last character. */
   readonly valueEnd: number;
 }
 
@@ -20,11 +20,11 @@ export interface ScanLimits {
   readonly members: number;
 }
 
-/** A JSON object, as far as it was looked at. */
+/** The outermost object of a JSON text. */
 export interface ScannedObject {
   readonly kind: "object";
   readonly members: readonly Member[];
-  /** Of its closing brace. */
+  /** The position of its closing brace. */
   readonly end: number;
 }
 
@@ -32,7 +32,7 @@ export type Scanned =
   | ScannedObject
   | { readonly kind: "too-deep" }
   | { readonly kind: "too-many"; readonly of: Exclude<keyof ScanLimits, "depth"> }
-  /** Not an object, or not JSON at all: whoever parses it will say. */
+  /** The text is not an object, or not JSON at all. Parsing it tells which. */
   | { readonly kind: "other" };
 
 const QUOTE = 0x22;
@@ -45,8 +45,8 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Finds the members of the outermost object of a text, without making values of them: what is not looked at can be passed on
- * to the letter, numbers that JavaScript can't hold included. Says what is right only of text that is JSON.
+ * Finds the members of the outermost object of a text without parsing their values, so that these can be passed on byte for
+ * byte, including numbers that JavaScript can't represent. The result is only valid if the text is JSON.
  */
 export function scanObject(text: string, limits: ScanLimits): Scanned {
   const members: Member[] = [];
@@ -113,7 +113,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
   return { kind: "other" };
 }
 
-/** After the closing quote; -1 where there is none. */
+/** The position after the closing quote; -1 if there is none. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -128,7 +128,7 @@ function nameOf(token: string): string | null {
   try {
     return JSON.parse(token);
   } catch {
-    // The text is no JSON: whoever parses it will say.
+    // The text is not JSON, which parsing it reports.
     return null;
   }
 }

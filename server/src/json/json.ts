@@ -10,7 +10,7 @@ export function parseJsonObject(text: string): JsonObject | null {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : null;
   } catch {
-    // The caller says what that means.
+    // The caller decides what that means.
     return null;
   }
 }

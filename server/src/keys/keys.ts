@@ -5,7 +5,7 @@ import { ACTIVE_KEY_LIMITS, type AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
@@ -200,7 +200,7 @@ export class Keys {
   }
 
   #onceFlushed<Answer>(reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
-    return within(ANSWER_TIMEOUT_MS, async () => {
+    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#parts.flushed();
       return this.#parts.reads.whole(reader, ({ run }) => run(read));
     });

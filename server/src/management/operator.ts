@@ -11,8 +11,8 @@ import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract
 import type { ActionId } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
+import type { PostgresCredit } from "../credits/postgres-credit.ts";
 import type { Reconciler } from "../credits/reconciler.ts";
-import type { CreditSpenders } from "../credits/spenders.ts";
 import type { Reads } from "../database/reads.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -66,7 +66,7 @@ export interface OperatorServices {
   readonly accountAdmin: AccountAdmin;
   readonly signIn: SignIn;
   readonly reconciler: Reconciler;
-  readonly spenders: CreditSpenders;
+  readonly spenders: PostgresCredit;
   readonly gateway: Pick<Gateway, "health">;
   readonly catalog: Catalog;
   readonly plans: Plans;

@@ -197,7 +197,7 @@ export class Metrics {
       outcomes = [];
       ofModels.set(model, outcomes);
     }
-    // A handful.
+    // The list has only a few elements.
     let outcome = outcomes.find((known) => known.status === status && known.endReason === endReason);
     if (outcome === undefined) {
       outcome = { status, endReason, count: 0 };

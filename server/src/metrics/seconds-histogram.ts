@@ -10,8 +10,8 @@ export interface SecondsHistogramOptions<Label extends string> {
 }
 
 /**
- * A histogram with one label that counts by itself: prom-client makes a key of the labels at each observation, which shows in what a
- * request costs.
+ * A histogram with one label that counts by itself: prom-client builds a key from the labels at each observation, which adds
+ * measurably to the CPU time of a request.
  */
 export class SecondsHistogram<Label extends string> extends Histogram<Label> {
   readonly #options: SecondsHistogramOptions<Label>;
@@ -40,19 +40,19 @@ export class SecondsHistogram<Label extends string> extends Histogram<Label> {
     }
   }
 
-  override async get(): Promise<Told<Label>> {
+  override async get(): Promise<HistogramValues<Label>> {
     const { name, help, label } = this.#options;
     const values = [...this.#tallies].flatMap(([of, tally]) => this.#valuesOf({ [label]: of }, tally));
     // prom-client names types in text, where its declarations have numbers.
-    return { name, help, type: "histogram", aggregator: "sum", values } as unknown as Told<Label>;
+    return { name, help, type: "histogram", aggregator: "sum", values } as unknown as HistogramValues<Label>;
   }
 
-  /** What the registry asks instead, where it is there. */
-  getForPromString(): Promise<Told<Label>> {
+  /** The registry prefers this method if it exists. */
+  getForPromString(): Promise<HistogramValues<Label>> {
     return this.get();
   }
 
-  /** As the text format has them: each bucket holds those below it, too. */
+  /** The values in the text format: each bucket includes those below it. */
   #valuesOf(labels: Readonly<Record<string, string>>, { buckets, count, sum }: Tally) {
     const { name, bounds } = this.#options;
     let below = 0;
@@ -69,10 +69,10 @@ export class SecondsHistogram<Label extends string> extends Histogram<Label> {
   }
 }
 
-type Told<Label extends string> = Awaited<ReturnType<Histogram<Label>["get"]>>;
+type HistogramValues<Label extends string> = Awaited<ReturnType<Histogram<Label>["get"]>>;
 
 interface Tally {
-  /** How many are in each bucket and in none below it. */
+  /** The count of each bucket without those below it. */
   readonly buckets: number[];
   count: number;
   sum: number;

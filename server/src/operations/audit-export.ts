@@ -93,7 +93,7 @@ async function* withHeader(header: string, lines: AsyncIterable<string>): AsyncG
 
 async function* gzipped(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const gzip = createGzip();
-  // Its failure is that of `gzip`, which is read below.
+  // Reading `gzip` below reports the failure.
   pipeline(Readable.from(chunks), gzip).catch(() => {});
   yield* gzip;
 }

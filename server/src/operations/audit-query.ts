@@ -20,7 +20,7 @@ export function readFilter(query: URLSearchParams): EntryFilter {
   throw new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
 }
 
-/** @throws {Failure} `invalid_request` for a parameter that there is not: a misspelt filter would let everything through. */
+/** @throws {Failure} `invalid_request` for an unknown parameter: a misspelt filter would match every entry. */
 export function requireKnown(query: URLSearchParams, others: readonly string[]): void {
   const known = [...Object.keys(filterInput), ...others];
   for (const name of query.keys()) {

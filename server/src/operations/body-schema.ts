@@ -2,15 +2,15 @@ import { z } from "zod";
 import { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../json/json.ts";
 
-/** What an array's elements are checked by, one after the other. */
+/** The schema of an array's elements, and their maximum number. */
 export interface ItemSchema {
   readonly schema: z.core.$ZodType;
   readonly max: number;
 }
 
 /**
- * A schema of bodies of which most fields are mostly absent. Asked for each field that is there it takes a fraction of what the
- * whole takes, which makes a note of each that is not.
+ * A schema of bodies in which most fields are absent. It validates the present fields one by one, which takes a fraction of the
+ * time of the whole schema.
  */
 export class BodySchema<Shape extends z.ZodRawShape> {
   /** Without refinements or transformations of its own: a body is what its fields are. */
@@ -20,8 +20,8 @@ export class BodySchema<Shape extends z.ZodRawShape> {
   readonly #required: readonly string[];
 
   /**
-   * `items`: of the fields that are arrays and may be long. A schema looks at every element and notes what is wrong with each, which is
-   * dear where all are wrong: these are looked at until the first that is.
+   * `items`: the schemas of long arrays. A schema reports every wrong element, which is expensive. These arrays are validated
+   * only up to the first wrong element.
    */
   constructor(shape: Shape, items: { readonly [Name in keyof Shape & string]?: ItemSchema } = {}) {
     this.schema = z.looseObject(shape);
@@ -39,7 +39,7 @@ export class BodySchema<Shape extends z.ZodRawShape> {
   /** @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonObject): z.output<z.ZodObject<Shape, z.core.$loose>> {
     for (const [name, items] of this.#items) requireItems(name, body[name], items);
-    // Parsed just now: nothing in the schema changes a value.
+    // The schema changes no value, so the valid body is its own output.
     if (this.#isValid(body)) return body as z.output<z.ZodObject<Shape, z.core.$loose>>;
     const parsed = this.schema.safeParse(body);
     if (parsed.success) return parsed.data;

@@ -18,7 +18,7 @@ const MAX_STOPS = 64;
 /** The fields that say how long an answer may be. */
 export const MAX_TOKENS_FIELDS = ["max_completion_tokens", "max_tokens"];
 
-// 0 is no limit at all for some servers.
+// For some servers 0 means no limit.
 const maxTokens = z.number().int().min(1).max(1_000_000_000).nullish();
 const penalty = z.number().min(-2).max(2).nullish();
 export const modelName = z
@@ -35,8 +35,8 @@ const tool = z.looseObject({
 });
 
 /**
- * What the gateway itself relies on, within the bounds that OpenAI documents (API reference, "Create chat completion");
- * everything else is the upstream's to judge.
+ * The fields that the gateway relies on, within the bounds that OpenAI documents (API reference, "Create chat completion"). The
+ * upstream validates all other fields.
  */
 export const chatBody = new BodySchema(
   {
@@ -70,7 +70,7 @@ export const chatBody = new BodySchema(
   },
 );
 
-/** Fields by which other gateways let a client say where a request goes. Here the operator alone says that. */
+/** Fields by which clients of other gateways route requests. Here only the operator routes them. */
 const ROUTING_FIELDS = new Set([
   "api_base",
   "api_key",
@@ -115,7 +115,7 @@ export function requirePlainFields(body: JsonBody): void {
   }
   for (const name of Object.keys(body.value)) {
     const folded = PLAIN_NAME.test(name) ? name : name.normalize("NFKC").toLowerCase();
-    // Servers that read names without regard to case would take it for the one that is checked and charged by.
+    // Case-insensitive servers would take the field for the one that is checked and charged.
     if (folded !== name && (RELIED_ON.has(folded) || ROUTING_FIELDS.has(folded))) {
       throw new Failure("invalid_request", `Fields are written in lower case: ${folded}.`, { param: folded });
     }
@@ -133,7 +133,7 @@ function larger(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-/** By the members of the parts: some servers do without a `type`. */
+/** Counts images and files by the members of the parts, because some servers accept parts without a `type`. */
 function mediaIn(messages: readonly JsonObject[]): { readonly images: number; readonly files: number } {
   let images = 0;
   let files = 0;

@@ -1,19 +1,18 @@
-import { type PaidCall, paidTokens } from "../credits/paid-call.ts";
-import { chargeFor } from "../credits/price-request.ts";
-import { inTime } from "../errors/deadline.ts";
+import { chargeFor, type PaidCall, paidTokens } from "../credits/price-request.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
-import type { TokenEstimator } from "../tokens/token-estimate.ts";
-import type { Usage } from "../tokens/usage.ts";
+import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
 import type { ChatAnswer } from "../upstream/dialect.ts";
 import { type ChatInput, chatBody, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "./heartbeat.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, RATE_HEADERS, schemaOf } from "./openapi-parts.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
+  HEARTBEAT,
+  HEARTBEAT_MS,
   JSON_HEADERS,
   LAST_EVENT,
   type ModelCall,
@@ -81,8 +80,8 @@ async function runChat(parts: ModelOperationParts, call: ChatCall): Promise<Repl
     signal,
   });
   if (!stream) return await replyOf(parts, call, await answering);
-  // A proxy between may take silence for a dead connection. What happens after this time is sent within the stream.
-  const routed = await inTime(HEARTBEAT_MS, answering);
+  // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
+  const routed = await resultWithin(HEARTBEAT_MS, answering);
   return routed === null ? lateReply(parts, call, answering) : await replyOf(parts, call, routed);
 }
 

@@ -2,7 +2,7 @@
  * The coding to answer in (RFC 9110, section 12.5.3): of those on offer the one that the client weighs most, the first of
  * several.
  *
- * @returns `null` for none of them: the answer goes as it is, which nobody is refused.
+ * @returns `null` if none is acceptable. The answer is then sent uncompressed.
  */
 export function chooseCoding<Coding extends string>(
   acceptEncoding: string,

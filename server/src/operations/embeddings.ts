@@ -27,7 +27,7 @@ const fields = {
   dimensions: z.number().int().min(1).max(1_000_000).nullish(),
 };
 
-/** For the contract: of millions of tokens the schema would make a note each, where they are wrong. */
+/** The schema for the OpenAPI document. It is not used to validate, because it would report each of millions of wrong tokens. */
 export const embeddingsBody = new BodySchema({
   ...fields,
   input: z.union([
@@ -37,7 +37,7 @@ export const embeddingsBody = new BodySchema({
     z.array(tokens).min(1).max(MAX_INPUTS),
   ]),
 });
-/** What is checked by a schema; the input is by {@link isInput}. */
+/** The fields that a schema validates. {@link isInput} validates the input. */
 const otherFields = new BodySchema(fields);
 
 interface EmbeddingsInput extends ModelUse {
@@ -77,7 +77,7 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
   requirePlainFields(body);
   const { model, input } = otherFields.read(body.value);
   if (!isInput(input)) throw new Failure("invalid_request", `input: ${INPUT_ERROR}`, { param: "input" });
-  // All of it is prompt: an embedding has no tokens that would cost.
+  // Only the prompt is charged: an embedding has no output tokens.
   return { model, maxTokens: 0, choices: 1, prompts: promptsIn(input), images: 0, files: 0 };
 }
 

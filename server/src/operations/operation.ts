@@ -1,10 +1,10 @@
 import type { AccountId } from "../contract/account.ts";
 import type { UsageSource } from "../contract/entry.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
-import type { PaidCall } from "../credits/paid-call.ts";
+import type { PaidCall } from "../credits/price-request.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import type { Usage } from "../tokens/usage.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { OperationDescription } from "./openapi-parts.ts";
 
@@ -14,7 +14,7 @@ export type AuthMode =
   | "key-or-management-token"
   /** The session of a person at the dashboard, for their account. */
   | "session"
-  /** The same, with the id of one of the account's keys: the request is made as that key. */
+  /** A session, with the id of one of the account's keys: the request is made with that key. */
   | "session-as-key";
 
 interface Route {
@@ -147,7 +147,7 @@ export interface StreamReply {
   readonly chunks: AsyncIterable<string | Uint8Array>;
   /** Tells the client that the stream is complete; may be empty. */
   readonly lastChunk: string;
-  /** How the client is told of a failure: by an event, or, in a format without events, by closing the connection early. */
+  /** How a failure reaches the client: as an event, or, in a format without events, by closing the connection early. */
   readonly atFailure: "event" | "abort";
   /** Asked for when the stream has ended, however it did. */
   readonly facts: () => Promise<EntryFacts>;
@@ -165,6 +165,10 @@ export const EVENT_STREAM_HEADERS: ResponseHeaders = {
 /** Ends a stream of chat completion chunks. */
 export const LAST_EVENT = "data: [DONE]\n\n";
 
+/** A comment, which readers of server-sent events pass over. */
+export const HEARTBEAT = ": waiting\n\n";
+export const HEARTBEAT_MS = 15_000;
+
 /** A whole answer in JSON. */
 export function jsonReply(value: unknown, facts: EntryFacts = NO_FACTS): WholeReply {
   return { kind: "whole", headers: JSON_HEADERS, body: JSON.stringify(value), facts };
@@ -178,7 +182,7 @@ export function forSession<Input>(
   return { ...operation, path, auth: "session", openapi: null };
 }
 
-/** The same for an operation that is made as one of the account's keys. */
+/** An operation that the dashboard calls with a session and one of the account's keys, at a path of its own. */
 export function forSessionAsKey<Input>(
   operation: ModelOperation<Input>,
   path: `/dashboard/${string}`,

@@ -1,12 +1,13 @@
 import { validate } from "uuid";
 import type { Caller } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
+import { eventOfRefusedKey } from "../access/refused-key.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
+import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
-import { noteRefusedKey } from "./refused-key.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -75,7 +76,7 @@ export async function authorize(
     case "session":
       return await sessions.accountOf(exchange);
     case "session-as-key":
-      // The session may have ended while the body came.
+      // The session may have ended while the body was received.
       await sessions.accountOf(exchange);
       break;
     case "anyone":
@@ -89,7 +90,7 @@ export async function authorize(
 
 const SHOWS_KEY = /^Bearer sk-/;
 
-/** A public operation needs no key, but one that is sent decides in whose log the request stands. */
+/** A public operation needs no key. If one is sent, the request is recorded in that key's log. */
 async function callerIfShown(request: RequestContext, services: Services): Promise<Caller | null> {
   const authorization = request.exchange.header("authorization");
   if (authorization[0] === undefined || !SHOWS_KEY.test(authorization[0])) return null;
@@ -102,7 +103,7 @@ async function callerIfShown(request: RequestContext, services: Services): Promi
   }
 }
 
-/** The key is named, not sent: that the person may use it follows from their session. */
+/** The request names the key and does not contain it. The session authorizes the person to use it. */
 async function callerOfNamedKey(exchange: Exchange, { access, sessions }: Services): Promise<Caller> {
   sessions.requireSameOrigin(exchange);
   const accountId = await sessions.accountOf(exchange);
@@ -118,4 +119,12 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
   throw new Failure("invalid_request", "ostiary-key: must come once, with the id of a key", {
     param: "ostiary-key",
   });
+}
+
+/** Records the security event of a request that was refused for its key. Other failures are ignored. */
+export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
+  const showedKey = request.exchange.header("authorization").length > 0;
+  if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;
+  const event = eventOfRefusedKey(thrown, showedKey, request.sourceIp);
+  if (event !== null) security.note(event);
 }

@@ -16,11 +16,11 @@ export interface Exchange {
   header(name: string): readonly string[];
   /** Address of the socket's other end. */
   readonly peer: string;
-  /** Whether the client is gone before the answer was complete. */
+  /** Whether the client has disconnected before the answer was complete. */
   readonly isClientGone: boolean;
-  /** Calls the listener, the only one there is, when that happens. Not an AbortSignal: one for each request is dear. */
+  /** Sets the only listener for that. It is not an AbortSignal, because creating one for each request is expensive. */
   onClientGone(listener: () => void): void;
-  /** Feeds the body what comes of it, until it ends or breaks off. Called once at most; without it the body is not read. */
+  /** Passes the received bytes to `body` until it ends or the connection breaks. Called at most once. The body is not read otherwise. */
   receive(body: IncomingBody): void;
   respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void>;
   /** Sends the head now; the body follows through the sink. */
@@ -30,11 +30,11 @@ export interface Exchange {
 /** A client that reads nothing for this long counts as disconnected: what is held for it is released. */
 export const READER_TIMEOUT_MS = 60_000;
 
-/** Where a streamed body goes. After the client has gone, writes are dropped silently. */
+/** A streamed response body. After the client has disconnected, writes are ignored. */
 export interface BodySink {
   /** Resolves when the client may be sent more: awaiting it is the back-pressure. */
   write(chunk: string | Uint8Array): Promise<void>;
   end(): Promise<void>;
-  /** Breaks the answer off, so that its client can't take it for whole. */
+  /** Closes the connection early, so that the client can't take the answer for complete. */
   abort(): void;
 }

@@ -1,12 +1,15 @@
 import { Failure } from "../errors/failure.ts";
-import type { Operation, PathParameters } from "../operations/operation.ts";
+import type { Operation, PathParameters, PublicOperation } from "../operations/operation.ts";
+import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
+import type { Exchange } from "./exchange.ts";
 import { notFoundHint } from "./not-found-hints.ts";
-import { notServed } from "./not-served.ts";
 import type { RequestContext } from "./request-context.ts";
 
+const MAX_NAME_LENGTH = 256;
+
 /**
- * The operation of a request's method and path, with or without a slash at its end; one that answers GET answers HEAD. Where there
- * is none, a public operation that answers with `not_found`, or `method_not_allowed` with `allow`.
+ * Finds the operation of a request's method and path, with or without a trailing slash. An operation that answers GET answers
+ * HEAD. If there is none, returns a public operation that answers with `not_found`, or with `method_not_allowed` and `allow`.
  */
 export function findOperation(
   request: RequestContext,
@@ -31,7 +34,7 @@ export function findOperation(
   return { operation, parameters: NO_PARAMETERS };
 }
 
-/** What audit entries name requests of these operations by. */
+/** The names of these operations in audit entries. */
 export function operationNames(operations: readonly Operation[]): readonly string[] {
   return operations.flatMap((operation) =>
     methodsOf(operation).map((method) => `${method} ${operation.path}`),
@@ -46,7 +49,7 @@ function methodsOf({ method }: Operation): readonly string[] {
 
 const NO_PARAMETERS: PathParameters = {};
 
-/** A parameter in braces stands last and takes the rest of the path, slashes included; percent-encoding is undone. */
+/** A parameter in braces is last and matches the rest of the path, including slashes. It is percent-decoded. */
 function matchPath(pattern: string, path: string): PathParameters | null {
   if (pattern === path) return NO_PARAMETERS;
   if (!pattern.endsWith("}")) return null;
@@ -56,7 +59,7 @@ function matchPath(pattern: string, path: string): PathParameters | null {
   try {
     return { [pattern.slice(start + 1, -1)]: decodeURIComponent(path.slice(prefix.length)) };
   } catch {
-    // Broken percent-encoding is the name of nothing.
+    // A path with invalid percent-encoding matches nothing.
     return null;
   }
 }
@@ -69,4 +72,35 @@ function methodNotAllowed(methods: readonly string[]): Failure {
   return new Failure("method_not_allowed", `Use ${methods.join(" or ")} here.`, {
     headers: { allow: methods.join(", ") },
   });
+}
+
+/**
+ * A public operation that answers with the failure. Its path is the endpoint of the audit entry: the method and path as sent. If
+ * a key is sent, the request is recorded in that key's log.
+ */
+function notServed({ method, path }: Pick<Exchange, "method" | "path">, failure: Failure): PublicOperation {
+  return {
+    kind: "public",
+    method: "GET",
+    path: nameOf(method, path),
+    isServed: false,
+    openapi: null,
+    run: async () => {
+      throw failure;
+    },
+  };
+}
+
+/** An arbitrary path as it may be logged: short, without secrets, and without characters that text in the database can't hold. */
+function nameOf(method: string, path: string): string {
+  if (holdsSecret(decoded(path))) return `${method} /…`;
+  const name = withoutSecrets(`${method} ${path}`).replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}");
+  return name.slice(0, MAX_NAME_LENGTH);
+}
+
+/** Percent-decodes ASCII characters. */
+function decoded(path: string): string {
+  return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }

@@ -49,11 +49,11 @@ export async function handleRequest(request: RequestContext, services: Services)
   }
 }
 
-/** Releases what the request still has, however it has ended. */
+/** Releases what the request still holds, however it has ended. */
 async function endRequest(request: RequestContext): Promise<void> {
   request.abort.abort();
   request.body?.release();
-  // What was not recorded is not charged.
+  // A request that was not recorded is not charged.
   request.hold?.settle(0n);
   await request.claim?.release();
   await request.permission?.admitted?.end(null);

@@ -1,6 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
-import type { PaidCall } from "../credits/paid-call.ts";
-import { affordableTokens, type PricedRequest, rangeOf } from "../credits/price-request.ts";
+import { affordableTokens, type PaidCall, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelUse } from "../operations/operation.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -16,8 +15,8 @@ export function priceRequest(
 ): PricedRequest {
   const model = catalog.find(name);
   if (model === null) {
-    // The entry has the name that was asked for; usage counts all of them under one (`usage_model` in the database). A client may
-    // send anything: characters that text in the database can't hold, or a key in the wrong field.
+    // The entry contains the requested name; usage sums up all unknown names (`usage_model` in the database). A client may send
+    // characters that text in the database can't hold, or a key in the wrong field.
     request.model = withoutSecrets(name.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}"));
     throw unknownModel("model");
   }
@@ -39,7 +38,7 @@ export async function holdCredit(
   const range = rangeOf(priced);
   const hold = credits.holdAtOnce(accountId, range) ?? (await credits.hold(accountId, range));
   request.hold = hold;
-  const isPaidInFull = hold.amountNanoUsd >= range.mostNanoUsd;
+  const isPaidInFull = hold.amountNanoUsd >= range.maxNanoUsd;
   return {
     model: priced.model,
     priced,

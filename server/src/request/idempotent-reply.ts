@@ -58,7 +58,7 @@ export function keepAnswer({ claim }: RequestContext, reply: Reply): Reply {
   return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
 }
 
-/** The same stream, whose facts have its text once it has ended. */
+/** Collects the text of a stream, so that its facts contain it once it has ended. */
 function collected(reply: StreamReply): Reply {
   const parts: string[] = [];
   let length = 0;

@@ -22,7 +22,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
 /** Operations of clients whose base URL lacks the `/v1` at its end. */
 const WITHOUT_VERSION = /^\/(chat\/completions|completions|embeddings|responses|messages|models)(?:\/|$)/;
 
-/** Whether a client whose base URL lacks the `/v1` asks for it. One of these paths is also a page of the dashboard. */
+/** Whether the path is that of an operation without `/v1`. One of these paths is also a page of the dashboard. */
 export function lacksVersion(path: string): boolean {
   return WITHOUT_VERSION.test(path);
 }

@@ -1,24 +1,24 @@
 import { Failure } from "../errors/failure.ts";
 
 const TICK_MS = 100;
-/** Of how late the event loop is, this much of the past counts beside the present. */
+/** The weight of earlier measurements in the moving average of the delay. */
 const MEMORY = 0.7;
 const RETRY_AFTER_MS = 1_000;
 
 /**
- * Watches how late the event loop is. A process that is late takes no new requests: those that it has would come to an end
- * later still, and all of them too late.
+ * Measures the delay of the event loop. A delayed process refuses new requests, which would delay the running ones even
+ * more.
  */
 export class Overload {
-  readonly #mostLagMs: number;
+  readonly #maxLagMs: number;
   readonly #monotonicMs: () => number;
   #expectedMs: number;
   #lagMs = 0;
   #shed = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(mostLagMs: number, monotonicMs: () => number) {
-    this.#mostLagMs = mostLagMs;
+  constructor(maxLagMs: number, monotonicMs: () => number) {
+    this.#maxLagMs = maxLagMs;
     this.#monotonicMs = monotonicMs;
     this.#expectedMs = monotonicMs() + TICK_MS;
   }
@@ -32,7 +32,7 @@ export class Overload {
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
-  /** To be called when a tenth of a second should have passed. */
+  /** Call it every tenth of a second. */
   tick(): void {
     const late = Math.max(0, this.#monotonicMs() - this.#expectedMs);
     this.#lagMs = this.#lagMs * MEMORY + late * (1 - MEMORY);
@@ -43,14 +43,14 @@ export class Overload {
     return this.#lagMs;
   }
 
-  /** Requests that were turned away so far. */
+  /** The number of requests that were refused. */
   get shed(): number {
     return this.#shed;
   }
 
-  /** @throws {Failure} `server_is_overloaded` while the process is late. */
+  /** @throws {Failure} `server_is_overloaded` while the event loop is delayed. */
   requireCapacity(): void {
-    if (this.#lagMs <= this.#mostLagMs) return;
+    if (this.#lagMs <= this.#maxLagMs) return;
     this.#shed++;
     throw new Failure("server_is_overloaded", "The service has more to do than it can. Try again shortly.", {
       retryAfterMs: RETRY_AFTER_MS,

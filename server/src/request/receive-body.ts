@@ -10,9 +10,9 @@ import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
 /**
- * Deeper than any real request, and shallow enough for every recursive reader of the value, ours and upstreams'. More elements
- * than any has, a batch of embeddings as tokens included. More objects, arrays and names than any has, and few enough to be
- * parsed and checked in some tenths of a second: a name that was not seen before costs a hundred times as much as a number.
+ * The limits of a body. No real request exceeds them, including a batch of embeddings as tokens. The depth suits every recursive
+ * reader. The other limits keep the time to parse and check a body below some tenths of a second: a name that was not seen
+ * before costs a hundred times as much as a number.
  */
 const LIMITS: ScanLimits = {
   depth: 128,
@@ -40,12 +40,12 @@ export interface ReceivedBody {
 }
 
 /**
- * Receives the body and finds where its members stand. It is parsed later, when the request is admitted: a caller over a limit can't
- * make the service parse. What is wrong with the body is thrown later too, by {@link ReceivedBody.parse}: a request whose key may
- * not pass is refused for that first.
+ * Receives the body and finds the positions of its members. It is parsed when the request is admitted, so that a caller over a
+ * limit can't make the service parse. {@link ReceivedBody.parse} reports what is wrong with the body, after the key's own
+ * refusal.
  *
- * @throws {RefusedCaller} when the key may not pass: its bodies must not take the place of the account's other requests.
- * @throws {Failure} when the stores can't tell.
+ * @throws {RefusedCaller} if the key is refused: its bodies must not displace those of the account's other requests.
+ * @throws {Failure} if the stores do not answer.
  */
 export async function receiveBody(
   request: RequestContext,
@@ -75,8 +75,7 @@ export async function receiveBody(
 }
 
 /**
- * Refuses a body that comes too slowly, or whose sender may not pass any more as their key was revoked meanwhile. To be called every
- * few seconds.
+ * Refuses a body that is received too slowly, or whose key was revoked meanwhile. Call it every few seconds.
  */
 export async function checkBody(request: RequestContext, { access, monotonicMs }: Services): Promise<void> {
   const { body, caller } = request;
@@ -86,12 +85,12 @@ export async function checkBody(request: RequestContext, { access, monotonicMs }
   try {
     await access.authorize(caller, request.sourceIp);
   } catch (thrown) {
-    // What can't be decided now is decided when the body is whole.
+    // If the stores do not answer, the request is authorized when its body is complete.
     if (thrown instanceof RefusedCaller) body.refuse(thrown);
   }
 }
 
-/** Reserves what the body declares. @throws {Failure} `request_too_large`, or when the account sends too much at once. */
+/** Reserves the declared length. @throws {Failure} `request_too_large`, or if the account sends too much at once. */
 function startBody(
   request: RequestContext,
   { snapshot: { account } }: Caller,
@@ -120,7 +119,7 @@ function fail(failure: Failure): never {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** About 4 bytes of text are a token. What the request takes in the end replaces this estimate. */
+/** A token has about 4 bytes of text. The actual usage replaces this estimate. */
 function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
@@ -161,7 +160,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Where the members of the body stand: what it costs to parse is known before it is parsed. */
+/** Finds the members of the body, and bounds the cost of parsing it before it is parsed. */
 function scan(text: string): ScannedObject {
   const scanned = scanObject(text, LIMITS);
   switch (scanned.kind) {
@@ -188,7 +187,7 @@ const WORDS = {
   members: "fields",
 } as const;
 
-/** An array is not parsed to find out: it may hold anything. */
+/** Whether the text is JSON but no object. An array is not parsed to find out, because it may be expensive. */
 function isOtherJson(text: string): boolean {
   const first = /\S/.exec(text)?.[0];
   if (first === "[") return true;

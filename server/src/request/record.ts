@@ -7,13 +7,13 @@ import type { Services } from "./services.ts";
 /** How a request has ended. */
 export type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
 
-/** How a request ends whose process dies: what it came to is unknown, so nothing is charged. */
+/** The ending of a request whose process dies. Its usage is unknown, so nothing is charged. */
 export const LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
 
 /** A refused request is not counted against the token limit, unless its body is larger: then it was expensive to parse. */
 const FREE_REFUSED_BYTES = 64 * 1024;
 
-/** Writes down that a request has begun: if the process dies this is its entry. `null` of requests without a known key. */
+/** Records that a request has begun, with its entry if the process dies. `null` for requests without a known key. */
 export function recordBeginning(
   request: RequestContext,
   lost: Ending,
@@ -25,7 +25,7 @@ export function recordBeginning(
 
 /**
  * Ends a request: frees its concurrency slot, records its entry, settles its hold, and resolves when the entry is as durable as
- * configured. To be called before the answer's last byte is sent. Called again it records nothing.
+ * configured. Call it before the answer's last byte is sent. A second call records nothing.
  *
  * @throws {Failure} `server_is_overloaded` when the entry can't be stored.
  */
@@ -35,32 +35,32 @@ export async function record(
   facts: EntryFacts,
   services: Services,
 ): Promise<void> {
-  // A client that has seen this answer end may send its next request at once.
+  // The slot is released first, because a client may send its next request as soon as this answer ends.
   const released = request.permission?.admitted?.end(tokensOf(request, ending, facts));
   const entry = request.isRecorded ? null : entryOf(request, ending, facts, services);
   if (entry !== null) {
     request.isRecorded = true;
     const { stored } = await services.recorder.record(entry, request.begun);
-    // The entry is in the journal, and will be charged whatever happens from here on.
+    // The entry is in the journal and will be charged.
     request.hold?.settle(facts.costNanoUsd);
     if (entry.keyed !== undefined) request.claim = null;
     services.traced(entry, request.exchange.header("traceparent")[0] ?? null);
     if (stored !== null) await stored;
   }
-  // A client that is told of a failure may send the request again at once.
+  // The claim is released before the answer, because a client may retry a failed request at once.
   const { claim } = request;
   request.claim = null;
   await claim?.release();
   await released;
 }
 
-/** What the request has taken of the token limit; `null`: what was estimated. */
+/** The tokens that count against the token limit; `null`: the estimate. */
 function tokensOf({ body }: RequestContext, { endReason }: Ending, { usage }: EntryFacts): number | null {
   if (usage !== null) return usage.promptTokens + usage.completionTokens;
   return endReason === "refused" && (body?.wholeBytes ?? 0) <= FREE_REFUSED_BYTES ? 0 : null;
 }
 
-/** `null` when there is no log for it: the caller is not known. */
+/** The request's audit entry; `null` if its key is not known. */
 function entryOf(
   request: RequestContext,
   { status, errorCode, endReason }: Ending,
@@ -70,7 +70,7 @@ function entryOf(
   if (request.caller === null || request.operation === null) return null;
   const { key, account } = request.caller.snapshot;
   const { usage } = facts;
-  // Each field by its name: properties that are spread are defined one by one, at run time.
+  // Fields are listed by name, because spreading objects costs more CPU time.
   const entry: AuditEntry = {
     id: request.id,
     accountId: account.id,

@@ -24,7 +24,7 @@ export class RequestContext implements InFlightItem {
   readonly abort = new RequestAbort();
   /** The operation, as audit entries name it. */
   operation: string | null = null;
-  /** The key in whose log the request stands; `null` where there is none. */
+  /** The key in whose log the request is recorded; `null` if there is none. */
   caller: Caller | null = null;
   permission: Permission | null = null;
   /** The body while it is received, and until the request is admitted. */
@@ -38,9 +38,9 @@ export class RequestContext implements InFlightItem {
   stream: StreamWriter | null = null;
   isHeadSent = false;
   isRecorded = false;
-  /** Whether the service stopped while it was being answered. */
-  isCutOff = false;
-  /** Whether it was refused and stands in no account's log, as it showed no key that is or was somebody's. */
+  /** Whether the shutdown of the service has aborted it. */
+  isAbortedByShutdown = false;
+  /** Whether it was refused without a key that exists or existed, and so is in no account's log. */
   isWithoutKnownKey = false;
 
   constructor(exchange: Exchange, id: EntryId, startedMs: number, trustedProxies: Networks) {

@@ -17,12 +17,12 @@ export class RequestHandler {
     this.#services = services;
   }
 
-  /** Requests so far that were refused and showed no key that is or was somebody's. */
+  /** The number of refused requests without a key that exists or existed. */
   get withoutKnownKey(): number {
     return this.#withoutKnownKey;
   }
 
-  /** What audit entries name requests by that are served. */
+  /** The names of the served operations in audit entries. */
   get operationNames(): readonly string[] {
     return operationNames(this.#services.operations);
   }
@@ -43,7 +43,7 @@ export class RequestHandler {
     if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** Sends heartbeats on silent streams, and refuses bodies that come too slowly. To be called every few seconds. */
+  /** Sends heartbeats on silent streams, and refuses bodies that are received too slowly. Call it every few seconds. */
   sendHeartbeats(): void {
     for (const request of this.#requests) {
       void checkBody(request, this.#services);
@@ -51,7 +51,7 @@ export class RequestHandler {
     }
   }
 
-  /** Resolves when nothing is being answered, for disconnected clients either. */
+  /** Resolves when no request is being answered, including those of disconnected clients. */
   async idle(): Promise<void> {
     if (this.#requests.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -59,10 +59,10 @@ export class RequestHandler {
     });
   }
 
-  /** Ends what is still being answered: clients are told, as far as possible, and the requests are recorded. */
+  /** Aborts the requests that are being answered. Their clients get an error if possible, and they are recorded. */
   abortAll(): void {
     for (const request of this.#requests) {
-      request.isCutOff = true;
+      request.isAbortedByShutdown = true;
       request.abort.abort();
     }
   }

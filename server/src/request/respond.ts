@@ -11,8 +11,8 @@ import {
   type ResponseHeaders,
   type StreamReply,
 } from "../operations/operation.ts";
+import { noteRefusedKey } from "./authenticate.ts";
 import { type Ending, record } from "./record.ts";
-import { noteRefusedKey } from "./refused-key.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 import { primeStream, StreamWriter } from "./stream-writer.ts";
@@ -44,8 +44,8 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   try {
     await stream.send(chunks, () => exchange.isClientGone && request.claim === null);
   } catch (thrown) {
-    failure = request.isCutOff ? stopping() : reply.failureOf(thrown);
-    const endReason = request.isCutOff ? "shutdown" : upstreamEndReason(failure);
+    failure = request.isAbortedByShutdown ? stopping() : reply.failureOf(thrown);
+    const endReason = request.isAbortedByShutdown ? "shutdown" : upstreamEndReason(failure);
     ending = { status: 200, errorCode: failure.code, endReason };
   }
   if (exchange.isClientGone) ending = CLIENT_GONE;
@@ -63,16 +63,16 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   await stream.end(failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`);
 }
 
-/** The chunks to send, once the journal has the request's beginning: what it can't hold must not begin. */
+/** Returns the chunks to send, once the journal contains the request's beginning. A request that can't be recorded must not begin. */
 async function openStream(
   { exchange, begun }: RequestContext,
   { chunks }: StreamReply,
 ): Promise<StreamReply["chunks"]> {
-  const wanted = exchange.method === "HEAD" ? NO_CHUNKS : chunks;
-  return begun === null || begun.writtenIn !== null ? wanted : await primeStream(begun.segment, wanted);
+  const sent = exchange.method === "HEAD" ? NO_CHUNKS : chunks;
+  return begun === null || begun.writtenIn !== null ? sent : await primeStream(begun.segment, sent);
 }
 
-/** The answer to HEAD. The operation's own chunks are made as they are read, and so never. */
+/** The body of an answer to HEAD. The operation's own chunks are never read. */
 const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
 
 /** Answers with an error, and records it if the caller is known. Never rejects. */
@@ -93,7 +93,7 @@ export async function respondFailure(
     await record(request, ending, { ...NO_FACTS, model: request.model, upstream }, services);
     await sendFailure(request, failure);
   } catch (error) {
-    // What could not be recorded is answered with the reason for that.
+    // A request that can't be recorded is answered with the reason for that.
     const unrecorded = toFailure(error);
     logFault(request, unrecorded, services);
     await sendFailure(request, unrecorded);
@@ -106,10 +106,10 @@ interface DescribedFailure {
   readonly upstream: string | null;
 }
 
-/** What the client is told of whatever was thrown, and what the entry says. */
+/** The failure for the client, and the end reason and upstream for the entry. */
 function describe(request: RequestContext, thrown: unknown): DescribedFailure {
-  // Only a request that was being forwarded is told that the service stops: any other has its own reason.
-  if (request.isCutOff && request.hold !== null)
+  // Only a request that was being forwarded failed because the service stops. Any other has its own reason.
+  if (request.isAbortedByShutdown && request.hold !== null)
     return { failure: stopping(), endReason: "shutdown", upstream: upstreamOf(thrown) };
   if (thrown instanceof RoutesFailed) {
     const failure = upstreamFailure(thrown);
@@ -143,7 +143,7 @@ async function send(
   await request.exchange.respond(status, withRequestHeaders(request, headers), body);
 }
 
-/** Adds the request's id and what is left of the account's limits. */
+/** Adds the request's id and the state of the account's rate limits. */
 function withRequestHeaders({ id, permission }: RequestContext, headers: ResponseHeaders): ResponseHeaders {
   const rates = permission?.admitted?.rates;
   return { ...headers, "x-request-id": requestIdOf(id), ...(rates === undefined ? {} : rateHeaders(rates)) };

@@ -1,5 +1,5 @@
-import { BegunStream } from "../gateway/begun-stream.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "../operations/heartbeat.ts";
+import { PrimedStream } from "../gateway/primed-stream.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "../operations/operation.ts";
 import type { BodySink } from "./exchange.ts";
 
 type Chunk = string | Uint8Array;
@@ -16,7 +16,7 @@ export class StreamWriter {
   readonly #sink: BodySink;
   readonly #options: StreamWriterOptions;
   #writtenMs: number;
-  /** Between chunks, while there are more to come. */
+  /** Whether the stream waits for its next chunk. */
   #isSilent = false;
 
   constructor(sink: BodySink, options: StreamWriterOptions) {
@@ -25,7 +25,7 @@ export class StreamWriter {
     this.#writtenMs = options.monotonicMs();
   }
 
-  /** Keeps proxies from closing a connection that is silent for long. To be called every few seconds. */
+  /** Sends a heartbeat on a silent stream, so that proxies do not close it. Call it every few seconds. */
   sendHeartbeat(): void {
     const { takesHeartbeats, monotonicMs } = this.#options;
     // A client that is slow to read needs none.
@@ -34,8 +34,8 @@ export class StreamWriter {
     void this.#sink.write(HEARTBEAT);
   }
 
-  /** Sends all chunks, or those until `isUnwanted` says so. Throws what they throw. */
-  async send(chunks: AsyncIterable<Chunk>, isUnwanted: () => boolean): Promise<void> {
+  /** Sends all chunks, or those until `isDone` says so. Throws what they throw. */
+  async send(chunks: AsyncIterable<Chunk>, isDone: () => boolean): Promise<void> {
     this.#isSilent = true;
     try {
       for await (const chunk of chunks) {
@@ -43,7 +43,7 @@ export class StreamWriter {
         await this.#sink.write(chunk);
         this.#writtenMs = this.#options.monotonicMs();
         this.#isSilent = true;
-        if (isUnwanted()) return;
+        if (isDone()) return;
       }
     } finally {
       this.#isSilent = false;
@@ -63,10 +63,9 @@ export class StreamWriter {
 }
 
 /**
- * Asks for the first chunk while `done` is waited for. A stream that was asked for its first chunk is ended by leaving it; one that
- * was not is not.
+ * Requests the first chunk while it waits for `done`. Only a generator that has started runs its clean-up when it is closed.
  *
- * @throws what `done` throws; the stream is left then.
+ * @throws what `done` throws, after it has closed the stream.
  */
 export async function primeStream(
   done: Promise<unknown>,
@@ -74,7 +73,7 @@ export async function primeStream(
 ): Promise<AsyncIterable<Chunk>> {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = iterator.next();
-  // It is awaited below; until then its failure is not an unhandled one.
+  // The promise is awaited below. Until then its rejection must not count as unhandled.
   first.catch(() => {});
   try {
     await done;
@@ -83,5 +82,5 @@ export async function primeStream(
     await iterator.return?.();
     throw thrown;
   }
-  return new BegunStream(iterator, first);
+  return new PrimedStream(iterator, first);
 }

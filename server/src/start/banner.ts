@@ -4,13 +4,13 @@ export interface BannerFacts {
   readonly serviceName: string;
   /** Scheme, host and port. */
   readonly url: string;
-  /** Where the socket is, which differs from `url` behind a proxy. */
+  /** The address of the socket, which differs from `url` behind a proxy. */
   readonly listensOn: string;
   readonly database: string;
   readonly models: readonly string[];
-  /** What is dangerous about the settings. */
+  /** Warnings about dangerous settings. */
   readonly warnings: readonly string[];
-  /** Set on the start that made it. */
+  /** Set by the start that created it. */
   readonly demo: DemoAccount | null;
 }
 

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { StartupFailure } from "./startup-failure.ts";
 
-/** Made and removed at the start, to find out whether the folder can be written to. */
+/** A file that is created and removed at start, to test whether the folder is writable. */
 const TRIAL_NAME = "writable";
 
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
-  // Also where its file system is read-only: Node says this of a folder that it can't make.
+  // Node also reports this for a folder that it can't create on a read-only file system.
   ENOENT: "it does not exist and cannot be created",
   ENOTDIR: "a part of its path is not a folder",
   EACCES: "permission denied",
@@ -17,10 +17,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its path is too long",
   ELOOP: "its links form a loop",
 };
-/** A full disk does not keep the service from starting: what is read and deleted first may make room. */
+/** A full disk does not prevent the start, because replaying and deleting the journal may free space. */
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
-/** Makes the data folder if it is absent. @throws {StartupFailure} when it can't be made or written to. */
+/** Creates the data folder if it does not exist. @throws {StartupFailure} if it can't be created or written to. */
 export async function openDataDir(dataDir: string): Promise<void> {
   const trial = join(dataDir, TRIAL_NAME);
   try {

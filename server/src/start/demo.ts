@@ -7,22 +7,22 @@ import { randomBase62 } from "../secrets/oslo.ts";
 export const DEMO_EMAIL = "demo@ostiary.example";
 const NOTE_FILE = "demo-sign-in.txt";
 
-/** What the first start of an empty database tells the person who started it. */
+/** The demo account, as the banner of the first start shows it. */
 export interface DemoAccount {
   readonly email: string;
   readonly password: string;
-  /** The whole key string: shown here once, like every key. */
+  /** The key string, which is shown once. */
   readonly key: string;
 }
 
 /**
- * Makes the demo account with a key. How to sign in is also left in the data folder, readable by its owner only;
- * the key is not.
+ * Creates the demo account with a key. E-mail address and password, but not the key, are also written to a file in the data folder
+ * that only its owner can read.
  */
 export async function createDemoAccount(signIn: SignIn, keys: Keys, dataDir: string): Promise<DemoAccount> {
   const password = randomBase62(16);
-  const nobody = { sourceIp: null, userAgent: null };
-  const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, nobody);
+  const noClient = { sourceIp: null, userAgent: null };
+  const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
   const { key } = await keys.create(by, signedIn.account.id, "demo");

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { SignIn } from "../accounts/sign-in.ts";
 
-/** Makes the configured operator, unless there is a user with that address: a password changed since is kept. */
+/** Creates the configured operator, unless a user with that address exists, whose password is kept. */
 export async function createFirstOperator(
   signIn: SignIn,
   { email, password }: { readonly email: string; readonly password: string },

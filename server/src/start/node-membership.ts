@@ -9,16 +9,16 @@ import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const ID_FILE = "node-id";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-/** For so long a node that stands alone and was not stopped properly keeps others from its database. */
+/** How long a single node that crashed keeps others from its database. */
 const LEASE_MS = 10 * 60_000;
-/** Cut off from the database for so long, it stops to admit: before the lease is over, by any clock. */
+/** A single node that can't reach the database for this long stops admitting requests, well before its lease ends. */
 const FENCED_AFTER_MS = 9 * 60_000;
-/** Time for a node that is being replaced to stop, and for others to leave their mark in a Redis that lost it. */
+/** How long a starting node waits for a node that is stopping, and for others to restore the owner id in an emptied Redis. */
 const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
@@ -29,26 +29,26 @@ export interface MembershipParts {
   /** See {@link nodeId}. */
   readonly id: string;
   readonly registry: PostgresNodes;
-  /** The store that nodes share; `null` for a node that stands alone. */
+  /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
   readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
   readonly log: Logger;
-  /** Called once, when somebody has said that this node is gone. */
+  /** Called once, when another node has taken over this node's database. */
   readonly onReplaced: () => void;
 }
 
-/** A node's place among those that use its database. */
+/** A node's membership among those that use its database. */
 export interface Membership {
-  /** To be called every second or so. */
+  /** Renews the membership. Call it about every second. */
   renew(): Promise<void>;
   leave(): Promise<void>;
 }
 
 /**
- * Enters the node among those that use the configured database. Nodes must hear of each other's changes: either they
- * all share one Redis, or there is one node. (The embedded database has one node by its folder's lock.)
+ * Registers the node in the configured database. Nodes must receive each other's changes: either all share one Redis, or
+ * there is one node. (The embedded database has one node because its folder is locked.)
  *
- * @throws {StartupFailure} when nodes are there that would not hear of this one's changes.
+ * @throws {StartupFailure} if there are nodes that would not receive this one's changes.
  */
 export async function joinNodes(config: Config, parts: MembershipParts): Promise<Membership> {
   if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
@@ -63,7 +63,7 @@ export async function joinNodes(config: Config, parts: MembershipParts): Promise
   return parts.redis === null ? standAlone(parts) : shareRedis(parts, parts.redis, life);
 }
 
-/** A node that others can't run beside: it stops to admit before they may think that it is gone. */
+/** The membership of a single node. It stops admitting requests before others may take over its database. */
 function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membership {
   let seenMs = performance.now();
   let isReplaced = false;
@@ -73,7 +73,7 @@ function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membe
         fence.fence("the node lost the database for too long to continue alone");
       }
       const askedMs = performance.now();
-      const isThere = await within(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
+      const isThere = await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
       if (isThere) {
         seenMs = askedMs;
         fence.lift();
@@ -87,7 +87,7 @@ function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membe
   };
 }
 
-/** A node that others share its Redis with. */
+/** The membership of a node that shares Redis with others. */
 async function shareRedis(
   parts: MembershipParts,
   redis: RedisAdmissionStore,
@@ -128,7 +128,7 @@ async function shareRedis(
         fence.fence(REPLACED);
         onReplaced();
       }
-      // A Redis that was emptied has lost its mark, and the slots of running requests with it.
+      // A Redis without the owner id was emptied, and has also lost the slots of running requests.
       if (await redis.mark(mark)) redis.restored();
     },
     leave: () => registry.remove(id),
@@ -147,19 +147,19 @@ async function enter(
   const { id, life, isAlone, dataDir } = node;
   const coordination = isAlone ? "alone" : "redis";
   const label = nodeLabel(dataDir);
-  // Nodes with a Redis go on while they are cut off from the database: their age says nothing.
-  const isInTheWay = (other: NodeRow) =>
+  // Nodes with Redis continue without the database, so their age does not tell whether they run.
+  const blocksEntry = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const [other] = await registry.enter({ id, life, coordination, label }, isInTheWay);
+    const [other] = await registry.enter({ id, life, coordination, label }, blocksEntry);
     if (other === undefined) return;
-    if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(inTheWay(other, isAlone));
+    if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(blockedBy(other, isAlone));
     await pause();
   }
 }
 
 /** Why a node can't start beside another one, for how long, and what to do. */
-function inTheWay(other: NodeRow, isAlone: boolean): string {
+function blockedBy(other: NodeRow, isAlone: boolean): string {
   const node = `${other.label}, last seen ${durationOf(other.seenAgoMs)} ago`;
   const running = isAlone
     ? `Another node uses the database of DATABASE_URL (${node}). If it is running, stop it. Set REDIS_URL, the same for all nodes, to run several.`
@@ -177,9 +177,9 @@ function durationOf(ms: number): string {
 }
 
 /**
- * Requires that the nodes of a database share a Redis, and that no other installation uses their part of it.
+ * Requires that the nodes of a database share a Redis, and that no other installation uses the same prefix in it.
  *
- * @throws {StartupFailure} when that is not so within {@link JOIN_TIMEOUT_MS}.
+ * @throws {StartupFailure} if that is not the case within {@link JOIN_TIMEOUT_MS}.
  */
 async function requireSharedRedis({
   registry,
@@ -197,14 +197,14 @@ async function requireSharedRedis({
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const joining = await agreement.mayJoin(isLastTry);
-    // Not read while the connection is made again.
+    // `undefined` while Redis reconnects.
     const there = await redis.markThere().catch(() => undefined);
     if (there !== undefined && there !== null && there !== mark) {
       throw new StartupFailure(
         "The Redis of REDIS_URL is used by the nodes of another database. Set OSTIARY_REDIS_PREFIX to another value for each.",
       );
     }
-    // One that has lost its mark gets it back from the others within a second.
+    // Other nodes restore a lost owner id within a second.
     const isTheirs = there === mark || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
     if (joining === "may join" && isTheirs) return;
     if (isLastTry) throw new StartupFailure(notShared(joining, there === undefined));
@@ -222,12 +222,12 @@ function notShared(joining: Joining, doesNotAnswer: boolean): string {
   return "Other nodes use the database of DATABASE_URL with another Redis server, or another part of this one. REDIS_URL and OSTIARY_REDIS_PREFIX must be the same for all nodes; after a failover, REDIS_URL must reach the new primary from every node.";
 }
 
-/** For people: which process this is. */
+/** The name of this process, for people. */
 export function nodeLabel(dataDir: string): string {
   return `${hostname()}, process ${process.pid}, data folder ${dataDir}`;
 }
 
-/** Kept in the data folder, which one node uses at a time: a node that was killed is the same one when it is back. */
+/** The node's id. It is stored in the data folder, which one node uses at a time, and so survives a crash. */
 export async function nodeId(dataDir: string): Promise<string> {
   const file = join(dataDir, ID_FILE);
   const known = await readFile(file, "utf8").catch(() => "");

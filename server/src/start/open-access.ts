@@ -25,7 +25,7 @@ import { MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 
 export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;
 
-/** Opens what decides who may do what: accounts, keys, management tokens, sign-in and admission. */
+/** Opens authentication and authorization: accounts, keys, management tokens, sign-in and admission. */
 export async function openAccess(startup: Startup, node: OpenNode, records: OpenRecords) {
   const { settings, log, jobs, teardown, now } = startup;
   const { config, plans } = settings;

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { PostgresActions } from "../accounts/actions-store.ts";
 import { AuditChain } from "../audit/audit-chain.ts";
-import { PostgresAuditChain } from "../audit/audit-chain-store.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { PostgresAuditReader } from "../audit/audit-reader.ts";
 import { PostgresAudit } from "../audit/audit-store.ts";
@@ -17,7 +16,7 @@ import type { Database } from "../database/database.ts";
 import { insertInHalves } from "../database/insert-in-halves.ts";
 import { Reads } from "../database/reads.ts";
 
-/** Where entries are written, and every way in which they are read. */
+/** The recorder, and everything that reads audit entries. */
 export interface OpenAudit {
   readonly recorder: Recorder;
   readonly journal: Journal;
@@ -26,23 +25,23 @@ export interface OpenAudit {
   readonly auditChain: AuditChain;
   readonly auditTail: AuditTail;
   readonly usage: Usage;
-  /** What all of these share the database's time by. */
+  /** The budgets by which reads share the database. */
   readonly reads: Reads;
 }
 
 export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
-  /** Told of what accounts did not pay, once it is committed. */
+  /** Called for each amount that an account did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
-  /** For what is recorded. */
+  /** The connections for writing entries. */
   readonly recording: Database;
-  /** For what is read of it. */
+  /** The connections for reading entries. */
   readonly longReads: Database;
   /** See {@link nodeId}. */
   readonly nodeId: string;
   readonly log: Logger;
 };
 
-/** The audit of this node. What its journal holds from before, it has written when this resolves. */
+/** Opens the audit log of this node. Entries of earlier lives in its journal are recorded when this resolves. */
 export async function openAudit(
   { dataDir, auditDurability }: Config,
   { recording, longReads, nodeId, log, onRecorded, onUncollected, onCommitted, onSetAside }: OpenAuditParts,
@@ -86,7 +85,7 @@ export async function openAudit(
     journal,
     journalRepair,
     auditLog: new AuditLog(reader, recorder, reads),
-    auditChain: new AuditChain(new PostgresAuditChain(longReads), recorder, reads),
+    auditChain: new AuditChain(longReads, recorder, reads),
     auditTail,
     usage: new Usage(new PostgresUsage(longReads), recorder, reads),
     reads,

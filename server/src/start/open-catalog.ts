@@ -9,7 +9,7 @@ import { DIALECTS } from "../upstream/dialects.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../upstream/local-servers.ts";
 import type { Transport } from "../upstream/transport.ts";
 
-/** How long a local model server has to answer. It is at hand or it is not: nobody should wait for it. */
+/** How long a local model server has to answer, so that the start is not delayed. */
 const LOCAL_SERVER_TIMEOUT_MS = 300;
 
 export interface CatalogSurroundings {
@@ -20,11 +20,11 @@ export interface CatalogSurroundings {
 
 export interface OpenCatalog {
   readonly catalog: LiveCatalog;
-  /** `null`: there is no file that could change. */
+  /** `null` without a catalog file. */
   readonly watch: CatalogWatch | null;
 }
 
-/** A catalog file that was read and found right. */
+/** A valid catalog file. */
 export interface CatalogFromFile {
   readonly first: Catalog;
   readonly source: CatalogSource;
@@ -33,8 +33,8 @@ export interface CatalogFromFile {
 /**
  * Reads a catalog file.
  *
- * @param environment where upstreams' credentials are.
- * @throws {CatalogError} with all that is wrong with it.
+ * @param environment contains the upstreams' credentials.
+ * @throws {CatalogError} with all problems of the file.
  */
 export async function readCatalogFile(
   path: string,
@@ -50,7 +50,7 @@ export async function readCatalogFile(
   return { first: await loadCatalog(source), source };
 }
 
-/** The catalog file's models; without one, the sandbox models and those of local model servers. */
+/** Opens the catalog of the file, or without a file, one of the sandbox models and those of local model servers. */
 export async function openCatalog(
   config: Config,
   file: CatalogFromFile | null,
@@ -69,7 +69,7 @@ export async function openCatalog(
     onProblems: (problems) =>
       log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
   });
-  await watch.look();
+  await watch.reload();
   return { catalog, watch };
 }
 

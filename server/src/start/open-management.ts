@@ -1,4 +1,4 @@
-import { PostgresLedger } from "../credits/ledger-store.ts";
+import { PostgresLedger } from "../credits/ledger.ts";
 import { createApp } from "../http/app.ts";
 import { Dashboard } from "../http/dashboard.ts";
 import type { Served } from "../http/listener.ts";
@@ -28,25 +28,11 @@ export async function openManagement(
   const { settings, folders, log, shutdown, now, monotonicMs } = startup;
   const { config, plans } = settings;
   const { node, records, access, catalog, gateway, requests, publicUrl, isStarted } = dependencies;
-  const { database, admission, clocks, redisMemory, ping } = node;
-  const { metrics, recorder, journal, credits, creditStore, reconciler, reads } = records;
-  const { bodies, overload, trustedProxies, newId } = requests;
+  const { database, admission, ping } = node;
+  const { metrics, recorder, journal, creditStore } = records;
+  const { bodies, trustedProxies, newId } = requests;
   const callLimits = new CallLimits(monotonicMs);
-  measure(metrics, {
-    recorder,
-    journal,
-    credits,
-    reconciler,
-    requests: requests.requests,
-    bodies,
-    overload,
-    gateway,
-    clocks,
-    admission,
-    redisMemory,
-    callLimits,
-    reads,
-  });
+  measure(metrics, { node, records, requests, gateway, callLimits });
   const router = createAppRouter({
     ...access,
     ...records,

@@ -1,62 +1,27 @@
-import type { BodyBudget } from "../admission/body-budget.ts";
-import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
-import type { Journal } from "../audit/journal.ts";
-import type { Recorder } from "../audit/recorder.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Credits } from "../credits/credits.ts";
-import type { Reconciler } from "../credits/reconciler.ts";
-import type { Reads } from "../database/reads.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
-import { Metrics } from "../metrics/metrics.ts";
-import type { Overload } from "../request/overload.ts";
-import type { RequestHandler } from "../request/request-handler.ts";
-import type { Clocks } from "./clocks.ts";
-import type { RedisMemoryWatch } from "./redis-memory.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { OpenNode } from "./open-node.ts";
+import type { OpenRecords } from "./open-records.ts";
+import type { OpenRequests } from "./open-requests.ts";
 
 const NANO_USD_IN_USD = 1e9;
 
 export interface MeasuredParts {
-  readonly recorder: Recorder;
-  readonly journal: Journal;
-  readonly credits: Credits;
-  readonly reconciler: Reconciler;
-  readonly requests: RequestHandler;
-  readonly bodies: BodyBudget;
-  readonly overload: Overload;
+  readonly node: OpenNode;
+  readonly records: OpenRecords;
+  readonly requests: OpenRequests;
   readonly gateway: Gateway;
-  readonly admission: FencedAdmissionStore;
-  /** `null` where there is no Redis. */
-  readonly redisMemory: RedisMemoryWatch | null;
-  readonly clocks: Clocks;
   readonly callLimits: { readonly refused: ReadonlyMap<string, number> };
-  readonly reads: Reads;
-}
-
-/** The metrics of requests. {@link measure} adds those of the other parts once they are open. */
-export function openMetrics(catalog: Catalog): Metrics {
-  return new Metrics((id) => catalog.find(id) !== null);
 }
 
 /** Adds the metrics of the parts of the node. */
 export function measure(
   metrics: Metrics,
-  {
-    recorder,
-    journal,
-    credits,
-    reconciler,
-    requests,
-    bodies,
-    overload,
-    gateway,
-    clocks,
-    admission,
-    redisMemory,
-    callLimits,
-    reads,
-  }: MeasuredParts,
+  { node: { clocks, admission, redisMemory }, records, requests: opened, gateway, callLimits }: MeasuredParts,
 ): void {
+  const { recorder, journal, credits, reconciler, reads } = records;
+  const { requests, bodies, overload } = opened;
   metrics.counters(
     "reads_refused",
     "Refused reads of the audit log and of usage, by reason: waiting, timeout, budget or streams.",

@@ -22,11 +22,11 @@ export async function openModels(
   });
   if (watch !== null) {
     const reload = () => {
-      watch.look().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
+      watch.reload().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
     };
     process.on("SIGHUP", reload);
     teardown.add("catalog", async () => void process.off("SIGHUP", reload));
-    jobs.add({ name: "check the catalog file", everyMs: 2 * SECOND_MS, run: () => watch.look() });
+    jobs.add({ name: "check the catalog file", everyMs: 2 * SECOND_MS, run: () => watch.reload() });
   }
   return { catalog, transport };
 }

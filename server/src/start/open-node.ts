@@ -13,10 +13,9 @@ import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 export type OpenNode = Awaited<ReturnType<typeof openNode>>;
 
 /**
- * Opens what the node keeps its state in: its data folder, the database and the admission store. The node joins those that share
- * them.
+ * Opens the node's data folder, the database and the admission store, and joins the nodes that share them.
  *
- * @throws {StartupFailure} when one of them can't be used, or other nodes exclude this one.
+ * @throws {StartupFailure} if one of them can't be used, or other nodes exclude this one.
  */
 export async function openNode(startup: Startup) {
   const { settings, folders, log, jobs, teardown, shutdown, now } = startup;
@@ -51,7 +50,7 @@ export async function openNode(startup: Startup) {
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
-    { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.look() },
+    { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {
       name: "create audit partitions",
       everyMs: DAY_MS,

@@ -26,10 +26,10 @@ const terms = z.strictObject({
 const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), enterprise: terms.optional() });
 
 /**
- * The plans as configured, JSON or the name of a file with it; what it does not name is built in. `null` for a limit:
- * there is none; for a time: it never ends.
+ * Reads the configured plans: JSON, or the path of a JSON file. Omitted values are those of the built-in plans. `null` removes a
+ * limit, or keeps entries for ever.
  *
- * @throws {ConfigError} naming all that is wrong with it.
+ * @throws {ConfigError} with all problems of the plans.
  */
 export async function openPlans(configured: string | null): Promise<Plans> {
   if (configured === null) return BUILT_IN_PLANS;

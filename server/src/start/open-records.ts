@@ -1,7 +1,6 @@
 import { dropOldEntries } from "../audit/audit-retention.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { Credits } from "../credits/credits.ts";
-import type { Uncollected } from "../credits/ledger.ts";
 import { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Reconciler } from "../credits/reconciler.ts";
 import { PostgresReconciliation } from "../credits/reconciliation-store.ts";
@@ -10,11 +9,11 @@ import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "../idempotency/idempotency.ts";
 import { dropOldAnswers, PostgresIdempotency } from "../idempotency/idempotency-store.ts";
 import { dropOldUsage } from "../keys/key-usage.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { dropOldSecurityEvents, PostgresSecurity } from "../security/security-store.ts";
 import { nodeLabel } from "./node-membership.ts";
 import { openAudit } from "./open-audit.ts";
-import { openMetrics } from "./open-metrics.ts";
 import type { OpenNode } from "./open-node.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 
@@ -24,23 +23,23 @@ const RECONCILED_HOURS = 2;
 export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
 
 /**
- * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. What the journal of an
- * earlier life of this node holds has been recorded when this resolves.
+ * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. Entries of earlier
+ * lives in the node's journal are recorded when this resolves.
  */
 export async function openRecords(startup: Startup, node: OpenNode, catalog: Catalog) {
   const { settings, log, jobs, teardown, now, monotonicMs } = startup;
   const { config, plans } = settings;
   const { id, database, longReads, recording, clocks } = node;
-  const metrics = openMetrics(catalog);
+  const metrics = new Metrics((model) => catalog.find(model) !== null);
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
-  // Until the journal is open it may hold anything.
+  // Until the journal is open it may contain unrecorded entries.
   let owesEntries = () => true;
   const credits = new Credits({
     store: creditStore,
     monotonicMs,
-    maxCutOffMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
+    maxDisconnectedMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });
   // This life's spender comes first: it is newer than any that the journal of earlier lives names.
@@ -55,7 +54,11 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
     onRecorded: (entry) => metrics.ended(entry),
     onUncollected: (uncollected) => {
       metrics.uncollected(uncollected);
-      log.warn(uncollectedForLog(uncollected), "a charge could not be collected");
+      const { accountId, reason, amountNanoUsd } = uncollected;
+      log.warn(
+        { accountId, reason, amountNanoUsd: String(amountNanoUsd) },
+        "a charge could not be collected",
+      );
     },
     onCommitted: (entries) => {
       credits.committed(entries);
@@ -66,7 +69,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   });
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0;
-  // What earlier lives of this node had reserved or claimed is charged or answered by now, or came to nothing.
+  // The journal is replayed, so the spenders and claims of earlier lives of this node are no longer needed.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(new PostgresSecurity(database), now);
@@ -104,8 +107,4 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
     drop("delete old audit entries", (at) => dropOldEntries(longReads, plans, at)),
   );
   return { metrics, credits, creditStore, idempotency, ...audit, securityLog, reconciler };
-}
-
-function uncollectedForLog({ accountId, reason, amountNanoUsd }: Uncollected) {
-  return { accountId, reason, amountNanoUsd: amountNanoUsd.toString() };
 }

@@ -16,7 +16,7 @@ import type { OpenRecords } from "./open-records.ts";
 import { openTracing } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
 
-/** An event loop that is later than this, on average, has more to do than it can. */
+/** The average delay of the event loop above which the process is overloaded. */
 const MAX_LAG_MS = 1_000;
 
 export type OpenRequests = Awaited<ReturnType<typeof openRequests>>;

@@ -10,13 +10,13 @@ import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /**
- * Connections of a node, apart from each other so that nobody who reads much keeps somebody else from revoking a key, nor what was
- * answered from being recorded. Their sum is documented in docs/how-to/run-several-nodes.md.
+ * The connections of a node by purpose, so that long reads do not delay the revocation of a key or the recording of requests.
+ * docs/how-to/run-several-nodes.md documents their sum.
  */
 const CONNECTIONS = {
   /** For access and management: statements that end soon. */
   access: 5,
-  /** For reads that go through much, and background jobs. Reads leave one to the jobs: see {@link Reads}. */
+  /** For long reads and background jobs. Reads leave one connection to the jobs: see {@link Reads}. */
   longReads: 4,
   /** For the recorder, which inserts one batch at a time, and operators who repair what it left. */
   recording: 2,
@@ -24,14 +24,14 @@ const CONNECTIONS = {
 } as const;
 /** Shorter than a statement's deadline: once silent connections are closed, requests fail sooner. */
 const CONNECT_TIMEOUT_S = 3;
-/** A hosted database may have to start for the first connection. */
+/** A hosted database may have to start at the first connection. */
 const FIRST_CONNECT_TIMEOUT_S = 10;
 /** `/readyz` answers within two seconds; the rest is for the request itself. */
 const PING_TIMEOUT_MS = 1_500;
 /** For statements that still run when everything else has stopped. */
 const END_TIMEOUT_S = 1;
 const REDIS_COMMAND_TIMEOUT_MS = 2_000;
-/** A sign-in counts several things one after the other, and can do without the shared count. */
+/** A sign-in updates several counters in turn, and can do without the shared ones. */
 const ATTEMPTS_TIMEOUT_MS = 300;
 /** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
 const OLDEST_POSTGRES = 15;
@@ -39,18 +39,18 @@ const OLDEST_POSTGRES = 15;
 export interface OpenDatabase {
   /** For access and management. */
   readonly database: Database;
-  /** The same database, for what may take long. */
+  /** For statements that may take long. */
   readonly longReads: Database;
-  /** The same, for what is recorded. */
+  /** For recording. */
   readonly recording: Database;
-  /** Asks whether the database answers, on a connection of its own: busy connections must not make it seem away. */
+  /** Checks that the database answers, on a separate connection, so that busy connections do not count as a failure. */
   readonly ping: () => PromiseLike<unknown>;
-  /** For people: which one it is. */
+  /** The name of the database, for people. */
   readonly label: string;
   close(): Promise<void>;
 }
 
-/** The configured database, or the embedded one. @throws {StartupFailure} when it can't be used. */
+/** Opens the configured database, or the embedded one. @throws {StartupFailure} if it can't be used. */
 export async function openConfiguredDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
   if (config.databaseUrl === null) {
     const embedded = await startEmbeddedPostgres({
@@ -68,7 +68,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger): Promi
     };
   }
   const address = { url: config.databaseUrl };
-  // Host and name only: the URL holds a password.
+  // The label has only host and name, because the URL contains a password.
   const { hostname, pathname } = new URL(config.databaseUrl);
   const label = `PostgreSQL at ${hostname}${pathname}`;
   try {
@@ -120,13 +120,13 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
 
 export interface OpenAdmissionStore {
   readonly store: AdmissionStore;
-  /** The same, where nodes share it; `null` for a node that stands alone, which does not load what speaks to Redis. */
+  /** The store that nodes share; `null` for a single node, which does not load the Redis client. */
   readonly redis: RedisAdmissionStore | null;
-  /** `null` for a node that stands alone. */
+  /** `null` for a single node. */
   readonly redisMemory: RedisMemoryWatch | null;
 }
 
-/** The configured admission store. @throws {StartupFailure} when Redis can't be reached. */
+/** Opens the configured admission store. @throws {StartupFailure} if Redis can't be reached. */
 export async function openAdmissionStore(config: Config, log: Logger): Promise<OpenAdmissionStore> {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
@@ -140,7 +140,7 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
   try {
     await store.connect();
     await store.ping();
-    await redisMemory.look();
+    await redisMemory.check();
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
@@ -151,7 +151,7 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
   return { store, redis: store, redisMemory };
 }
 
-/** Where attempts to sign in are counted: with Redis for all nodes together. */
+/** Opens the counters of sign-in attempts, which all nodes share if they use Redis. */
 export async function openAttemptCounters(config: Config, log: Logger): Promise<AttemptCounters> {
   if (config.redisUrl === null) return memoryCounters();
   const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");

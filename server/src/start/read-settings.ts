@@ -6,18 +6,18 @@ import { openPlans } from "./open-plans.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that an operator has set, checked. */
+/** The validated settings. */
 export interface Settings {
   readonly config: Config;
   readonly plans: Plans;
-  /** `null`: there is no catalog file. */
+  /** `null` without a catalog file. */
   readonly catalogFile: CatalogFromFile | null;
 }
 
 /**
  * Reads the environment, and the plans and the catalog file that it names.
  *
- * @throws {ConfigError} with all that is wrong with any of them, and with settings that are most likely misspelt.
+ * @throws {ConfigError} with all problems of them, and with unknown settings, which are probably misspelt.
  */
 export async function readSettings(environment: Environment): Promise<Settings> {
   const problems: string[] = [];

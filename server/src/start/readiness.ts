@@ -1,9 +1,9 @@
-import { within } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
 
-/** The parts that a node needs, each with a question that it answers when it works. */
+/** The parts that a node needs, each with a function that resolves if the part works. */
 export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 
 /**
@@ -15,7 +15,7 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
   const ask = async () => {
     const answers = Object.entries(parts).map(async ([part, question]) => {
       const reason = `the ${part} does not answer`;
-      return within(ANSWER_MS, async () => question()).then(
+      return withTimeout(ANSWER_MS, async () => question()).then(
         () => null,
         () => reason,
       );

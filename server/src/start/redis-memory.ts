@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 
-/** What is known of how Redis treats a full memory. */
+/** Whether Redis may evict keys when its memory is full. */
 export interface RedisMemoryWatch {
   /** Whether Redis may drop counts of limits before their time; `null` when it does not say. */
   readonly mayEvict: boolean | null;
-  /** Asks Redis again. To be called now and then: the setting can be changed while it runs. */
-  look(): Promise<void>;
+  /** Asks Redis again. Call it regularly, because the setting can be changed at run time. */
+  check(): Promise<void>;
 }
 
 /**
@@ -20,7 +20,7 @@ export function watchRedisMemory(redis: Pick<RedisAdmissionStore, "memory">, log
     get mayEvict() {
       return mayEvict;
     },
-    look: async () => {
+    check: async () => {
       const memory = await redis.memory();
       if (memory?.mayEvict === true && mayEvict !== true) {
         log.error(

@@ -4,11 +4,11 @@ import { NO_TRACING, type Tracing } from "../tracing/tracing.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { listenFailure } from "./startup-failure.ts";
 
-// What differs from runtime to runtime, or is loaded only where it is asked for.
+// The parts that differ by runtime, or that are loaded only if they are configured.
 
 const isDeno = "Deno" in globalThis;
 
-/** The packages are loaded only where there is somewhere to send traces to. */
+/** Opens tracing. Its packages are loaded only if an endpoint for traces is configured. */
 export async function openTracing(
   { traces, serviceName }: Config,
   { version, id }: { readonly version: string; readonly id: string },

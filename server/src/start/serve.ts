@@ -7,7 +7,7 @@ import { SECOND_MS, type Startup } from "./startup.ts";
 
 /** Requests that are aborted at the end of the drain time have this long to be answered and recorded. */
 const ABORTED_MS = 2_000;
-/** Background jobs are asked to end, and not waited for longer: the next start does again what they did. */
+/** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
 
 /**

@@ -1,11 +1,13 @@
+import process from "node:process";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
+import type { Teardown } from "./teardown.ts";
 
-/** Beyond the drain time, for what was cut off to be recorded and for every part to stop. */
+/** The time after the drain time in which aborted requests are recorded and every part stops. */
 export const STOP_MS = 5_000;
-/** Of it, what is kept back for the end itself. */
+/** The part of it that is reserved for the exit of the process. */
 const MARGIN_MS = 250;
-/** The terminal signals npm and the service, and npm passes its signal on: two within this time count as one. */
+/** Signals within this time count as one: a terminal signals both npm and the service, and npm passes its signal on. */
 const ONE_SIGNAL_MS = 1_000;
 
 /** Why the service stops. Supervisors that take a node out of service send SIGTERM. */
@@ -16,35 +18,29 @@ export interface ShutdownParts {
   readonly log: Logger;
   /** Called once, when the service is to stop. */
   readonly end: () => void;
-  /** Called when the time is over and the process is still there. */
+  /** Called when the time is over and the process still runs. */
   readonly overdue: () => void;
 }
 
 /**
  * The times of a shutdown. For `OSTIARY_PRESTOP_S` after SIGTERM the service is not ready but still serves; then it takes no
- * more requests, and those under way have `OSTIARY_DRAIN_S` to end. A second signal ends both waits. {@link STOP_MS} later
- * the process ends, whatever hangs.
+ * more requests, and running requests have `OSTIARY_DRAIN_S` to end. A second signal ends both waits. {@link STOP_MS} later
+ * the process ends even if a part hangs.
  */
 export class Shutdown {
-  readonly #times: ShutdownParts["times"];
-  readonly #log: Logger;
-  readonly #end: ShutdownParts["end"];
-  readonly #overdue: ShutdownParts["overdue"];
+  readonly #parts: ShutdownParts;
   readonly #hurry = new AbortController();
-  #begunMs: number | null = null;
+  #startedMs: number | null = null;
   #prestopMs = 0;
   #endMs = Number.POSITIVE_INFINITY;
   #overdueTimer: NodeJS.Timeout | undefined;
 
-  constructor({ times, log, end, overdue }: ShutdownParts) {
-    this.#times = times;
-    this.#log = log;
-    this.#end = end;
-    this.#overdue = overdue;
+  constructor(parts: ShutdownParts) {
+    this.#parts = parts;
   }
 
   get hasBegun(): boolean {
-    return this.#begunMs !== null;
+    return this.#startedMs !== null;
   }
 
   /** Aborted by a second signal. */
@@ -62,29 +58,32 @@ export class Shutdown {
     return Math.max(0, this.#endMs - MARGIN_MS - performance.now());
   }
 
-  /** Begins the shutdown. A second call, unless it follows at once, cuts off the requests under way. */
+  /** Begins the shutdown. A second call, unless it follows at once, aborts the running requests. */
   begin(reason: ShutdownReason): void {
-    if (this.#begunMs === null) this.#start(reason);
-    else if (performance.now() - this.#begunMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
-      this.#log.warn({ reason }, "second signal received: aborting the requests that are being answered");
+    if (this.#startedMs === null) this.#start(reason);
+    else if (performance.now() - this.#startedMs > ONE_SIGNAL_MS && !this.hurry.aborted) {
+      this.#parts.log.warn(
+        { reason },
+        "second signal received: aborting the requests that are being answered",
+      );
       this.#endWithin(Math.min(this.#endMs - performance.now(), STOP_MS));
       this.#hurry.abort();
     }
   }
 
   #start(reason: ShutdownReason): void {
-    const { prestopS, drainS } = this.#times;
-    this.#begunMs = performance.now();
+    const { prestopS, drainS } = this.#parts.times;
+    this.#startedMs = performance.now();
     this.#prestopMs = reason === "SIGTERM" ? prestopS * 1_000 : 0;
     this.#endWithin(this.#prestopMs + drainS * 1_000 + STOP_MS);
-    this.#log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");
-    this.#end();
+    this.#parts.log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");
+    this.#parts.end();
   }
 
   #endWithin(ms: number): void {
     this.#endMs = performance.now() + ms;
     clearTimeout(this.#overdueTimer);
-    this.#overdueTimer = setTimeout(() => this.#overdue(), ms);
+    this.#overdueTimer = setTimeout(() => this.#parts.overdue(), ms);
   }
 
   /** Resolves after this time, or at a second signal. */
@@ -100,4 +99,20 @@ export class Shutdown {
       this.hurry.addEventListener("abort", done);
     });
   }
+}
+
+/** Begins the shutdown on SIGTERM and SIGINT, and ends the process when the teardown has run or its time is over. */
+export function stopOnSignals(config: Config, log: Logger, teardown: Teardown): Shutdown {
+  const shutdown = new Shutdown({
+    times: config,
+    log,
+    end: () => void teardown.run(log, () => shutdown.leftMs()).then(() => process.exit(0)),
+    overdue: () => {
+      log.fatal({ part: teardown.current }, "the time to stop is over: the process ends now");
+      process.exit(1);
+    },
+  });
+  process.on("SIGTERM", () => shutdown.begin("SIGTERM"));
+  process.on("SIGINT", () => shutdown.begin("SIGINT"));
+  return shutdown;
 }

@@ -10,8 +10,8 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * What every part of the service is opened with. A function that opens a part adds its background jobs to `jobs`, and what closes
- * it to `teardown`.
+ * The parameters with which every part of the service is opened. A function that opens a part adds its background jobs to
+ * `jobs`, and its clean-up to `teardown`.
  */
 export interface Startup {
   readonly settings: Settings;

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import { inTime } from "../errors/deadline.ts";
+import { resultWithin } from "../errors/deadline.ts";
 
-/** Each step gets at least this: most have nothing to wait for. */
+/** The minimum time of a step. Most steps need no more. */
 const MIN_STEP_MS = 10;
 
 interface Step {
@@ -10,7 +10,7 @@ interface Step {
   readonly timeoutMs: (() => number) | null;
 }
 
-/** Things to undo, in reverse order of their making. */
+/** Steps that close the parts of the service, in reverse order of their opening. */
 export class Teardown {
   readonly #steps: Step[] = [];
   #current: string | null = null;
@@ -44,7 +44,7 @@ export class Teardown {
       const { name, undo, timeoutMs } = step;
       this.#current = name;
       const limitMs = Math.max(MIN_STEP_MS, timeoutMs?.() ?? leftMs() / 2);
-      // One part that fails or hangs must not keep the others from being stopped.
+      // A part that fails or hangs must not prevent the others from stopping.
       const ended = undo().then(
         () => true,
         (error: unknown) => {
@@ -52,7 +52,7 @@ export class Teardown {
           return true;
         },
       );
-      const isInTime = await inTime(limitMs, ended);
+      const isInTime = await resultWithin(limitMs, ended);
       if (isInTime === null) log.error({ part: name, limitMs }, "a part of the service did not stop in time");
     }
     this.#current = null;

@@ -1,7 +1,7 @@
-/** So much of a text is kept to count tokens by. What comes after is taken to be like it. */
+/** The part of a text that is kept to count its tokens. The rest is assumed to be similar. */
 const KEPT_CHARACTERS = 256 * 1024;
 
-/** A text of any length, of which only the beginning is kept. */
+/** The beginning and the length of a text. */
 export class TextTally {
   readonly #parts: string[] = [];
   #kept = 0;
@@ -14,12 +14,12 @@ export class TextTally {
     this.#kept += text.length;
   }
 
-  /** What was kept of it. */
+  /** The part that was kept. */
   beginning(): string {
     return this.#parts.join("");
   }
 
-  /** How many times as long as its beginning the text is. */
+  /** The length of the text, divided by that of its beginning. */
   share(): number {
     return this.#kept === 0 ? 1 : this.#length / this.#kept;
   }

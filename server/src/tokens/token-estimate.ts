@@ -1,29 +1,36 @@
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { TextTally } from "./text-tally.ts";
-import type { Usage } from "./usage.ts";
 
 /**
- * A tokenizer's time grows with the square of what it can't split: 50,000 times "a" at once takes seconds. In pieces of
- * this length a megabyte of anything takes milliseconds, and the count differs by half a percent at most.
+ * The time of a tokenizer grows with the square of what it can't split: 50,000 times "a" takes seconds. In pieces of this
+ * length a megabyte of any text takes milliseconds, and the count differs by at most half a percent.
  */
 const WINDOW_CHARACTERS = 1_024;
-/** What a message takes beside its text: its role and the marks around it. */
+/** The tokens of a message's role and delimiters. */
 const TOKENS_PER_MESSAGE = 4;
+
+/** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** The part of the prompt's tokens that the upstream read from its cache. */
+  readonly cachedTokens: number;
+}
 
 /** Counts the tokens of a short text. */
 export type CountTokens = (text: string) => number;
 
-/** Estimates what an upstream did not tell. */
+/** Estimates the usage that an upstream did not report. */
 export class TokenEstimator {
   readonly #load: () => Promise<CountTokens>;
   #count: Promise<CountTokens> | null = null;
 
-  /** `load`: called when it is needed for the first time, as a tokenizer's tables take their memory. */
+  /** `load` is called at the first estimate, because a tokenizer's tables take much memory. */
   constructor(load: () => Promise<CountTokens>) {
     this.#load = load;
   }
 
-  /** What a chat request and as much of its answer as there was have taken, by the tokenizer. */
+  /** The tokens of a request and of its answer, complete or not. */
   async usageOf(request: JsonObject, answer: TextTally): Promise<Usage> {
     this.#count ??= this.#load();
     const count = await this.#count;
@@ -50,13 +57,13 @@ function tokensOf(text: TextTally, count: CountTokens): number {
   return Math.ceil(tokens * text.share());
 }
 
-/** What is to be embedded may come as tokens. */
+/** Counts numbers: the input of embeddings may be tokens. */
 function numbersIn(value: unknown): number {
   if (typeof value === "number") return 1;
   return Array.isArray(value) ? value.reduce((sum: number, item) => sum + numbersIn(item), 0) : 0;
 }
 
-/** All strings in a value that are written by or for a model; images and the like have none that counts. */
+/** Adds all strings in a value that a model reads or writes. Images, audio and files are left out. */
 function addText(value: unknown, tally: TextTally): void {
   if (typeof value === "string") {
     tally.add(value);
@@ -69,7 +76,7 @@ function addText(value: unknown, tally: TextTally): void {
   }
 }
 
-/** What a choice of an answer, whole or a chunk's, has produced: text, refusals, reasoning, calls of tools. */
+/** Adds what the choices of an answer or a chunk hold: text, refusals, reasoning and tool calls. */
 export function addProduced(choices: unknown, tally: TextTally): void {
   if (!Array.isArray(choices)) return;
   for (const choice of choices) {

@@ -1,9 +1,9 @@
 import type { CountTokens } from "./token-estimate.ts";
 
-/** OpenAI's present tokenizer: other vendors' differ from it by some percent. Loading it takes 70 MB and a moment. */
+/** Loads OpenAI's current tokenizer, which takes 70 MB. Other vendors' counts differ by some percent. */
 export async function loadTokenizer(): Promise<CountTokens> {
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
-  // Text that looks like a special token is text: whoever writes about tokenizers gets an answer too.
+  // Text that looks like a special token counts as text: people may write about tokenizers.
   const options = { disallowedSpecial: new Set<string>() };
   return (text) => countTokens(text, options);
 }

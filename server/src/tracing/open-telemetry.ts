@@ -27,9 +27,9 @@ export interface OpenTelemetryOptions {
 }
 
 /**
- * A span for each request with a known key, by OpenTelemetry's conventions for HTTP servers and generative AI, sent by OTLP over
- * HTTP. Where to, and with which headers, the exporter's own variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`,
- * `OTEL_EXPORTER_OTLP_HEADERS`). Neither prompts nor answers are in it.
+ * Sends a span for each request with a known key by OTLP over HTTP, following OpenTelemetry's conventions for HTTP servers and
+ * generative AI. The exporter's own variables set the endpoint and headers (`OTEL_EXPORTER_OTLP_ENDPOINT`,
+ * `OTEL_EXPORTER_OTLP_HEADERS`). Spans contain neither prompts nor answers.
  */
 export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenTelemetryOptions): Tracing {
   const provider = new BasicTracerProvider({
@@ -60,7 +60,7 @@ export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenT
   };
 }
 
-/** What is not served has no route, and a path that its client made up is no name for a span. */
+/** A path that is not served has no route, and an arbitrary path must not become the name of a span. */
 function spanNameOf({ endpoint, errorCode }: AuditEntry): string {
   const isServed = errorCode !== "not_found" && errorCode !== "method_not_allowed";
   return isServed ? endpoint : (endpoint.split(" ", 1)[0] ?? "");

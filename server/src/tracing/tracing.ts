@@ -1,10 +1,10 @@
 import type { AuditEntry } from "../contract/entry.ts";
 
-/** Whoever is told of requests that have ended, as spans. */
+/** Reports ended requests as spans. */
 export interface Tracing {
-  /** `traceparent`: what the client sent of its own trace (W3C Trace Context), if anything. */
+  /** `traceparent` is the client's header (W3C Trace Context), if it sent one. */
   ended(entry: AuditEntry, traceparent: string | null): void;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 

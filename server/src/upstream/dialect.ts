@@ -3,11 +3,11 @@ import type { DialectSettings } from "../catalog/catalog-file.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
-import type { Usage } from "../tokens/usage.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestSignal } from "./request-signal.ts";
 import type { Transport } from "./transport.ts";
 
-/** A kind of upstream: what a folder below this one exports. */
+/** A kind of upstream, as a folder below this one exports it. */
 export interface DialectDefinition extends DialectSettings {
   /** Called once, when the service starts. */
   readonly open: (parts: DialectParts) => Dialect;
@@ -18,12 +18,12 @@ export interface DialectParts {
   readonly now: () => Date;
 }
 
-/** How one kind of upstream is spoken to. The gateway's side of it is always OpenAI's wire format. */
+/** Translates between OpenAI's wire format, which the gateway uses, and that of an upstream. */
 export interface Dialect {
   /**
    * Sends a chat request and resolves once the upstream has accepted it.
    *
-   * @throws {Failure} the request can't be expressed; nothing was sent.
+   * @throws {Failure} the request can't be expressed in the dialect. Nothing was sent.
    * @throws {UpstreamRefused} the upstream refused or failed.
    * @throws {TransportError} no answer came.
    */
@@ -32,12 +32,12 @@ export interface Dialect {
   embed(call: UpstreamCall): Promise<WholeAnswer>;
 }
 
-/** An upstream answered with an error, or with something that is no answer. */
+/** An upstream answered with an error, or with a malformed response. */
 export class UpstreamRefused extends Error {
   override readonly name = "UpstreamRefused";
-  /** HTTP status that it answered; 200 for an answer that makes no sense. */
+  /** The HTTP status; 200 for a malformed response. */
   readonly status: number;
-  /** What it means for our client. */
+  /** The failure for the client. */
   readonly failure: Failure;
 
   constructor(status: number, failure: Failure) {
@@ -61,9 +61,9 @@ export interface UpstreamCall {
 
 export interface ChatCall extends UpstreamCall {
   readonly stream: boolean;
-  /** Whether the client asked for usage on its stream. We always ask, and hide it again. */
+  /** Whether the client requested usage in its stream. The upstream is always asked for it. */
   readonly includeUsage: boolean;
-  /** How long an answer is paid for, which what is asked of the upstream must not exceed; `null`: it costs nothing. */
+  /** The tokens of each answer that are paid for. The upstream is never asked for more. `null`: the model is free. */
   readonly maxTokens: number | null;
 }
 
@@ -71,9 +71,9 @@ export interface WholeAnswer {
   readonly kind: "whole";
   readonly body: string;
   readonly usage: Usage | null;
-  /** The text of the answer, to count tokens by where the upstream does not tell. */
+  /** The text of the answer, to count its tokens if the upstream does not. */
   readonly produced: () => TextTally;
-  /** Fields of the request that turned out, too late to refuse them, not to have reached the upstream. */
+  /** Fields of the request that the dialect's package has ignored, which was known too late to refuse them. */
   readonly ignored: readonly string[];
 }
 
@@ -86,10 +86,10 @@ export type ChatAnswer =
        * when the upstream stops without a finish.
        */
       readonly events: AsyncIterable<string>;
-      /** What the upstream has told so far. */
+      /** The usage that the upstream has reported so far. */
       readonly usage: () => Usage | null;
-      /** The text that has come so far. */
+      /** The text received so far. */
       readonly produced: () => TextTally;
-      /** As of a whole answer; known once the first event is in. */
+      /** The ignored fields, as of a whole answer. They are known once the first event has been received. */
       readonly ignored: () => readonly string[];
     };

@@ -8,7 +8,7 @@ import { sandbox } from "./sandbox/index.ts";
 /** All dialects: the catalog's schema and loader, its JSON Schema and the gateway take them from here. */
 export const DIALECTS: readonly DialectDefinition[] = [openai, anthropic, google, aiSdk, sandbox];
 
-/** What speaks each of them, by name. */
+/** Opens dialects. @returns them by name. */
 export function openDialects(
   dialects: readonly DialectDefinition[],
   parts: DialectParts,

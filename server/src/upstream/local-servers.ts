@@ -26,7 +26,7 @@ export interface DiscoveryOptions {
   readonly servers: readonly LocalServer[];
   readonly transport: Transport;
   readonly timeoutMs: number;
-  /** The service's own port is nobody else's. */
+  /** The service's own port, which is not asked. */
   readonly exceptPort: number;
   readonly now: Date;
 }
@@ -41,7 +41,7 @@ const MAX_MODELS = 200;
 
 const modelList = z.object({ data: z.array(z.object({ id: z.string().min(1).max(200) })) });
 
-/** Asks the usual places for a list of models. A place that does not answer with one has none. */
+/** Asks local model servers at their default ports for their models. */
 export async function discoverLocalModels(options: DiscoveryOptions): Promise<Discovered> {
   const candidates = options.servers.filter(({ port }) => port !== options.exceptPort);
   const found = await Promise.all(candidates.map((server) => askForModels(server, options)));
@@ -99,7 +99,7 @@ async function listModels(baseUrl: string, { transport, timeoutMs }: DiscoveryOp
     const parsed = modelList.safeParse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
     return parsed.success ? parsed.data.data.map((model) => model.id) : [];
   } catch (error) {
-    // Nobody there, or somebody who speaks of other things.
+    // No server listens there, or it is not a model server.
     if (error instanceof TransportError || error instanceof SyntaxError) return [];
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * What tells that a request is wanted no more: as much of an AbortSignal as its way to an upstream needs. Every AbortSignal is
- * one.
+ * Tells that a request is aborted: the part of AbortSignal that a request to an upstream needs. Every AbortSignal implements
+ * it.
  */
 export interface RequestSignal {
   readonly aborted: boolean;
@@ -9,8 +9,8 @@ export interface RequestSignal {
 }
 
 /**
- * A signal with the means to abort it. An AbortController does the same, but one for each request costs more than reading its
- * body: an event target with all that belongs to it, of which V8 makes slow objects.
+ * A signal that can be aborted. It replaces AbortController, because creating one for each request costs more than reading the
+ * request's body.
  */
 export class RequestAbort implements RequestSignal {
   #aborted = false;
@@ -20,7 +20,7 @@ export class RequestAbort implements RequestSignal {
     return this.#aborted;
   }
 
-  /** Tells everybody who listens, once. */
+  /** Calls all listeners, once. */
   abort(): void {
     if (this.#aborted) return;
     this.#aborted = true;
@@ -29,7 +29,7 @@ export class RequestAbort implements RequestSignal {
     for (const listener of listeners) listener();
   }
 
-  /** Who comes after it was aborted is not told: as with an AbortSignal. */
+  /** A listener that is added after the abort is not called, as with an AbortSignal. */
   addEventListener(_: "abort", listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -40,7 +40,7 @@ export class RequestAbort implements RequestSignal {
   }
 }
 
-/** The same for what insists on an AbortSignal. */
+/** Converts the signal for an API that requires an AbortSignal. */
 export function toAbortSignal(signal: RequestSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();

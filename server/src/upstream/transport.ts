@@ -1,4 +1,4 @@
-import type { TransportTimeouts } from "../catalog/timeouts.ts";
+import type { TransportTimeouts } from "../catalog/catalog.ts";
 import type { RequestSignal } from "./request-signal.ts";
 
 /**
@@ -35,16 +35,16 @@ export interface TransportResponse {
   readonly body: ResponseBody;
 }
 
-/** Throws a {@link TransportError} while iterating when the answer is cut. Leaving it early drops the connection. */
+/** Throws a {@link TransportError} if the body is cut off. Leaving the iteration early closes the connection. */
 export interface ResponseBody extends AsyncIterable<Uint8Array> {
   /**
-   * All of it where it has come to its end already, as small answers have: nothing has to be waited for then. `null` where it has
-   * not. To be called before anything is read, and only where a transport knows.
+   * The whole body if it has been received already, as small bodies often have; otherwise `null`. Call it before anything is
+   * read. Some transports do not implement it.
    */
   takeWhole?(): Uint8Array | null;
 }
 
-/** Why an upstream gave no (whole) answer. `aborted` is our own doing, through the signal. */
+/** Why there is no complete answer from an upstream. `aborted`: the request's signal was aborted. */
 export type TransportFault = "connect" | "timeout" | "cut" | "aborted";
 
 export class TransportError extends Error {

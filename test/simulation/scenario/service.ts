@@ -70,7 +70,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const credits = new Credits({
     store: database.creditStore(databaseLink, nodeId),
     monotonicMs,
-    maxCutOffMs: null,
+    maxDisconnectedMs: null,
     owesEntries: () => false,
   });
   const spender = await credits.open();

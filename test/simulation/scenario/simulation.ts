@@ -25,7 +25,7 @@ const START_MS = 5_000;
 const SETTLE_MS = 1_000;
 /** No fault keeps a node from starting for so long. */
 const MAX_START_MS = 60 * 60_000;
-const LOOK_EVERY_MS = 1_000;
+const MAX_POLL_INTERVAL_MS = 1_000;
 /** Nothing must have been running for so long before slots are looked at: what was released may be on its way. */
 const AT_REST_MS = 2_500;
 /** The journal takes only ids that are UUIDs. */
@@ -264,7 +264,7 @@ export class Simulation {
     for (const node of this.#nodes) node.calm();
     if (this.#lasting > 0 || this.#nodes.some(({ service }) => service === null)) {
       if (this.#world.nowMs > this.#latestMs) this.#referee.notDrained("a node does not start");
-      this.#world.schedule(LOOK_EVERY_MS, null, () => this.#endFaults());
+      this.#world.schedule(MAX_POLL_INTERVAL_MS, null, () => this.#endFaults());
       return;
     }
     this.#network.mend();
@@ -290,7 +290,7 @@ export class Simulation {
     if (left !== null && isLate) this.#referee.notDrained(left);
     if (left === null) this.#referee.lookAtEntries();
     this.#isOver = isLate || (left === null && (this.#slotsLookedAt || !invariants.has("slots come free")));
-    this.#world.schedule(LOOK_EVERY_MS, null, () => this.#lookWhetherOver());
+    this.#world.schedule(MAX_POLL_INTERVAL_MS, null, () => this.#lookWhetherOver());
   }
 
   /** What has not come to its end; `null`: nothing. */

@@ -133,7 +133,7 @@ export class CreditDatabase {
 
   heartbeat(spenders: readonly SpenderId[]): SpenderNews {
     const gone = spenders.filter((id) => !this.spenders.has(id));
-    const wanted = spenders.flatMap((spender) => {
+    const reclaimed = spenders.flatMap((spender) => {
       const row = this.spenders.get(spender);
       if (row === undefined) return [];
       row.seenMs = this.#nowMs();
@@ -141,7 +141,7 @@ export class CreditDatabase {
         reserve.wanted ? [{ accountId, spender }] : [],
       );
     });
-    return { gone, wanted };
+    return { gone, reclaimed };
   }
 
   closeBelow(nodeId: string, below: SpenderId): void {

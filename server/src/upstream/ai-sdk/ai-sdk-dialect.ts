@@ -41,13 +41,13 @@ export class AiSdkDialect implements Dialect {
 
   async chat(call: ChatCall): Promise<ChatAnswer> {
     const options = callOptionsOf(call.body.value, this.#source.limits, call.maxTokens);
-    // Only while a model thinks do packages ask for more than they were told.
+    // Packages ask for more tokens than their caller only with reasoning.
     const guarded = options.reasoning === undefined ? null : call.maxTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
-      const asked = { ...options, abortSignal: toAbortSignal(call.signal) };
-      if (call.stream) return this.#streamed(call, (await model.doStream(asked)).stream, errorOfCall);
-      const result = await model.doGenerate(asked);
+      const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
+      if (call.stream) return this.#streamed(call, (await model.doStream(settings)).stream, errorOfCall);
+      const result = await model.doGenerate(settings);
       if (result.finishReason.unified === "error") throw failedInAnswer();
       const completion = completionOf(result, this.#headOf(call));
       return {
@@ -71,7 +71,7 @@ export class AiSdkDialect implements Dialect {
     });
   }
 
-  /** A provider for one call, so that it is known of each error whether anything was sent before. */
+  /** Creates a provider for one call, so that an error shows whether anything was sent before it. */
   async #calling<Answer>(
     { upstream }: UpstreamCall,
     maxTokens: number | null,
@@ -83,7 +83,7 @@ export class AiSdkDialect implements Dialect {
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
       const provider = create({
-        // Without one of ours, a package would look for one of its own in the environment.
+        // Without a key, a package would read one from the environment.
         apiKey: credential?.reveal() ?? "none",
         fetch: call.fetch,
         ...(baseUrl === "" ? {} : { baseURL: baseUrl }),
@@ -119,7 +119,7 @@ export class AiSdkDialect implements Dialect {
       } catch (thrown) {
         throw errorOfCall(thrown);
       } finally {
-        // Whoever leaves early wants no more of it; nor does anybody after the finish.
+        // The reader is cancelled when the client leaves early and after the finish.
         await reader.cancel().catch(() => {});
       }
     };
@@ -141,14 +141,14 @@ export class AiSdkDialect implements Dialect {
     if (creator === undefined) {
       creator = this.#source.load(name);
       this.#creators.set(name, creator);
-      // A package that is installed meanwhile is found the next time.
+      // A failed load is retried, because the package may be installed meanwhile.
       creator.catch(() => this.#creators.delete(name));
     }
     return creator;
   }
 }
 
-/** What the AI SDK's settings are called in a request. */
+/** The names of the AI SDK's settings in a request. */
 const FIELDS = new Map([
   ["topP", "top_p"],
   ["presencePenalty", "presence_penalty"],
@@ -159,7 +159,7 @@ const FIELDS = new Map([
   ["reasoning", "reasoning_effort"],
 ]);
 
-/** What a package has left out, beside a length that no answer of the model could have. */
+/** The fields that a package has ignored, except for a maximum beyond the model's own. */
 function ignoredBy(warnings: readonly SharedV4Warning[]): readonly string[] {
   return warnings.flatMap((warning) => {
     if (warning.type !== "unsupported" || warning.feature === "maxOutputTokens") return [];
@@ -167,7 +167,7 @@ function ignoredBy(warnings: readonly SharedV4Warning[]): readonly string[] {
   });
 }
 
-/** Packages finish streams that have merely ended, for no reason that anybody has told. */
+/** Packages also report a finish, without a raw reason, for streams that were cut off. */
 function requireFinish({ unified, raw }: LanguageModelV4FinishReason): void {
   if (unified === "error") throw failedInAnswer();
   if (raw !== undefined || (unified !== "other" && unified !== "interrupted")) return;

@@ -17,7 +17,7 @@ export class ChunkWriter {
     this.#includeUsage = includeUsage;
   }
 
-  /** What the upstream has told. */
+  /** The usage that the upstream has reported; `null` before. */
   get usage(): LanguageModelV4Usage | null {
     return this.#usage;
   }
@@ -67,7 +67,7 @@ export class ChunkWriter {
     return this.#delta({ tool_calls: [{ index, function: { arguments: text } }] });
   }
 
-  /** The whole call: for those that were not told bit by bit, and for what belongs to it beside its arguments. */
+  /** Writes a complete call: its arguments if they were not streamed, and what belongs to it besides them. */
   #call(part: Extract<LanguageModelV4StreamPart, { type: "tool-call" }>): readonly JsonObject[] {
     const index = this.#calls.get(part.toolCallId);
     const extra = extraOf(part.providerMetadata);

@@ -5,7 +5,7 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 import type { Json, JsonObject } from "../../json/json.ts";
-import type { Usage } from "../../tokens/usage.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 import { readUsage } from "../openai/usage.ts";
 
 /** What all parts of one answer have in common. */
@@ -80,7 +80,7 @@ export function openAiUsage({ inputTokens, outputTokens }: LanguageModelV4Usage)
   return usage;
 }
 
-/** The same, checked like any upstream's. */
+/** The usage, validated like any upstream's. */
 export function usageOf(usage: LanguageModelV4Usage): Usage | null {
   return readUsage(openAiUsage(usage));
 }

@@ -33,10 +33,10 @@ export function embeddingsOf(
     index,
     embedding: asBase64 ? Buffer.from(new Float32Array(embedding).buffer).toString("base64") : embedding,
   }));
-  const told = tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
+  const usageField = tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
   return {
     kind: "whole",
-    body: JSON.stringify({ object: "list", data, model, ...told }),
+    body: JSON.stringify({ object: "list", data, model, ...usageField }),
     usage: tokens === null ? null : { promptTokens: tokens, completionTokens: 0, cachedTokens: 0 },
     produced: () => new TextTally(),
     ignored,

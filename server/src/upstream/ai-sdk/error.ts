@@ -9,10 +9,9 @@ import { cannot } from "./prompt.ts";
 const OVERLOADED = 529;
 
 /**
- * What a package of the AI SDK has thrown, in the gateway's terms. Its own words and what it has sent stay here: they hold
- * prompts and answers.
+ * Converts an error of an AI SDK package. Its message and request are dropped, because they contain prompts and answers.
  *
- * @param isSent whether anything had gone to the upstream by then.
+ * @param isSent whether anything had been sent to the upstream.
  */
 export function errorOf(thrown: unknown, isSent: boolean): unknown {
   if (thrown instanceof Failure || thrown instanceof UpstreamRefused) return thrown;
@@ -30,18 +29,18 @@ export function errorOf(thrown: unknown, isSent: boolean): unknown {
     const status = refusedStatus(statusCode, responseBody);
     return new UpstreamRefused(status, refusalOf(status, responseHeaders, responseBody));
   }
-  return toldInStream(thrown) ?? senseless(thrown);
+  return errorInStream(thrown) ?? malformedResponse(thrown);
 }
 
-/** An error that the upstream has told after it had begun. */
-function toldInStream(thrown: unknown): UpstreamRefused | null {
+/** An error that the upstream reported within its stream. */
+function errorInStream(thrown: unknown): UpstreamRefused | null {
   if (!isJsonObject(thrown)) return null;
   const error = isJsonObject(thrown.error) ? thrown.error : thrown;
   const status = error.type === "overloaded_error" ? OVERLOADED : 500;
   return new UpstreamRefused(status, refusalOf(status, {}, ""));
 }
 
-function senseless(thrown: unknown): UpstreamRefused {
+function malformedResponse(thrown: unknown): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";
   const cause = new Error(thrown instanceof Error ? thrown.name : "something that is no error was thrown");
   return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));

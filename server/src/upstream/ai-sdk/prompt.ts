@@ -22,10 +22,10 @@ export function promptOf(messages: readonly Json[]): LanguageModelV4Prompt {
   /** A result names its call; the AI SDK wants the tool's name, too. */
   const toolNames = new Map<string, string>();
   for (const [index, message] of messages.entries()) {
-    const place = `messages.${index}`;
-    if (!isJsonObject(message)) throw cannot(place, "must be a message");
-    requireKnown(message, place);
-    const next = messageOf(message, place, toolNames);
+    const path = `messages.${index}`;
+    if (!isJsonObject(message)) throw cannot(path, "must be a message");
+    requireKnown(message, path);
+    const next = messageOf(message, path, toolNames);
     const last = prompt.at(-1);
     // Results of calls that were made together belong together.
     if (next.role === "tool" && last?.role === "tool") last.content.push(...next.content);
@@ -45,99 +45,99 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   tool: ["tool_call_id", "name"],
 };
 
-function requireKnown(message: JsonObject, place: string): void {
+function requireKnown(message: JsonObject, path: string): void {
   const { role } = message;
   const known = typeof role === "string" && Object.hasOwn(MEMBERS, role) ? MEMBERS[role] : undefined;
   if (known === undefined) return;
   for (const [name, value] of Object.entries(message)) {
     if (name === "role" || name === "content" || value === null || value === undefined) continue;
     if (!known.includes(name))
-      throw cannot(`${place}.${name}`, "is not supported by this model's provider; remove it");
+      throw cannot(`${path}.${name}`, "is not supported by this model's provider; remove it");
   }
 }
 
 function messageOf(
   message: JsonObject,
-  place: string,
+  path: string,
   toolNames: Map<string, string>,
 ): LanguageModelV4Message {
   switch (message.role) {
     case "system":
     case "developer":
-      return { role: "system", content: textOf(message.content, `${place}.content`) };
+      return { role: "system", content: textOf(message.content, `${path}.content`) };
     case "user":
-      return { role: "user", content: userParts(message.content, `${place}.content`) };
+      return { role: "user", content: userParts(message.content, `${path}.content`) };
     case "assistant": {
-      const calls = toolCalls(message.tool_calls, `${place}.tool_calls`);
+      const calls = toolCalls(message.tool_calls, `${path}.tool_calls`);
       for (const { toolCallId, toolName } of calls) toolNames.set(toolCallId, toolName);
       const { content, refusal } = message;
-      const said = content === null || content === undefined ? "" : textOf(content, `${place}.content`);
+      const said = content === null || content === undefined ? "" : textOf(content, `${path}.content`);
       const text = typeof refusal === "string" && said === "" ? refusal : said;
       const parts: LanguageModelV4TextPart[] = text === "" ? [] : [{ type: "text", text }];
       return { role: "assistant", content: [...parts, ...calls] };
     }
     case "tool":
-      return { role: "tool", content: [toolResult(message, place, toolNames)] };
+      return { role: "tool", content: [toolResult(message, path, toolNames)] };
     default:
-      throw cannot(`${place}.role`, "must be system, developer, user, assistant or tool");
+      throw cannot(`${path}.role`, "must be system, developer, user, assistant or tool");
   }
 }
 
-function textOf(content: Json | undefined, place: string): string {
+function textOf(content: Json | undefined, path: string): string {
   if (typeof content === "string") return content;
-  if (!Array.isArray(content)) throw cannot(place, "must be a text, or an array of texts");
+  if (!Array.isArray(content)) throw cannot(path, "must be a text, or an array of texts");
   const texts = content.map((part: Json, index) => {
     if (isJsonObject(part) && part.type === "text" && typeof part.text === "string") return part.text;
     if (isJsonObject(part) && part.type === "refusal" && typeof part.refusal === "string")
       return part.refusal;
-    throw cannot(`${place}.${index}`, "must be a text part for this model");
+    throw cannot(`${path}.${index}`, "must be a text part for this model");
   });
   return texts.join("\n");
 }
 
 function userParts(
   content: Json | undefined,
-  place: string,
+  path: string,
 ): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  if (!Array.isArray(content)) throw cannot(place, "must be a text, or an array of parts");
-  return content.map((part: Json, index) => userPart(part, `${place}.${index}`));
+  if (!Array.isArray(content)) throw cannot(path, "must be a text, or an array of parts");
+  return content.map((part: Json, index) => userPart(part, `${path}.${index}`));
 }
 
-function userPart(part: Json, place: string): LanguageModelV4TextPart | LanguageModelV4FilePart {
-  if (!isJsonObject(part)) throw cannot(place, "must be a part of a message");
+function userPart(part: Json, path: string): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (!isJsonObject(part)) throw cannot(path, "must be a part of a message");
   if (part.type === "text" && typeof part.text === "string") return { type: "text", text: part.text };
   if (part.type === "image_url" && isJsonObject(part.image_url)) {
-    return imagePart(part.image_url, `${place}.image_url`);
+    return imagePart(part.image_url, `${path}.image_url`);
   }
   if (part.type === "input_audio" && isJsonObject(part.input_audio)) {
     const { data, format } = part.input_audio;
     if (typeof data !== "string" || (format !== "wav" && format !== "mp3")) {
-      throw cannot(`${place}.input_audio`, "must have base64 data, and wav or mp3 as its format");
+      throw cannot(`${path}.input_audio`, "must have base64 data, and wav or mp3 as its format");
     }
     const mediaType = format === "wav" ? "audio/wav" : "audio/mpeg";
     return { type: "file", mediaType, data: { type: "data", data } };
   }
-  if (part.type === "file" && isJsonObject(part.file)) return filePart(part.file, `${place}.file`);
-  throw cannot(place, "is not supported by this model");
+  if (part.type === "file" && isJsonObject(part.file)) return filePart(part.file, `${path}.file`);
+  throw cannot(path, "is not supported by this model");
 }
 
-function imagePart({ url, detail }: JsonObject, place: string): LanguageModelV4FilePart {
+function imagePart({ url, detail }: JsonObject, path: string): LanguageModelV4FilePart {
   if (detail !== undefined && detail !== null && detail !== "auto") {
-    throw cannot(`${place}.detail`, "is not supported by this model's provider; remove it");
+    throw cannot(`${path}.detail`, "is not supported by this model's provider; remove it");
   }
-  if (typeof url !== "string") throw cannot(`${place}.url`, "must be a URL");
+  if (typeof url !== "string") throw cannot(`${path}.url`, "must be a URL");
   const inline = inlineFile(url);
   if (inline !== null) return inline;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw cannot(`${place}.url`, "must be an http(s) URL, or a data URL with base64");
+    throw cannot(`${path}.url`, "must be an http(s) URL, or a data URL with base64");
   }
   return { type: "file", mediaType: "image/*", data: { type: "url", url: new URL(url) } };
 }
 
-function filePart({ file_data: data, filename }: JsonObject, place: string): LanguageModelV4FilePart {
+function filePart({ file_data: data, filename }: JsonObject, path: string): LanguageModelV4FilePart {
   const inline = typeof data === "string" ? inlineFile(data) : null;
-  if (inline === null) throw cannot(`${place}.file_data`, "must be a data URL with base64");
+  if (inline === null) throw cannot(`${path}.file_data`, "must be a data URL with base64");
   return typeof filename === "string" ? { ...inline, filename } : inline;
 }
 
@@ -147,20 +147,20 @@ function inlineFile(url: string): LanguageModelV4FilePart | null {
   return { type: "file", mediaType: mediaType.toLowerCase(), data: { type: "data", data } };
 }
 
-function toolCalls(calls: Json | undefined, place: string): LanguageModelV4ToolCallPart[] {
+function toolCalls(calls: Json | undefined, path: string): LanguageModelV4ToolCallPart[] {
   if (calls === undefined || calls === null) return [];
-  if (!Array.isArray(calls)) throw cannot(place, "must be an array of calls");
+  if (!Array.isArray(calls)) throw cannot(path, "must be an array of calls");
   return calls.map((call: Json, index) => {
     const { id, function: called, extra_content: extra } = isJsonObject(call) ? call : {};
     const { name, arguments: input } = isJsonObject(called) ? called : {};
     if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
-      throw cannot(`${place}.${index}`, "must be a call of a function, with an id, a name and arguments");
+      throw cannot(`${path}.${index}`, "must be a call of a function, with an id, a name and arguments");
     }
     return {
       type: "tool-call",
       toolCallId: id,
       toolName: name,
-      input: parsedInput(input, `${place}.${index}.function.arguments`),
+      input: parsedInput(input, `${path}.${index}.function.arguments`),
       ...signatureOf(extra),
     };
   });
@@ -175,29 +175,29 @@ function signatureOf(extra: Json | undefined): { providerOptions?: SharedV4Provi
     : {};
 }
 
-function parsedInput(text: string, place: string): unknown {
+function parsedInput(text: string, path: string): unknown {
   if (text.trim() === "") return {};
   let input: unknown = null;
   try {
     input = JSON.parse(text);
   } catch {
-    // As what is no object: told below.
+    // Invalid JSON is refused below, like any value that is not an object.
   }
   if (isJsonObject(input)) return input;
-  throw cannot(place, "must be a JSON object");
+  throw cannot(path, "must be a JSON object");
 }
 
 function toolResult(
   message: JsonObject,
-  place: string,
+  path: string,
   toolNames: ReadonlyMap<string, string>,
 ): LanguageModelV4ToolResultPart {
   const { tool_call_id: id, content } = message;
   const toolName = typeof id === "string" ? toolNames.get(id) : undefined;
   if (typeof id !== "string" || toolName === undefined) {
-    throw cannot(`${place}.tool_call_id`, "must be the id of a call that an earlier message has made");
+    throw cannot(`${path}.tool_call_id`, "must be the id of a call that an earlier message has made");
   }
-  const output = { type: "text", value: textOf(content, `${place}.content`) } as const;
+  const output = { type: "text", value: textOf(content, `${path}.content`) } as const;
   return { type: "tool-result", toolCallId: id, toolName, output };
 }
 

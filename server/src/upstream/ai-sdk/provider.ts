@@ -2,7 +2,7 @@ import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 
-/** What a package of the AI SDK makes of its settings. */
+/** A provider, as a package of the AI SDK creates it from its settings. */
 export interface Provider {
   languageModel(id: string): LanguageModelV4;
   embeddingModel?(id: string): EmbeddingModelV4;
@@ -14,22 +14,22 @@ export interface ProviderSettings {
   readonly fetch: typeof fetch;
 }
 
-/** What a provider can't be told: such a request is refused, for its answer would be another than the one asked for. */
+/** What a provider can't express. Requests that need it are refused, because their answers would differ from what they ask for. */
 export interface ProviderLimits {
-  /** Under which name its own options go. */
+  /** The name of its own options. */
   readonly optionsName: string;
-  /** Fields of the request that it has nothing for. */
+  /** Fields of the request that it does not support. */
   readonly unsupported: ReadonlySet<string>;
   readonly maxTemperature: number;
-  /** Whether it takes `temperature` or `top_p`, not both. */
+  /** Whether it refuses `temperature` and `top_p` together. */
   readonly hasOneOfTemperatureAndTopP: boolean;
-  /** Whether it takes no temperature, `top_p` or forced call while it thinks. */
+  /** Whether it refuses a temperature, `top_p` or forced tool call together with reasoning. */
   readonly thinksAlone: boolean;
-  /** Whether it can be asked for JSON of no particular schema. */
+  /** Whether it supports JSON output without a schema. */
   readonly hasJsonWithoutSchema: boolean;
-  /** Its options for a request that forbids parallel calls; `null`: it can't be told. */
+  /** Its options for a request that forbids parallel calls; `null` if there are none. */
   readonly oneCallAtATime: Readonly<Record<string, boolean>> | null;
-  /** Its option for the number of an embedding's dimensions; `null`: it can't be told. */
+  /** Its option for the number of an embedding's dimensions; `null` if there is none. */
   readonly dimensionsOption: string | null;
 }
 

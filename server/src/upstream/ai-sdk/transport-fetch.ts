@@ -1,11 +1,11 @@
-import type { TransportTimeouts } from "../../catalog/timeouts.ts";
+import type { TransportTimeouts } from "../../catalog/catalog.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Transport } from "../transport.ts";
 import { cannot } from "./prompt.ts";
 
 /** Statuses that a `Response` may not have a body with. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
-/** What Anthropic takes as a budget for thinking, at least. */
+/** Anthropic's minimum for a thinking budget. */
 const MIN_THINKING_TOKENS = 1_024;
 const THINKING_SHARE = 0.8;
 
@@ -29,7 +29,7 @@ export class CallFetch {
     return this.#isSent;
   }
 
-  /** Over a transport: with the same connections, time limits and rules as every other request. */
+  /** Sends the request over a transport, with the same connections, timeouts and rules as every other request. */
   readonly fetch: typeof fetch = async (input, init) => {
     const { transport, timeouts, maxTokens } = this.#options;
     const body = typeof init?.body === "string" ? withinBudget(init.body, maxTokens) : null;
@@ -52,8 +52,8 @@ export class CallFetch {
 }
 
 /**
- * A package may ask for more than it was told: Anthropic's adds what it lets the model think to what it may answer. What is
- * asked of the upstream is never more than is paid for.
+ * Limits the tokens of a request. A package may ask for more than its caller did: Anthropic's adds the thinking budget to the
+ * maximum of the answer. The upstream must not be asked for more than is paid for.
  */
 function withinBudget(text: string, maxTokens: number | null): string {
   if (maxTokens === null) return text;
@@ -85,7 +85,7 @@ function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> 
       },
       cancel: async () => void (await iterator.return?.()),
     },
-    // Nothing is read ahead of who reads it.
+    // Nothing is read ahead of the reader.
     { highWaterMark: 0 },
   );
 }

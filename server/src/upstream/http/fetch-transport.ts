@@ -6,11 +6,11 @@ import {
   type TransportResponse,
 } from "../transport.ts";
 
-/** Upstreams over HTTP on runtimes whose own `fetch` is the fast way: Deno and Bun. */
+/** Upstreams over HTTP on runtimes with a fast `fetch`: Deno and Bun. */
 export class FetchTransport implements Transport {
   async send(request: TransportRequest): Promise<TransportResponse> {
     const deadline = new Deadline(request.signal);
-    // `fetch` does not tell when it has connected: one deadline covers both.
+    // `fetch` does not report when it has connected, so one deadline covers both.
     deadline.set(request.timeouts.connectMs + request.timeouts.firstByteMs);
     try {
       const response = await fetch(request.url, {
@@ -54,12 +54,12 @@ async function* readBody(
     throw toTransportError(error, deadline, request.signal, "cut");
   } finally {
     deadline.clear();
-    // A body that was left early: drop the connection. One that broke can't be cancelled, and need not be.
+    // Cancelling closes the connection of a body that was left early. A broken body can't be cancelled.
     await reader.cancel().catch(() => {});
   }
 }
 
-/** An abort signal for `fetch` that also fires when time is up. */
+/** An abort signal for `fetch` that also fires at a deadline. */
 class Deadline {
   readonly #controller = new AbortController();
   readonly signal: AbortSignal;

@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import type { RequestSignal } from "../request-signal.ts";
 import type { ResponseBody } from "../transport.ts";
 
-/** What is read of an answer before anybody wants it. */
+/** The bytes of an answer that are buffered before they are read. */
 const READ_AHEAD_BYTES = 64 * 1024;
 const LEFT = "the request was left";
 
@@ -13,8 +13,8 @@ export interface ExchangeHead {
 }
 
 /**
- * One request at undici's dispatcher: its handler, and the answer's body. Several times as cheap as undici's `request`, whose
- * body is a whole Node stream.
+ * One request of undici's dispatcher: its handler and the answer's body. It is several times as cheap as undici's `request`,
+ * whose body is a Node stream.
  */
 export class UndiciExchange
   implements Dispatcher.DispatchHandler, ResponseBody, AsyncIterableIterator<Uint8Array>
@@ -30,14 +30,14 @@ export class UndiciExchange
   #error: Error | null = null;
   #isOver = false;
 
-  /** `toError`: what an error of undici's means. */
+  /** `toError` converts undici's errors. */
   constructor(signal: RequestSignal, toError: (error: unknown) => Error) {
     this.#signal = signal;
     this.#toError = toError;
     signal.addEventListener("abort", this.#abort);
   }
 
-  /** Resolves when status and headers are in. To be called once, before the request is dispatched. */
+  /** Resolves with status and headers. Call it once, before the request is dispatched. */
   head(): Promise<ExchangeHead> {
     return new Promise((resolve, reject) => {
       this.#begin = resolve;
@@ -47,7 +47,7 @@ export class UndiciExchange
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It was left while it waited for a connection.
+    // The request was aborted while it waited for a connection.
     if (this.#signal.aborted || this.#isOver) controller.abort(new Error(LEFT));
   }
 
@@ -56,12 +56,12 @@ export class UndiciExchange
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // What goes before an answer, such as 103, is none.
+    // An interim response such as 103 is ignored.
     if (status < 200) return;
-    // Nobody reads them; a stream would keep them for as long as it is open.
+    // The raw headers are not used, and a stream would keep them in memory.
     controller.rawHeaders = null;
     this.#begin({ status, headers: firstOfEach(headers), body: this });
-    // Not kept for as long as the body takes.
+    // The callbacks are dropped, so that the body does not keep them in memory.
     this.#begin = () => {};
     this.#fail = () => {};
   }
@@ -85,7 +85,7 @@ export class UndiciExchange
     if (this.#bytes > 0) return Promise.resolve(this.#present());
     if (this.#error !== null) return Promise.reject(this.#error);
     if (this.#isOver) return Promise.resolve(this.#present());
-    // What comes in the same turn is there by then.
+    // By then all chunks of the same turn are buffered.
     return new Promise<void>((resolve) => {
       this.#wake = resolve;
     }).then(() => this.#present());
@@ -95,14 +95,14 @@ export class UndiciExchange
     return this.#isOver && this.#error === null ? this.#take() : null;
   }
 
-  /** What there is now. */
+  /** The buffered chunks, the error or the end. */
   #present(): IteratorResult<Uint8Array> {
     if (this.#bytes > 0) return { done: false, value: this.#take() };
     if (this.#error !== null) throw this.#error;
     return { done: true, value: undefined };
   }
 
-  /** All that has come, in one piece: what came together is passed on together. */
+  /** Takes all buffered chunks as one piece. */
   #take(): Uint8Array {
     const [first] = this.#chunks;
     const all = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
@@ -112,7 +112,7 @@ export class UndiciExchange
     return all;
   }
 
-  /** Leaving the body drops the connection, which would have to be read to its end otherwise. */
+  /** Closes the connection, which would have to be read to its end otherwise. */
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#abort();
     return { done: true, value: undefined };

@@ -17,9 +17,9 @@ const MAX_TARGETS = 1_000;
 
 /** Upstreams over HTTP on Node: undici's dispatcher, a tenth of the cost of Node's global `fetch`. */
 export class UndiciTransport implements Transport {
-  /** One agent for each connect timeout, which undici sets by agent. There are as many as the catalog names. */
+  /** One agent for each connect timeout of the catalog, because undici sets it for an agent. */
   readonly #agents = new Map<number, Agent>();
-  /** Addresses taken apart: a handful, by the catalog. */
+  /** Parsed URLs: a few, by the catalog. */
   readonly #targets = new Map<string, Target>();
 
   send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {

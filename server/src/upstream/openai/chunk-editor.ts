@@ -1,16 +1,16 @@
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { type Changes, JsonBody } from "../../json/json-body.ts";
 
-/** How a server ends every chunk of a stream but the last when it was asked for usage: OpenAI's does. */
+/** The end of a chunk of OpenAI's streams without usage yet. */
 const NO_USAGE_YET = ',"usage":null}';
 const MODEL = '"model":';
 /** An object's first members, without escapes and without objects or arrays in them. */
 const PLAIN_MEMBERS = /^\{[^[\]{}\\]*$/;
 
 export interface EditedChunk {
-  /** As it came. */
+  /** The chunk as received. */
   readonly value: JsonObject;
-  /** With the model's public name, and without usage that is to be hidden; all else to the letter. */
+  /** The text with the model's public name and without hidden usage, otherwise unchanged. */
   readonly text: string;
 }
 
@@ -22,15 +22,15 @@ interface Head {
 }
 
 /**
- * Changes what must be changed of the chunks of one stream. They begin alike: where the model's name stands is looked for in the
- * first of them, and in those that differ.
+ * Edits the chunks of a stream. They begin alike, so the position of the model's name is searched only in the first chunk and in
+ * those that differ.
  */
 export class ChunkEditor {
   readonly #model: string;
   readonly #hidesUsage: boolean;
   #head: Head | null = null;
 
-  /** `model`: what the client is to see as its name. */
+  /** `model` is the name that the client gets. */
   constructor(model: string, hidesUsage: boolean) {
     this.#model = model;
     this.#hidesUsage = hidesUsage;
@@ -42,7 +42,7 @@ export class ChunkEditor {
     if (value === null) return null;
     const head = this.#head;
     const edited = head !== null && text.startsWith(head.text) ? this.#editAfter(head, text, value) : null;
-    return edited ?? this.#editAfter(this.#plainHeadOf(text, value), text, value) ?? this.#editAnew(text);
+    return edited ?? this.#editAfter(this.#plainHeadOf(text, value), text, value) ?? this.#editWhole(text);
   }
 
   #editAfter(head: Head | null, text: string, value: JsonObject): EditedChunk | null {
@@ -52,10 +52,10 @@ export class ChunkEditor {
     return { value, text: head.edited + rest };
   }
 
-  /** What follows the head, edited; `null` where that takes a closer look. */
+  /** The edited rest after the head; `null` if the chunk has to be parsed. */
   #restAfter(head: Head, text: string, value: JsonObject): string | null {
     const start = head.text.length;
-    // A name that stands twice.
+    // The name occurs twice, or differs.
     if (text.includes('"model"', start) || value.model !== head.model) return null;
     if (!this.#hidesUsage || !("usage" in value)) return text.slice(start);
     const end = text.length - NO_USAGE_YET.length;
@@ -64,7 +64,7 @@ export class ChunkEditor {
     return `${text.slice(start, end)}}`;
   }
 
-  #editAnew(text: string): EditedChunk | null {
+  #editWhole(text: string): EditedChunk | null {
     const body = JsonBody.parse(text);
     if (body === null) return null;
     const { value } = body;
@@ -77,7 +77,7 @@ export class ChunkEditor {
     return { value, text: body.textWith(changes) };
   }
 
-  /** Of a chunk as servers mostly write it, found without a look at all of it; `null` where it may be another. */
+  /** The head of a chunk in the usual format, found without scanning all of it; `null` for another format. */
   #plainHeadOf(text: string, { model }: JsonObject): Head | null {
     const name = text.indexOf(MODEL);
     if (name === -1 || typeof model !== "string") return null;
@@ -92,7 +92,7 @@ export class ChunkEditor {
     };
   }
 
-  /** `null` where the model is not named just once, or what is to be hidden comes before. */
+  /** The head of a scanned chunk; `null` if the model is not named exactly once, or if usage comes before it. */
   #headOf({ members, text, value }: JsonBody): Head | null {
     const [model, another] = members.filter(({ name }) => name === "model");
     if (model === undefined || another !== undefined) return null;

@@ -2,7 +2,7 @@ import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import type { DialectDefinition } from "../dialect.ts";
 import { openAiDialect } from "./openai-dialect.ts";
 
-/** OpenAI's wire format, whoever speaks it. */
+/** Upstreams with OpenAI's wire format. */
 export const openai: DialectDefinition = {
   name: "openai",
   settings: {

@@ -19,8 +19,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Upstreams that speak OpenAI's wire format. Only what must change is changed: the model's name, and usage on
- * streams, which we always ask for and hide from a client that did not.
+ * Upstreams with OpenAI's wire format. Only two things change: the model's name, and usage in streams, which is always requested
+ * and removed for clients that did not ask for it.
  */
 export function openAiDialect(transport: Transport): Dialect {
   return {
@@ -53,7 +53,7 @@ async function send(
     timeouts: upstream.timeouts,
   });
   if (response.status === 200) return response;
-  // A redirect or another 2xx is no answer that we could pass on, either.
+  // A redirect or another 2xx can't be passed on either.
   const text = await readText(response.body, MAX_ERROR_BYTES);
   const status = refusedStatus(response.status, text);
   throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
@@ -103,11 +103,11 @@ async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
     chunks.push(chunk);
   }
   const [first] = chunks;
-  // At once: a decoder that has to remember half a character is several times as slow.
+  // Decoding in one call is several times as fast as in a stream.
   return decoder.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
 }
 
-/** The same without waiting; `null` where there is something to wait for. */
+/** Reads the body without waiting; `null` if it has not been received completely. */
 function textAtOnce(body: ResponseBody, maxBytes: number): string | null {
   const bytes = body.takeWhole?.() ?? null;
   if (bytes !== null && bytes.length > maxBytes) throw malformedResponse();

@@ -2,15 +2,15 @@ import { Failure } from "../../errors/failure.ts";
 import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
 
-/** Anthropic's, for 503. */
+/** Anthropic's status for an overloaded server. */
 const OVERLOADED = 529;
-const RETRY_AFTER_DEFAULT_MS = 1_000;
-const RETRY_AFTER_MOST_MS = 60_000;
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
 
 /**
- * What an upstream's error answer means for our client. Only what the client can mend (400, 413, 422) is told in
- * the upstream's words; its 401 or 403 is a matter between the operator and the upstream.
+ * Turns an upstream's error into the failure for the client. The upstream's message is passed on only for errors that the client
+ * can correct (400, 422). A 401 or 403 concerns the operator and the upstream.
  */
 export function refusalOf(status: number, headers: Readonly<Record<string, string>>, body: string): Failure {
   const error = readError(body);
@@ -62,7 +62,7 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
   }
 }
 
-/** The status that an answer means: Google answers 400 to a key that it does not know. */
+/** The effective status of an error: Google answers an unknown key with 400. */
 export function refusedStatus(status: number, body: string): number {
   return status === 400 && /"API_KEY_INVALID"/.test(body) ? 401 : status;
 }
@@ -76,7 +76,7 @@ function readError(body: string): { message: string | null; code: string | null;
   try {
     parsed = JSON.parse(body);
   } catch {
-    // Not JSON: a proxy's page, whose words are not for our client.
+    // The body is not JSON, for example a proxy's page, which is not passed on.
     parsed = null;
   }
   // Google's compatible endpoint wraps its error in an array.
@@ -89,11 +89,11 @@ function readError(body: string): { message: string | null; code: string | null;
 
 function retryAfterMs(headers: Readonly<Record<string, string>>): number {
   const seconds = Number(headers["retry-after"]);
-  if (!Number.isFinite(seconds) || seconds <= 0) return RETRY_AFTER_DEFAULT_MS;
-  return Math.min(seconds * 1_000, RETRY_AFTER_MOST_MS);
+  if (!Number.isFinite(seconds) || seconds <= 0) return DEFAULT_RETRY_AFTER_MS;
+  return Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
-/** An upstream's answer that is none. */
+/** The failure of a malformed response. */
 export function malformedResponse(): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";
   return new UpstreamRefused(200, new Failure("upstream_error", message));

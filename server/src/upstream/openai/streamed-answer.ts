@@ -2,8 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
-import { addProduced } from "../../tokens/token-estimate.ts";
-import type { Usage } from "../../tokens/usage.ts";
+import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
 import { type ChatAnswer, type ChatCall, UpstreamRefused } from "../dialect.ts";
 import { TransportError } from "../transport.ts";
 import { ChunkEditor } from "./chunk-editor.ts";
@@ -15,7 +14,7 @@ const DONE = "[DONE]";
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
-/** An answer as its upstream streams it, with what has to be changed of it changed. */
+/** A streamed answer, with its chunks translated for the client. */
 export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>): ChatAnswer {
   const chunks = new ChunkTranslator(call);
   return {
@@ -28,8 +27,8 @@ export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>):
 }
 
 /**
- * What comes together goes on together: a piece from the upstream is one for the client, however many events are in it. Only the
- * first event of all goes ahead.
+ * Yields one piece of text for each piece from the upstream, however many events are in it. Only the first event is sent ahead
+ * of the rest of its piece.
  */
 async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const events = new EventReader(MAX_EVENT_BYTES);
@@ -37,14 +36,14 @@ async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Arr
   for await (const bytes of body) {
     let rest = bytes;
     if (isFirst) {
-      // Of all that has come only the first event is looked at.
+      // Only the first event of the piece is translated now.
       const end = endOfEvent(bytes);
       rest = bytes.subarray(end);
       const first = chunks.translate(() => events.push(bytes.subarray(0, end)));
       if (first !== "") {
         isFirst = false;
         yield first;
-        // Until it has gone out.
+        // The first event is sent before the rest is translated.
         if (rest.length > 0) await setImmediate();
       }
       if (chunks.fault !== null) throw chunks.fault;
@@ -57,13 +56,13 @@ async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Arr
   const text = chunks.translate(() => events.end());
   if (text !== "") yield text;
   if (chunks.fault !== null) throw chunks.fault;
-  // Without `[DONE]` the stream is whole only if some choice came to its end.
+  // Without `[DONE]` the stream is complete only if some choice has finished.
   if (!chunks.isDone && !chunks.isFinished) {
     throw new TransportError("cut", "the upstream's stream ended without a finish");
   }
 }
 
-/** After the piece's first event; all of the piece where none ends in it as events mostly do. */
+/** The position after the piece's first event, or the end of the piece if no event ends in it with a blank line. */
 function endOfEvent(bytes: Uint8Array): number {
   for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
     if (bytes[at + 1] === LINE_FEED) return at + 2;
@@ -71,15 +70,15 @@ function endOfEvent(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** Turns an upstream's chunks into those for the client, and keeps what they tell of the answer. */
+/** Translates an upstream's chunks for the client, and collects usage and text. */
 class ChunkTranslator {
   readonly produced = new TextTally();
   usage: Usage | null = null;
-  /** Some choice has come to its end. */
+  /** Whether some choice has finished. */
   isFinished = false;
-  /** The upstream has said that there is no more. */
+  /** Whether the upstream has sent `[DONE]`. */
   isDone = false;
-  /** Why there is no more, if that is not as it should be. What came before it is good. */
+  /** The error that ended the stream. Events before it are valid. */
   fault: Error | null = null;
   readonly #call: ChatCall;
   readonly #editor: ChunkEditor;
@@ -89,7 +88,7 @@ class ChunkTranslator {
     this.#editor = new ChunkEditor(call.publicModel, !call.includeUsage);
   }
 
-  /** The client's events for those that are read; empty when there is none for it, or no more to come. */
+  /** The client's events for those that `read` returns; may be empty. */
   translate(read: () => readonly string[]): string {
     let text = "";
     if (this.isDone) return text;
@@ -107,7 +106,7 @@ class ChunkTranslator {
     return text;
   }
 
-  /** Empty for a chunk that only told us the usage. */
+  /** The client's event for a chunk; empty for a chunk of usage that the client did not request. */
   #eventFor(data: string): string {
     const chunk = this.#editor.edit(data);
     if (chunk === null) throw malformedResponse();
@@ -121,7 +120,7 @@ class ChunkTranslator {
     const isHidden = !this.#call.includeUsage && "usage" in value;
     if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return "";
     const { text } = chunk;
-    // Data of several lines was one event; a line break in JSON is but a space.
+    // Data of several lines is one event. A line break in JSON is white space.
     return `data: ${text.includes("\n") ? text.replaceAll("\n", " ") : text}\n\n`;
   }
 }

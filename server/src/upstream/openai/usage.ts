@@ -1,10 +1,10 @@
 import { isJsonObject } from "../../json/json.ts";
-import type { Usage } from "../../tokens/usage.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 
-/** No model has a context of this many tokens; a larger count is an upstream's fault. */
+/** No model has a context of this many tokens. A larger count is an upstream's error. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** Reads OpenAI's `usage` object. @returns `null` unless its numbers can be believed. */
+/** Reads OpenAI's `usage` object. @returns `null` unless its numbers are plausible. */
 export function readUsage(value: unknown): Usage | null {
   if (!isJsonObject(value)) return null;
   const details = isJsonObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};

@@ -16,8 +16,8 @@ export interface ToolCall {
 }
 
 const LOREM_TOKENS = 64;
-/** A stream may be as long as it was asked for; an answer that is made at once may not. */
-const WHOLE_TOKENS_AT_MOST = 16_384;
+/** The maximum of an answer that is not streamed. A streamed answer may be as long as requested. */
+const MAX_WHOLE_TOKENS = 16_384;
 
 /**
  * Decides on a choice's answer, by the request alone.
@@ -32,7 +32,7 @@ export function answerTo(request: ChatRequest, choice: number): Answer {
   if (called.length > 0) return { kind: "calls", calls: called.map((tool, at) => callOf(tool, request, at)) };
   const limit = request.stream
     ? request.maxTokens
-    : Math.min(request.maxTokens ?? WHOLE_TOKENS_AT_MOST, WHOLE_TOKENS_AT_MOST);
+    : Math.min(request.maxTokens ?? MAX_WHOLE_TOKENS, MAX_WHOLE_TOKENS);
   const text = untilStop(request.stops, upTo(limit, textOf(request, choice)));
   return { kind: "text", pieces: text };
 }
@@ -51,7 +51,7 @@ function textOf(request: ChatRequest, choice: number): TextPieces {
   return request.maxTokens === null ? upTo(LOREM_TOKENS, lorem(seed)) : lorem(seed);
 }
 
-/** What the last user said; of a conversation without one, what was said last. */
+/** The text of the last user message, or of the last message if no user wrote one. */
 export function lastUserText(request: ChatRequest): string {
   return (
     (request.messages.findLast((message) => message.role === "user") ?? request.messages.at(-1))?.text ?? ""

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
-/** A request that the sandbox can't answer as asked: OpenAI's envelope, status 400 or 404. */
+/** A request that the sandbox refuses, with status 400 or 404. */
 export class SandboxRefusal extends Error {
   override readonly name = "SandboxRefusal";
   readonly status: number;
@@ -124,13 +124,13 @@ function toolChoiceOf(
 
 function formatOf(format: z.output<typeof chat>["response_format"]): ChatRequest["format"] {
   if (format?.type === "json_schema" && isJsonObject(format.json_schema)) {
-    const { schema: wanted } = format.json_schema;
-    return { kind: "json", schema: isJsonObject(wanted) ? wanted : {} };
+    const { schema: requested } = format.json_schema;
+    return { kind: "json", schema: isJsonObject(requested) ? requested : {} };
   }
   return format?.type === "json_object" ? { kind: "json", schema: { type: "object" } } : { kind: "text" };
 }
 
-/** The words of a message: content parts joined, what is no text named in brackets. */
+/** The text of a message. Its parts are joined, and parts without text are named in brackets. */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

@@ -1,5 +1,5 @@
 /**
- * What a developer can make the sandbox do by the last user message, to see how an application takes it:
+ * The behaviour that a developer can request in the last user message, to test error handling:
  *
  * - `sandbox:error 429`: answers with that status
  * - `sandbox:delay 200`: waits that many milliseconds before the first byte, at most 30,000

@@ -7,8 +7,8 @@ const DIMENSIONS = 256;
 const MAX_DIMENSIONS = 4_096;
 
 /**
- * Embeddings by rules: each piece of a text points in a direction of its own, and a text where its pieces do. The same text
- * always alike, texts that share words closer than others.
+ * Computes embeddings by rules: each piece of a text has its own direction, and a text's vector is their sum. The same text
+ * always has the same vector, and texts that share words are closer than others.
  */
 export function embeddingsFor(request: unknown): JsonObject {
   const { model, input, encoding_format: format, dimensions = null } = isJsonObject(request) ? request : {};
@@ -30,7 +30,7 @@ export function embeddingsFor(request: unknown): JsonObject {
   return { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
 }
 
-/** Arrays of tokens are taken as texts of numbers. */
+/** Arrays of tokens are treated as texts of numbers. */
 function textsOf(input: Json | undefined): string[] {
   if (typeof input === "string") return [input];
   if (!Array.isArray(input)) return [];
@@ -38,14 +38,14 @@ function textsOf(input: Json | undefined): string[] {
   return input.map((value: Json) => (Array.isArray(value) ? value.join(" ") : String(value)));
 }
 
-/** Of length 1. */
+/** A vector of length 1. */
 function vectorOf(text: string, length: number): Float32Array {
   const vector = new Float32Array(length);
   for (const piece of tokensOf(text)) {
     const digest = createHash("sha256").update(piece.trim().toLowerCase()).digest();
     for (let at = 0; at + 4 <= digest.length; at += 4) {
-      const place = digest.readUInt16LE(at) % length;
-      vector[place] = (vector[place] ?? 0) + digest.readInt16LE(at + 2) / 32_768;
+      const position = digest.readUInt16LE(at) % length;
+      vector[position] = (vector[position] ?? 0) + digest.readInt16LE(at + 2) / 32_768;
     }
   }
   const norm = Math.hypot(...vector);

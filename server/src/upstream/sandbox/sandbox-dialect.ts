@@ -7,8 +7,7 @@ import { createSandboxTransport, type SandboxOptions } from "./sandbox-transport
 const RETRY_AFTER_MS = 1_000;
 
 /**
- * The errors that a developer can ask the sandbox for, as the service answers them itself. Other statuses arrive as those of any
- * upstream do.
+ * Statuses that the sandbox simulates as errors of the service itself. Other statuses are handled as those of any upstream.
  */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   401: "invalid_api_key",
@@ -25,7 +24,7 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   504: "upstream_timeout",
 };
 
-/** The sandbox models. What they do on request says nothing about an upstream's health. */
+/** The dialect of the sandbox models. */
 export function sandboxDialect(options: SandboxOptions): Dialect {
   const { chat, embed } = openAiDialect(createSandboxTransport(options));
   return {

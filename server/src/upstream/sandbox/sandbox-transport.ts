@@ -19,8 +19,8 @@ export interface SandboxOptions {
 }
 
 /**
- * An upstream in process: it answers OpenAI's wire format by rules, the same request always alike. Everything between
- * client and upstream can be tried on it without a model, a network or a bill.
+ * An upstream within the process: it answers in OpenAI's wire format by rules, the same request always in the same way. It lets
+ * developers test everything between client and upstream without a model, a network or costs.
  */
 export function createSandboxTransport(options: SandboxOptions): Transport {
   return {

@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 const MAX_DEPTH = 24;
 
 /**
- * A small value that a JSON schema accepts, the same for the same schema and words. Knows what structured-output
- * schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, `$ref` into the same document.
- * Recursive schemas end by leaving out what is optional.
+ * Returns a small value that is valid for a JSON schema, the same for the same schema and words. It supports what
+ * structured-output schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, and `$ref` into the
+ * same document. Optional properties of deep values are left out, so that recursive schemas end.
  */
 export function instanceOf(schema: JsonObject, words: string): Json {
   return new Instance(schema, words).of(schema, 0);
@@ -57,19 +57,19 @@ class Instance {
   #object(schema: JsonObject, depth: number): JsonObject {
     const properties = isJsonObject(schema.properties) ? schema.properties : {};
     const required = Array.isArray(schema.required) ? schema.required : [];
-    // Deep down only what must be there: recursive schemas end this way.
-    const wanted = Object.keys(properties).filter((name) => required.includes(name) || depth < 4);
-    for (const name of required) if (typeof name === "string" && !wanted.includes(name)) wanted.push(name);
+    // Deep values have only required properties, so that recursive schemas end.
+    const names = Object.keys(properties).filter((name) => required.includes(name) || depth < 4);
+    for (const name of required) if (typeof name === "string" && !names.includes(name)) names.push(name);
     return Object.fromEntries(
-      wanted.map((name) => [name, this.of(properties[name] ?? { type: "string" }, depth + 1)]),
+      names.map((name) => [name, this.of(properties[name] ?? { type: "string" }, depth + 1)]),
     );
   }
 
   #array(schema: JsonObject, depth: number): Json[] {
     const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
-    const least = Math.max(whole(schema.minItems) ?? 0, prefix.length);
-    const most = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
-    const length = Math.min(Math.max(least, depth < 4 ? 1 : 0), most, 1_000);
+    const min = Math.max(whole(schema.minItems) ?? 0, prefix.length);
+    const max = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
+    const length = Math.min(Math.max(min, depth < 4 ? 1 : 0), max, 1_000);
     return Array.from({ length }, (_, index) => this.of(prefix[index] ?? schema.items ?? {}, depth + 1));
   }
 
@@ -85,12 +85,12 @@ class Instance {
   #resolve(ref: string): Json | undefined {
     if (ref === "#") return this.#root;
     if (!ref.startsWith("#/")) return undefined;
-    let place: Json | undefined = this.#root;
+    let value: Json | undefined = this.#root;
     for (const part of ref.slice(2).split("/")) {
       const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
-      place = isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined;
+      value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
     }
-    return place;
+    return value;
   }
 }
 
@@ -130,11 +130,11 @@ function typeOf(schema: JsonObject): string {
 function number(schema: JsonObject, grain: number): number {
   const step =
     typeof schema.multipleOf === "number" && schema.multipleOf > 0 ? schema.multipleOf : grain || 0.5;
-  const least = bound(schema.minimum) ?? shifted(bound(schema.exclusiveMinimum), step);
-  const most = bound(schema.maximum) ?? shifted(bound(schema.exclusiveMaximum), -step);
-  const lowest = least ?? (most !== null && most < step ? most : step);
+  const min = bound(schema.minimum) ?? shifted(bound(schema.exclusiveMinimum), step);
+  const max = bound(schema.maximum) ?? shifted(bound(schema.exclusiveMaximum), -step);
+  const lowest = min ?? (max !== null && max < step ? max : step);
   const onGrid = Math.ceil(lowest / step) * step;
-  return most !== null && onGrid > most ? lowest : onGrid;
+  return max !== null && onGrid > max ? lowest : onGrid;
 }
 
 function shifted(value: number | null, by: number): number | null {
@@ -165,8 +165,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 function text(schema: JsonObject, words: string): string {
   const format = typeof schema.format === "string" ? FORMATS[schema.format] : undefined;
   if (format !== undefined) return format;
-  const least = Math.min(whole(schema.minLength) ?? 0, 100_000);
-  const most = whole(schema.maxLength) ?? 80;
-  const base = [...(words || "sandbox")].slice(0, Math.max(0, most)).join("");
-  return base.padEnd(least, "-");
+  const min = Math.min(whole(schema.minLength) ?? 0, 100_000);
+  const max = whole(schema.maxLength) ?? 80;
+  const base = [...(words || "sandbox")].slice(0, Math.max(0, max)).join("");
+  return base.padEnd(min, "-");
 }

@@ -1,30 +1,30 @@
 import { TransportError } from "../upstream/transport.ts";
 
-/** What is done with a stream while it is read. */
+/** How a stream is changed and observed while it is read. */
 export interface StreamUse<Item> {
   /** Changes an item. */
   readonly change: (item: Item) => Item;
   /** Changes what the stream fails with. */
   readonly changeError: (reason: unknown) => unknown;
-  /** Told how the stream has ended, `null` for well: once or more often. */
+  /** Called, once or more often, with the error that ended the stream, or `null` if it is complete. */
   readonly ended: (reason: unknown) => void;
 }
 
-/** Resolves when the first item is in, so that a stream which fails at once can still go elsewhere. */
-export async function begunStream<Item>(
+/** Resolves when the first item has arrived, so that a request whose stream fails at once can be retried. */
+export async function primedStream<Item>(
   items: AsyncIterable<Item>,
   use: StreamUse<Item>,
 ): Promise<AsyncIterable<Item>> {
   const iterator = items[Symbol.asyncIterator]();
   const first = await iterator.next();
-  return new BegunStream(iterator, first, use);
+  return new PrimedStream(iterator, first, use);
 }
 
 /**
- * A stream of which the first item was asked for already. Not a generator: one that was never read would not notice that it is
- * left.
+ * A stream whose first item has been requested already. It is not a generator, because a generator that was never read does
+ * not notice `return`.
  */
-export class BegunStream<Item> implements AsyncIterableIterator<Item> {
+export class PrimedStream<Item> implements AsyncIterableIterator<Item> {
   readonly #iterator: AsyncIterator<Item>;
   #first: IteratorResult<Item> | Promise<IteratorResult<Item>> | null;
   readonly #use: StreamUse<Item> | null;
