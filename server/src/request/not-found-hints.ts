@@ -4,7 +4,7 @@ import { Failure } from "../errors/failure.ts";
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /^\/v1\/responses(\/|$)/,
-    "The Responses API is not served here. Call POST /v1/chat/completions: with openai, `client.chat.completions.create`; with @ai-sdk/openai, `openai.chat(model)`; with LangChain, `useResponsesApi: false`.",
+    "The Responses API is not served. Call POST /v1/chat/completions: with openai, `client.chat.completions.create`; with @ai-sdk/openai, `openai.chat(model)`; with LangChain, `useResponsesApi: false`.",
   ],
   [/^\/v1\/completions$/, "Call POST /v1/chat/completions, with the prompt as a user's message."],
   [/^\/v1\/messages(\/|$)/, "Call POST /v1/chat/completions: every model of the catalog answers there."],
