@@ -38,8 +38,8 @@ export function changed(account: Account, change: AccountChange, now: Date): Acc
 
 /** Rules that are removed leave no mode behind: those that are made later are enforced unless they say otherwise. */
 function changedRules(present: IpRules, { mode, networks }: IpRuleChange): IpRules {
-  const kept = networks.length === 0 ? "enforce" : present.mode;
-  return { mode: mode ?? kept, networks };
+  const defaultMode = networks.length === 0 ? "enforce" : present.mode;
+  return { mode: mode ?? defaultMode, networks };
 }
 
 /** What a change did to an account, for its record; `null` when it did nothing. */
@@ -66,7 +66,7 @@ export function noticesOf(
   if (before.plan !== after.plan) {
     if (hasRules && before.plan === "enterprise") {
       notices.push(
-        "The account's IP rules are kept but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
+        "The account's IP rules are defaultMode but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
       );
     }
     if (hasRules && after.plan === "enterprise") {

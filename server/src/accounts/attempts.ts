@@ -65,7 +65,7 @@ export class AttemptLimits {
   }
 
   /** An attempt that succeeded does not count, nor do the user's mistakes before it. */
-  async forgive(email: string, address: string | null): Promise<void> {
+  async resetAttempts(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);
     await this.#userAndAddress.forget(`${email} ${from}`);
     await this.#address.uncount(from);

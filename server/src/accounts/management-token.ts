@@ -6,7 +6,7 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
-import type { SessionId, SignedIn, Visit } from "./user.ts";
+import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 
 /** What lets a script do what its user may do in the dashboard. */
 export interface ManagementToken {
@@ -45,7 +45,7 @@ export interface ManagementTokenStore {
   /** Whose token it is, as long as it holds; notes its use. */
   useToken(
     digest: Uint8Array,
-    visit: Visit,
+    clientInfo: ClientInfo,
     now: Date,
   ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn } | null>;
 }
@@ -127,15 +127,15 @@ export class ManagementTokens {
    *
    * @throws {Failure} `invalid_management_token`
    */
-  async identify(
+  async authenticate(
     token: string,
-    visit: Visit,
+    clientInfo: ClientInfo,
   ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
     const found = isSecretString(token, TOKEN_PREFIX)
-      ? await this.#store.useToken(digestOf(token), visit, this.#now())
+      ? await this.#store.useToken(digestOf(token), clientInfo, this.#now())
       : null;
     if (found !== null) return found;
-    this.#security.note({ kind: "management_token_refused", sourceIp: visit.sourceIp });
+    this.#security.note({ kind: "management_token_refused", sourceIp: clientInfo.sourceIp });
     throw new Failure(
       "invalid_management_token",
       "The management token is mistyped, revoked or expired. Create another one in the dashboard.",

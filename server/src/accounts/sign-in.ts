@@ -9,13 +9,13 @@ import { randomBase62, TimeSpan } from "../secrets/oslo.ts";
 import type { AttemptLimits } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
 import {
+  type ClientInfo,
   type ListedSession,
   type NewAccount,
   type NewUser,
   normaliseEmail,
   type SessionId,
   type SignedIn,
-  type Visit,
 } from "./user.ts";
 
 /** How long a session of an account's user lasts. An operator's ends after a day's work. */
@@ -25,7 +25,7 @@ const OPERATOR_SESSION_LENGTH = new TimeSpan(12, "h");
 /** What signing up and in needs of the store. */
 export interface UserStore {
   /** @returns `null` when the e-mail address is taken. */
-  createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null>;
+  createAccountWithUser(account: NewAccount, clientInfo: ClientInfo): Promise<SignedIn | null>;
   /** @returns `null` when the e-mail address is taken. */
   createOperator(user: NewUser): Promise<SignedIn | null>;
   findUser(email: string): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null>;
@@ -59,7 +59,7 @@ export interface UserChange {
   readonly action: "user.changePassword" | "user.resetPassword" | "user.signOutAll";
 }
 
-export interface NewSession extends Visit {
+export interface NewSession extends ClientInfo {
   readonly id: SessionId;
   readonly digest: Uint8Array;
   readonly userId: UserId;
@@ -117,12 +117,12 @@ export class SignIn {
    *
    * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` when an address makes too many.
    */
-  async signUp(request: SignUpRequest, visit: Visit): Promise<Session> {
-    await this.#attempts.countSignUp(visit.sourceIp);
+  async signUp(request: SignUpRequest, clientInfo: ClientInfo): Promise<Session> {
+    await this.#attempts.countSignUp(clientInfo.sourceIp);
     const account = await this.newAccount(request, "free");
-    const signedIn = await this.#store.createAccountWithUser(account, visit);
+    const signedIn = await this.#store.createAccountWithUser(account, clientInfo);
     if (signedIn === null) throw addressTaken();
-    return this.#beginSession(signedIn, account.passwordHash, visit);
+    return this.#beginSession(signedIn, account.passwordHash, clientInfo);
   }
 
   /** What there is to store of an account's beginning. */
@@ -149,16 +149,16 @@ export class SignIn {
    * @throws {Failure} `wrong_credentials`, alike for an unknown user and a wrong password, in words and in time;
    *   `rate_limit_exceeded` after too many attempts, whether right or wrong.
    */
-  async signIn(email: string, password: string, visit: Visit): Promise<Session> {
+  async signIn(email: string, password: string, clientInfo: ClientInfo): Promise<Session> {
     const name = normaliseEmail(email);
-    const session = await this.#attempt(name, visit, async () => {
+    const session = await this.#attempt(name, clientInfo, async () => {
       const found = await this.#store.findUser(name);
       const matches = await this.#passwords.verify(found?.passwordHash ?? null, password);
       if (found === null || !matches) throw wrongCredentials();
-      return this.#beginSession(found.signedIn, found.passwordHash, visit);
+      return this.#beginSession(found.signedIn, found.passwordHash, clientInfo);
     });
     if (session.signedIn.role === "operator") {
-      this.#security.note({ kind: "operator_signed_in", email: name, sourceIp: visit.sourceIp });
+      this.#security.note({ kind: "operator_signed_in", email: name, sourceIp: clientInfo.sourceIp });
     }
     return session;
   }
@@ -196,17 +196,17 @@ export class SignIn {
     by: Actor,
     signedIn: SignedIn,
     change: { readonly current: string; readonly next: string; readonly revokeTokens: boolean },
-    visit: Visit,
+    clientInfo: ClientInfo,
   ): Promise<Session> {
     const { user } = signedIn;
     // Whoever finds a browser unlocked must not be able to try passwords without end.
-    return this.#attempt(user.email, visit, async () => {
+    return this.#attempt(user.email, clientInfo, async () => {
       const verified = await this.#store.findPasswordHash(user.id);
       if (verified === null || !(await this.#passwords.verify(verified, change.current))) {
         throw wrongCurrent();
       }
       const next = await this.#passwords.hash(change.next);
-      const { session, stored } = this.#newSession(signedIn, visit);
+      const { session, stored } = this.#newSession(signedIn, clientInfo);
       const { revokeTokens } = change;
       const record = { by, at: this.#now(), action: "user.changePassword", revokeTokens } as const;
       const revoked = await this.#store.changePassword(user.id, { verified, next }, stored, record);
@@ -258,13 +258,13 @@ export class SignIn {
   /** Makes an attempt at a password, unless there were too many; one that fails is noted, one that succeeds not counted. */
   async #attempt<Outcome>(
     email: string,
-    { sourceIp }: Visit,
+    { sourceIp }: ClientInfo,
     attempt: () => Promise<Outcome>,
   ): Promise<Outcome> {
     try {
       await this.#attempts.countSignIn(email, sourceIp);
       const outcome = await attempt();
-      await this.#attempts.forgive(email, sourceIp);
+      await this.#attempts.resetAttempts(email, sourceIp);
       return outcome;
     } catch (thrown) {
       const kind = kindOfFailure(thrown);
@@ -273,14 +273,17 @@ export class SignIn {
     }
   }
 
-  async #beginSession(signedIn: SignedIn, verifiedHash: string, visit: Visit): Promise<Session> {
-    const { session, stored } = this.#newSession(signedIn, visit);
+  async #beginSession(signedIn: SignedIn, verifiedHash: string, clientInfo: ClientInfo): Promise<Session> {
+    const { session, stored } = this.#newSession(signedIn, clientInfo);
     // Checking a password takes its time, and it may have been changed meanwhile.
     if (!(await this.#store.createSession(stored, verifiedHash))) throw wrongCredentials();
     return session;
   }
 
-  #newSession(signedIn: SignedIn, visit: Visit): { readonly session: Session; readonly stored: NewSession } {
+  #newSession(
+    signedIn: SignedIn,
+    clientInfo: ClientInfo,
+  ): { readonly session: Session; readonly stored: NewSession } {
     const id = uuidv7() as SessionId;
     const token = randomBase62(43);
     const createdAt = this.#now();
@@ -289,7 +292,7 @@ export class SignIn {
     const userId = signedIn.user.id;
     return {
       session: { id, token, signedIn },
-      stored: { id, digest: digestOf(token), userId, createdAt, expiresAt, ...visit },
+      stored: { id, digest: digestOf(token), userId, createdAt, expiresAt, ...clientInfo },
     };
   }
 

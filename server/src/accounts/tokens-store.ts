@@ -5,7 +5,7 @@ import { type Database, inTransaction, type Transaction } from "../database/data
 import { accountColumns } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
 import type { ManagementToken, ManagementTokenStore, NewManagementToken } from "./management-token.ts";
-import type { SessionId, SignedIn, Visit } from "./user.ts";
+import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 import { type SignedInRow, signedInOf } from "./users-store.ts";
 
 interface TokenRow {
@@ -81,14 +81,14 @@ export class PostgresManagementTokens implements ManagementTokenStore {
 
   async useToken(
     digest: Uint8Array,
-    visit: Visit,
+    clientInfo: ClientInfo,
     now: Date,
   ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn } | null> {
     // Uses management_tokens_digest_key. Written at most once a minute for each token and address.
     const [row] = await this.#database<(SignedInRow & { token: TokenUuid; note: boolean })[]>`
       select management_tokens.id as token, users.id as user_id, users.email, users.role,
              coalesce(last_used_at < ${now}::timestamptz - interval '1 minute', true)
-               or last_used_ip is distinct from ${visit.sourceIp}::inet as note,
+               or last_used_ip is distinct from ${clientInfo.sourceIp}::inet as note,
              ${accountColumns(this.#database)}
       from management_tokens
       join users on users.id = management_tokens.user_id
@@ -98,7 +98,7 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     if (row === undefined) return null;
     if (row.note) {
       await this.#database`
-        update management_tokens set last_used_at = ${now}, last_used_ip = ${visit.sourceIp}
+        update management_tokens set last_used_at = ${now}, last_used_ip = ${clientInfo.sourceIp}
         where id = ${row.token}`;
     }
     return { id: row.token, signedIn: signedInOf(row) };

@@ -15,14 +15,14 @@ export type SignedIn =
   | { readonly role: "operator"; readonly user: User };
 
 /** From where and with what somebody calls. */
-export interface Visit {
+export interface ClientInfo {
   /** `null` when a trusted proxy sent an address that can't be parsed. */
   readonly sourceIp: string | null;
   readonly userAgent: string | null;
 }
 
 /** A sign-in that still holds, as its user sees it. */
-export interface ListedSession extends Visit {
+export interface ListedSession extends ClientInfo {
   readonly id: SessionId;
   readonly createdAt: Date;
   /** To the minute. */

@@ -4,7 +4,7 @@ import { type Database, inTransaction, type Transaction, violatesUnique } from "
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
 import type { FoundSession, NewSession, UserChange, UserStore } from "./sign-in.ts";
-import type { ListedSession, NewAccount, NewUser, SessionId, SignedIn, Visit } from "./user.ts";
+import type { ClientInfo, ListedSession, NewAccount, NewUser, SessionId, SignedIn } from "./user.ts";
 
 /** A user's row with that of their account, whose columns are all null for an operator. */
 export interface SignedInRow extends AccountRow {
@@ -24,8 +24,8 @@ export class PostgresUsers implements UserStore {
     this.#database = database;
   }
 
-  async createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null> {
-    const by = { userId: account.userId, managementToken: null, sourceIp: visit.sourceIp };
+  async createAccountWithUser(account: NewAccount, clientInfo: ClientInfo): Promise<SignedIn | null> {
+    const by = { userId: account.userId, managementToken: null, sourceIp: clientInfo.sourceIp };
     const created = await unlessTaken(() =>
       inTransaction(this.#database, async (transaction) => {
         await insertAccount(transaction, account);

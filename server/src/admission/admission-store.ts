@@ -8,11 +8,11 @@ import { Unavailable } from "../errors/failure.ts";
  *
  * A node decides by a cached snapshot of a key and its account, read at some version. `check` and `admit` refuse the
  * snapshot as stale when a newer version was published, or when the store knows none: then the node reads the database
- * again and vouches for what it read.
+ * again and commits what it read.
  *
  * The store may forget everything at any time. It must then not believe a node that read the database before the
  * forgetting, for a change may have been published and forgotten since. That is what the epoch is for: taken before
- * the read, told with `vouch`, and different once the store has forgotten.
+ * the read, passed to `commitRead`, and different once the store has forgotten.
  *
  * Every method throws a {@link AdmissionStoreUnavailable} when the store can't be asked.
  */
@@ -42,9 +42,9 @@ export interface AdmissionStore {
   /** To be called before the database is read. */
   epoch(accountId: AccountId): Promise<Epoch>;
   /** Says which version was read since the epoch. @returns `false` when the store has forgotten since. */
-  vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
+  commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
   /** Calls back when what was learnt from this store can't be relied on any more. */
-  onDoubt(listener: () => void): void;
+  onInvalidated(listener: () => void): void;
   /** Calls back when the store answers again and may have forgotten the slots of running requests. */
   onRestored(listener: () => void): void;
   /** Resolves when the store answers. */

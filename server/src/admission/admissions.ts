@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
-import type { Admission, HeldSlot, Limits, Place, Rates } from "../contract/limits.ts";
+import type { Admission, HeldSlot, Limits, Rates, Slot } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable } from "./admission-store.ts";
-import { InFlight, type InFlightItem, NOWHERE } from "./in-flight.ts";
+import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
 import { UnreleasedSlots } from "./unreleased.ts";
 
 /** What an account's limits have let through. */
@@ -47,15 +47,21 @@ export class Admissions {
     limits: Limits,
     tokens: number,
   ): Promise<AdmissionOutcome> {
-    const place = `${this.#node}-${(++this.#count).toString(36)}` as Place;
-    const wanted = Math.min(tokens, limits.tokensPerMinute ?? tokens);
+    const slot = `${this.#node}-${(++this.#count).toString(36)}` as Slot;
+    const estimatedTokens = Math.min(tokens, limits.tokensPerMinute ?? tokens);
     let admission: Admission;
     try {
-      admission = await this.#store.admit(accountId, version, { limits, tokens, place });
+      admission = await this.#store.admit(accountId, version, { limits, tokens, slot });
     } catch (error) {
       // The store may have admitted it all the same, and it will not be served.
       if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
-        const release = { place, atS: null, tokensMore: -wanted, isCancelled: true, isContested: true };
+        const release = {
+          slot,
+          atS: null,
+          tokensMore: -estimatedTokens,
+          isCancelled: true,
+          isContested: true,
+        };
         this.#unreleased.add(accountId, release);
       }
       throw error;
@@ -65,15 +71,15 @@ export class Admissions {
     const request = new Admitted(
       rates,
       accountId,
-      place,
+      slot,
       (admitted, tokensMore, isCancelled) => {
         if (!this.#admitted.delete(admitted)) return ENDED;
-        const release = { place, atS, tokensMore, isCancelled, isContested: admitted.isContested };
+        const release = { slot, atS, tokensMore, isCancelled, isContested: admitted.isContested };
         return this.#store
           .release(accountId, release)
           .catch(() => this.#unreleased.add(accountId, { ...release, isContested: true }));
       },
-      wanted,
+      estimatedTokens,
     );
     this.#admitted.add(request);
     return { kind: "admitted", request };
@@ -81,7 +87,7 @@ export class Admissions {
 
   /**
    * Keeps the concurrency slots of requests that take long, and takes them again where they were lost. To be called
-   * well within {@link PLACE_LEASE_MS}.
+   * well within {@link SLOT_LEASE_MS}.
    */
   async renew(): Promise<void> {
     const renewed = [...this.#admitted];
@@ -103,19 +109,19 @@ export class Admissions {
 type End = (admitted: Admitted, tokensMore: number, isCancelled: boolean) => Promise<void>;
 
 class Admitted implements AdmittedRequest, InFlightItem, HeldSlot {
-  inFlightAt = NOWHERE;
+  inFlightIndex = NOT_IN_FLIGHT;
   /** Whether the store may still receive an earlier renewal, of which no answer came. */
   isContested = false;
   readonly rates: Rates;
   readonly accountId: AccountId;
-  readonly place: Place;
+  readonly slot: Slot;
   readonly #end: End;
   readonly #estimatedTokens: number;
 
-  constructor(rates: Rates, accountId: AccountId, place: Place, end: End, estimatedTokens: number) {
+  constructor(rates: Rates, accountId: AccountId, slot: Slot, end: End, estimatedTokens: number) {
     this.rates = rates;
     this.accountId = accountId;
-    this.place = place;
+    this.slot = slot;
     this.#end = end;
     this.#estimatedTokens = estimatedTokens;
   }

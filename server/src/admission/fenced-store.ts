@@ -8,7 +8,7 @@ export type ConfirmPublication = (publish: () => Promise<void>) => Promise<void>
 /** An admission store that a node can be kept from, when other nodes may no longer hear of each other through it. */
 export class FencedAdmissionStore implements AdmissionStore {
   readonly #store: AdmissionStore;
-  readonly #doubters: (() => void)[] = [];
+  readonly #invalidated: (() => void)[] = [];
   #reason: string | null = null;
   #confirm: ConfirmPublication = (publish) => publish();
 
@@ -18,7 +18,7 @@ export class FencedAdmissionStore implements AdmissionStore {
 
   /** From now on nothing is admitted, until the fence is lifted. What was asked before is not believed either. */
   fence(reason: string): void {
-    if (this.#reason === null) for (const doubt of this.#doubters) doubt();
+    if (this.#reason === null) for (const listener of this.#invalidated) listener();
     this.#reason = reason;
   }
 
@@ -69,14 +69,14 @@ export class FencedAdmissionStore implements AdmissionStore {
     return this.#store.epoch(accountId);
   }
 
-  async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     this.#requireOpen();
-    return this.#store.vouch(accountId, version, epoch);
+    return this.#store.commitRead(accountId, version, epoch);
   }
 
-  onDoubt(listener: () => void): void {
-    this.#doubters.push(listener);
-    this.#store.onDoubt(listener);
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
+    this.#store.onInvalidated(listener);
   }
 
   onRestored(listener: () => void): void {

@@ -1,10 +1,10 @@
 /** What can stand among those {@link InFlight}. */
 export interface InFlightItem {
-  /** Where it stands; for {@link InFlight} alone to read and write. Begins at {@link NOWHERE}. */
-  inFlightAt: number;
+  /** Where it stands; for {@link InFlight} alone to read and write. Begins at {@link NOT_IN_FLIGHT}. */
+  inFlightIndex: number;
 }
 
-export const NOWHERE = -1;
+export const NOT_IN_FLIGHT = -1;
 
 /**
  * What comes and goes with requests, by the thousand a second. A Set does the same, but V8 makes its table anew after every so many
@@ -22,19 +22,19 @@ export class InFlight<Item extends InFlightItem> implements Iterable<Item> {
   }
 
   add(item: Item): void {
-    item.inFlightAt = this.#size;
+    item.inFlightIndex = this.#size;
     this.#items[this.#size++] = item;
   }
 
   /** @returns whether it was there. */
   delete(item: Item): boolean {
-    const { inFlightAt } = item;
+    const { inFlightIndex } = item;
     const last = this.#items[this.#size - 1] ?? null;
-    if (inFlightAt === NOWHERE || last === null) return false;
-    last.inFlightAt = inFlightAt;
-    this.#items[inFlightAt] = last;
+    if (inFlightIndex === NOT_IN_FLIGHT || last === null) return false;
+    last.inFlightIndex = inFlightIndex;
+    this.#items[inFlightIndex] = last;
     this.#items[--this.#size] = null;
-    item.inFlightAt = NOWHERE;
+    item.inFlightIndex = NOT_IN_FLIGHT;
     return true;
   }
 

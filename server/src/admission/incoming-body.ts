@@ -65,7 +65,7 @@ export class IncomingBody {
   }
 
   /**
-   * The whole body. `start` begins to feed it by {@link add}, {@link end} and {@link breakOff}; what it feeds after the body is over
+   * The whole body. `start` begins to feed it by {@link add}, {@link end} and {@link abort}; what it feeds after the body is over
    * is dropped.
    *
    * @throws {Failure} `request_too_large`, `request_timeout`, `invalid_request`, or as {@link BodySender}.
@@ -97,7 +97,7 @@ export class IncomingBody {
   }
 
   /** The body will not come to its end: its client has gone. */
-  breakOff(cause?: unknown): void {
+  abort(cause?: unknown): void {
     if (this.isOver) return;
     this.refuse(
       new Failure("request_timeout", "The request body arrived incomplete. Send it again.", { cause }),

@@ -72,7 +72,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
     return String(this.#publications) as Epoch;
   }
 
-  async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     if (Number(epoch) < this.#forgotten) return false;
     const known = this.#accounts.get(accountId);
     if (known === undefined || version > known.version) {
@@ -81,7 +81,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
     return true;
   }
 
-  onDoubt(): void {
+  onInvalidated(): void {
     // Memory that is lost takes the process with it.
   }
 

@@ -5,9 +5,9 @@ import {
   type Demand,
   type LimitName,
   type LimitUse,
-  type Place,
   type Rates,
   type Release,
+  type Slot,
 } from "../contract/limits.ts";
 import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 
@@ -15,7 +15,7 @@ interface Usage {
   readonly requests: SlidingMinute;
   readonly tokens: SlidingMinute;
   /** With the second in which each was admitted. */
-  readonly places: Map<Place, number>;
+  readonly slots: Map<Slot, number>;
 }
 
 /** What accounts use of their limits, in this process's memory: only those that have used any in the last minute. */
@@ -28,24 +28,25 @@ export class MemoryUsage {
     this.#nowMs = nowMs;
   }
 
-  admit(accountId: AccountId, { limits, tokens, place }: Demand): Exclude<Admission, { kind: "stale" }> {
+  admit(accountId: AccountId, { limits, tokens, slot }: Demand): Exclude<Admission, { kind: "stale" }> {
     const now = this.#nowMs();
     this.#dropIdle(now);
     const usage = this.#accounts.get(accountId) ?? {
       requests: new SlidingMinute(),
       tokens: new SlidingMinute(),
-      places: new Map<Place, number>(),
+      slots: new Map<Slot, number>(),
     };
     // More than there is in a minute is let through when nothing else was: it would wait for ever otherwise.
-    const wanted = limits.tokensPerMinute === null ? tokens : Math.min(tokens, limits.tokensPerMinute);
+    const estimatedTokens =
+      limits.tokensPerMinute === null ? tokens : Math.min(tokens, limits.tokensPerMinute);
     const waits: [LimitName, number][] = [];
     if (limits.requestsPerMinute !== null) {
       waits.push(["requests", usage.requests.waitMs(1, limits.requestsPerMinute, now)]);
     }
     if (limits.tokensPerMinute !== null) {
-      waits.push(["tokens", usage.tokens.waitMs(wanted, limits.tokensPerMinute, now)]);
+      waits.push(["tokens", usage.tokens.waitMs(estimatedTokens, limits.tokensPerMinute, now)]);
     }
-    if (limits.concurrentRequests !== null && usage.places.size >= limits.concurrentRequests) {
+    if (limits.concurrentRequests !== null && usage.slots.size >= limits.concurrentRequests) {
       waits.push(["concurrency", CONCURRENCY_RETRY_MS]);
     }
     const [by, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest), [
@@ -59,17 +60,17 @@ export class MemoryUsage {
     if (retryAfterMs > 0) return { kind: "limited", by, retryAfterMs, rates: rates() };
     this.#accounts.set(accountId, usage);
     if (limits.requestsPerMinute !== null) usage.requests.add(1, now);
-    if (limits.tokensPerMinute !== null) usage.tokens.add(wanted, now);
+    if (limits.tokensPerMinute !== null) usage.tokens.add(estimatedTokens, now);
     const atS = secondOf(now);
-    usage.places.set(place, atS);
+    usage.slots.set(slot, atS);
     return { kind: "admitted", atS, rates: rates() };
   }
 
-  release(accountId: AccountId, { place, tokensMore, isCancelled }: Release): void {
+  release(accountId: AccountId, { slot, tokensMore, isCancelled }: Release): void {
     const usage = this.#accounts.get(accountId);
-    const atS = usage?.places.get(place);
+    const atS = usage?.slots.get(slot);
     if (usage === undefined || atS === undefined) return;
-    usage.places.delete(place);
+    usage.slots.delete(slot);
     usage.tokens.correct(atS, tokensMore);
     if (isCancelled) usage.requests.correct(atS, -1);
   }
@@ -81,7 +82,7 @@ export class MemoryUsage {
     return {
       requests: usage.requests.used(now),
       tokens: usage.tokens.used(now),
-      concurrent: usage.places.size,
+      concurrent: usage.slots.size,
     };
   }
 
@@ -90,7 +91,7 @@ export class MemoryUsage {
     if (now - this.#sweptMs < 60_000) return;
     this.#sweptMs = now;
     for (const [accountId, usage] of this.#accounts) {
-      if (usage.places.size === 0 && usage.requests.isEmpty(now) && usage.tokens.isEmpty(now)) {
+      if (usage.slots.size === 0 && usage.requests.isEmpty(now) && usage.tokens.isEmpty(now)) {
         this.#accounts.delete(accountId);
       }
     }

@@ -76,7 +76,7 @@ export class PostgresNodes implements RedisNotes {
       with renewed as (
         update nodes
         set seen_at = now(), redis_sequence = ${note.sequence}, redis_generation = ${note.generation},
-            redis_heeded = ${note.heeds}, shares_redis = ${note.hasJoined}
+            redis_heeded = ${note.minGeneration}, shares_redis = ${note.hasJoined}
         where id = ${note.id} and life = ${note.life} and redis_sequence < ${note.sequence}
         returning id
       )
@@ -135,7 +135,7 @@ export class PostgresNodes implements RedisNotes {
   }
 
   /** What marks the Redis of this database's nodes. */
-  async redisMark(): Promise<string> {
+  async redisOwner(): Promise<string> {
     const [row] = await this.#database<{ redis_mark: string }[]>`select redis_mark from installation`;
     if (row === undefined) throw new Error("the installation has no row");
     return row.redis_mark;
@@ -149,5 +149,5 @@ function otherNodeOf(row: LiveRow): OtherNode[] {
     row.redis_generation === null || row.run_id === null
       ? null
       : { generation: row.redis_generation, runId: row.run_id };
-  return [{ label: row.label, hasJoined: row.shares_redis, redis, heeds: row.redis_heeded }];
+  return [{ label: row.label, hasJoined: row.shares_redis, redis, minGeneration: row.redis_heeded }];
 }

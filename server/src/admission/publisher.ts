@@ -13,7 +13,7 @@ export interface UnpublishedVersions {
 }
 
 /** Time that a change may wait for the admission store before its answer is that it could not be made known. */
-const PATIENCE_MS = 4_000;
+const PUBLISH_TIMEOUT_MS = 4_000;
 const PAUSE_MS = 200;
 const SWEPT_AT_ONCE = 1_000;
 
@@ -38,7 +38,7 @@ export class Publisher {
     let cause: unknown;
     try {
       // Also when the store takes longer over each attempt than there is time for all.
-      await within(PATIENCE_MS, () => this.#tell(accountId, version));
+      await within(PUBLISH_TIMEOUT_MS, () => this.#publishUntil(accountId, version));
       return;
     } catch (error) {
       cause = error;
@@ -50,8 +50,8 @@ export class Publisher {
     );
   }
 
-  async #tell(accountId: AccountId, version: bigint): Promise<void> {
-    const untilMs = performance.now() + PATIENCE_MS;
+  async #publishUntil(accountId: AccountId, version: bigint): Promise<void> {
+    const deadlineMs = performance.now() + PUBLISH_TIMEOUT_MS;
     for (;;) {
       try {
         await this.#admission.publish(accountId, version);
@@ -61,7 +61,7 @@ export class Publisher {
       } catch (error) {
         // This node may be cut off while another one has told the store already.
         if (!(await this.#unpublished.isPending(accountId, version).catch(() => true))) return;
-        if (performance.now() + PAUSE_MS > untilMs) throw error;
+        if (performance.now() + PAUSE_MS > deadlineMs) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

@@ -19,7 +19,7 @@ export interface OtherNode {
   /** The Redis that it is connected to. */
   readonly redis: NotedRedis | null;
   /** It admits nothing by an older Redis than this one. `null` where it is too old to tell. */
-  readonly heeds: number | null;
+  readonly minGeneration: number | null;
 }
 
 /** What a node notes for the others. */
@@ -31,7 +31,7 @@ export interface RedisNote {
   readonly sequence: number;
   /** Of the Redis that it is connected to; `null` while there is none. */
   readonly generation: number | null;
-  readonly heeds: number;
+  readonly minGeneration: number;
   readonly hasJoined: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface RedisConnection {
   reconnect(): void;
   /** @returns `null` when Redis does not say which one it is. */
   server(): Promise<RedisServer | null>;
-  onDoubt(listener: () => void): void;
+  onInvalidated(listener: () => void): void;
   onRestored(listener: () => void): void;
 }
 
@@ -71,10 +71,10 @@ export type Joining = "may join" | "waiting" | "replica" | "elsewhere";
 
 const DATABASE_TIMEOUT_MS = 5_000;
 
-const TRIED_AFTER_LOOKS = 3;
-const TRIED_EVERY_LOOKS = 20;
+const RECONNECT_AFTER_CHECKS = 3;
+const RECONNECT_EVERY_CHECKS = 20;
 
-const NOT_LOOKED = "it is not known yet whether this node uses the same Redis as the others";
+const NOT_CHECKED = "it is not known yet whether this node uses the same Redis as the others";
 const IS_REPLICA = "the Redis of REDIS_URL is a replica";
 const IS_OLDER = "other nodes use a newer Redis than this node";
 
@@ -99,30 +99,33 @@ export class RedisAgreement {
   #isRemoved = false;
   #sequence = 0;
   /** The generation of which the node has said that it admits by none that is older. */
-  #heeds = 0;
+  #minGeneration = 0;
   /** Where the connection leads to; `null` when it is lost, or leads to a replica. */
-  #noted: { readonly connection: number; readonly redis: NotedRedis; readonly replicationId: string } | null =
-    null;
+  #current: {
+    readonly connection: number;
+    readonly redis: NotedRedis;
+    readonly replicationId: string;
+  } | null = null;
   /** Redis does not say which one it is: nothing can be agreed on. */
   #isUnknown = false;
   /** For how many looks another node has been connected to another Redis. */
-  #looksApart = 0;
+  #checksApart = 0;
   /** What keeps it from admitting, beside a connection that is lost or new. */
   #fencedFor: string | null = null;
   #mayReconnect = true;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
 
   constructor(parts: AgreementParts) {
     this.#parts = parts;
     const { redis, fence } = parts;
-    fence.fence(NOT_LOOKED);
-    redis.onDoubt(() => {
-      if (!this.#isUnknown) fence.fence(NOT_LOOKED);
-      this.#lookSoon();
+    fence.fence(NOT_CHECKED);
+    redis.onInvalidated(() => {
+      if (!this.#isUnknown) fence.fence(NOT_CHECKED);
+      this.#checkSoon();
     });
-    redis.onRestored(() => this.#lookSoon());
-    fence.confirmPublications((publish) => this.#confirmed(publish));
+    redis.onRestored(() => this.#checkSoon());
+    fence.confirmPublications((publish) => this.#confirmPublication(publish));
   }
 
   /** Whether the node was removed from the database, because another one has taken over. */
@@ -136,19 +139,19 @@ export class RedisAgreement {
   }
 
   /** Notes where the connection leads to, and heeds what others note. To be called every second or so. */
-  look(): Promise<void> {
+  check(): Promise<void> {
     this.#mayReconnect = true;
-    return this.#lookOnce();
+    return this.#checkOnce();
   }
 
-  #lookOnce(): Promise<void> {
+  #checkOnce(): Promise<void> {
     // A look that is under way may have read the notes too early; one that waits to begin serves all callers.
-    this.#next ??= this.#looking
+    this.#next ??= this.#checking
       .catch(() => {})
       .then(() => {
         this.#next = null;
-        this.#looking = this.#look();
-        return this.#looking;
+        this.#checking = this.#check();
+        return this.#checking;
       });
     return this.#next;
   }
@@ -165,7 +168,7 @@ export class RedisAgreement {
       redis.reconnect();
       return "replica";
     }
-    const own = this.#noted?.redis ?? null;
+    const own = this.#current?.redis ?? null;
     if (own === null) return "waiting";
     const company = others.filter(({ hasJoined }) => hasJoined).map((other) => other.redis);
     if (company.some((theirs) => theirs !== null && theirs.runId !== own.runId)) {
@@ -180,19 +183,19 @@ export class RedisAgreement {
   /** The node begins to serve. */
   async join(): Promise<void> {
     this.#hasJoined = true;
-    await this.look();
+    await this.check();
   }
 
-  #lookSoon(): void {
+  #checkSoon(): void {
     // What fails is tried again within a second.
-    if (this.#hasJoined) this.#lookOnce().catch(() => {});
+    if (this.#hasJoined) this.#checkOnce().catch(() => {});
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { redis } = this.#parts;
     const { server, others, connection } = await this.#observe();
     if (this.#isRemoved || server === "away") return;
-    const own = this.#noted?.redis ?? null;
+    const own = this.#current?.redis ?? null;
     const newest = newestOf(others);
     if (server === "replica" || (own !== null && newest !== null && isNewer(newest, own))) {
       // Once a look: where the address leads to does not change by asking faster.
@@ -203,7 +206,7 @@ export class RedisAgreement {
     if (redis.connection !== connection) return;
     this.#lift();
     // Counted by those looks that are made every second.
-    if (own !== null && this.#mayReconnect) this.#tryApart(own, others);
+    if (own !== null && this.#mayReconnect) this.#reconnectWhileApart(own, others);
     this.#mayReconnect = false;
   }
 
@@ -219,22 +222,22 @@ export class RedisAgreement {
   }> {
     const { redis } = this.#parts;
     const { connection } = redis;
-    const server = await this.#whereTo(connection);
+    const server = await this.#identifyServer(connection);
     for (;;) {
       const others = await this.#note();
       if (others === null) {
         this.#isRemoved = true;
         return { server, others: [], connection };
       }
-      const own = this.#noted?.redis ?? null;
+      const own = this.#current?.redis ?? null;
       const newest = newestOf(others);
       if (own !== null && newest !== null && isNewer(newest, own)) this.#fence(IS_OLDER);
-      const heeds = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
+      const minGeneration = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
       // A node without a connection admits nothing, whatever it notes.
-      if (heeds === this.#heeds || (own === null && heeds < this.#heeds))
+      if (minGeneration === this.#minGeneration || (own === null && minGeneration < this.#minGeneration))
         return { server, others, connection };
-      if (heeds > this.#heeds) this.#mayReconnect = true;
-      this.#heeds = heeds;
+      if (minGeneration > this.#minGeneration) this.#mayReconnect = true;
+      this.#minGeneration = minGeneration;
     }
   }
 
@@ -244,44 +247,44 @@ export class RedisAgreement {
       id,
       life,
       sequence: ++this.#sequence,
-      generation: this.#noted?.redis.generation ?? null,
-      heeds: this.#heeds,
+      generation: this.#current?.redis.generation ?? null,
+      minGeneration: this.#minGeneration,
       hasJoined: this.#hasJoined,
     };
     return within(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
   }
 
-  async #whereTo(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
+  async #identifyServer(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
     const { redis, notes } = this.#parts;
     let server: RedisServer | null;
     try {
       server = await redis.server();
     } catch {
       // It does not answer. What is not lost leads to where it did.
-      if (this.#noted?.connection !== redis.connection) this.#noted = null;
+      if (this.#current?.connection !== redis.connection) this.#current = null;
       return "away";
     }
     if (redis.connection !== connection) {
-      this.#noted = null;
+      this.#current = null;
       return "away";
     }
     this.#isUnknown = server === null;
     if (server === null || server.isReplica) {
       if (server !== null) this.#fence(IS_REPLICA);
-      this.#noted = null;
+      this.#current = null;
       return server === null ? "unknown" : "replica";
     }
     const { runId, replicationId } = server;
-    const before = this.#noted;
+    const before = this.#current;
     if (before?.redis.runId === runId && before.replicationId === replicationId) {
-      this.#noted = { ...before, connection };
+      this.#current = { ...before, connection };
       return "primary";
     }
     // A connection that leads elsewhere without having been lost goes through a proxy. What was learnt by it is void.
-    if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_LOOKED);
-    this.#noted = null;
+    if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_CHECKED);
+    this.#current = null;
     const noted = await within(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
-    this.#noted = { connection, redis: noted, replicationId };
+    this.#current = { connection, redis: noted, replicationId };
     return "primary";
   }
 
@@ -289,20 +292,20 @@ export class RedisAgreement {
    * The node uses the newest Redis, and another node stays with an older one though it connects again and again. The
    * other may be the one that is right: whether the address still leads here is worth a try.
    */
-  #tryApart(own: NotedRedis, others: readonly OtherNode[]): void {
+  #reconnectWhileApart(own: NotedRedis, others: readonly OtherNode[]): void {
     const isApart = others.some(({ redis }) => redis !== null && redis.runId !== own.runId);
     // A node that is connecting says nothing about where it will be.
     const isTogether = others.every(({ redis }) => redis?.runId === own.runId);
-    if (isTogether) this.#looksApart = 0;
+    if (isTogether) this.#checksApart = 0;
     if (!isApart) return;
-    this.#looksApart++;
-    if (this.#looksApart % TRIED_EVERY_LOOKS === TRIED_AFTER_LOOKS) this.#parts.redis.reconnect();
+    this.#checksApart++;
+    if (this.#checksApart % RECONNECT_EVERY_CHECKS === RECONNECT_AFTER_CHECKS) this.#parts.redis.reconnect();
   }
 
-  async #confirmed(publish: () => Promise<void>): Promise<void> {
+  async #confirmPublication(publish: () => Promise<void>): Promise<void> {
     const { redis, notes, id } = this.#parts;
     const { connection } = redis;
-    const noted = this.#noted;
+    const noted = this.#current;
     await publish();
     if (this.#isUnknown) return;
     const others = await within(DATABASE_TIMEOUT_MS, () => notes.others(id));
@@ -311,9 +314,9 @@ export class RedisAgreement {
       noted !== null &&
       noted.connection === connection &&
       redis.connection === connection &&
-      this.#noted?.redis.runId === noted.redis.runId &&
+      this.#current?.redis.runId === noted.redis.runId &&
       this.#fencedFor === null &&
-      isHeededByAll(noted.redis, others);
+      isRequiredByAll(noted.redis, others);
     if (!isAgreed) throw new AdmissionStoreUnavailable("The nodes do not all use the same Redis yet.");
   }
 
@@ -345,8 +348,8 @@ function isNewer(redis: NotedRedis, than: NotedRedis): boolean {
 }
 
 /** Whether no other node can admit by another Redis. */
-function isHeededByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
+function isRequiredByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
   const newest = newestOf(others);
   if (newest !== null && isNewer(newest, own)) return false;
-  return others.every(({ heeds }) => heeds === null || heeds >= own.generation);
+  return others.every(({ minGeneration }) => minGeneration === null || minGeneration >= own.generation);
 }

@@ -26,7 +26,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   readonly #prefix: string;
   /** Milliseconds, or nothing: Redis has a clock that all nodes share. */
   readonly #testClock: () => string;
-  readonly #doubters: (() => void)[] = [];
+  readonly #invalidated: (() => void)[] = [];
   readonly #restored: (() => void)[] = [];
   #connection = 0;
 
@@ -40,7 +40,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     redis.on("error", (error: Error) => options.onError(error.message));
     redis.on("close", () => {
       this.#connection++;
-      for (const doubt of this.#doubters) doubt();
+      for (const listener of this.#invalidated) listener();
     });
     // What is said here goes first on the new connection, before anybody is admitted by it.
     redis.on("ready", () => this.restored());
@@ -63,7 +63,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 
   async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
-    const { limits, tokens, place } = demand;
+    const { limits, tokens, slot } = demand;
     const limit = (value: number | null) => (value === null ? "-1" : String(value));
     const reply = await this.#ask(() =>
       this.#redis.ostiaryAdmit(
@@ -77,7 +77,7 @@ export class RedisAdmissionStore implements AdmissionStore {
         limit(limits.tokensPerMinute),
         limit(limits.concurrentRequests),
         String(tokens),
-        place,
+        slot,
         this.#testClock(),
       ),
     );
@@ -92,7 +92,7 @@ export class RedisAdmissionStore implements AdmissionStore {
         this.#keyOf(accountId, "tokens"),
         this.#keyOf(accountId, "requests"),
         this.#keyOf(accountId, "ended"),
-        release.place,
+        release.slot,
         release.atS === null ? "" : String(release.atS),
         String(release.tokensMore),
         flag(release.isCancelled),
@@ -118,7 +118,7 @@ export class RedisAdmissionStore implements AdmissionStore {
               this.#keyOf(accountId, "places"),
               this.#keyOf(accountId, "ended"),
               this.#testClock(),
-              ...chunk.map(({ place }) => place),
+              ...chunk.map(({ slot }) => slot),
             ),
           ),
         ),
@@ -151,15 +151,15 @@ export class RedisAdmissionStore implements AdmissionStore {
     return epoch as Epoch;
   }
 
-  async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     const answer = await this.#ask(() =>
-      this.#redis.ostiaryVouch(this.#keyOf(accountId), version.toString(), epoch),
+      this.#redis.ostiaryCommitRead(this.#keyOf(accountId), version.toString(), epoch),
     );
     return answer === 1;
   }
 
   /** What {@link mark} has left there; `null` in a Redis that is new, or has lost it. */
-  async markThere(): Promise<string | null> {
+  async owner(): Promise<string | null> {
     return this.#ask(() => this.#redis.get(`${this.#prefix}:mark`));
   }
 
@@ -168,8 +168,8 @@ export class RedisAdmissionStore implements AdmissionStore {
    *
    * @returns whether there was none: the store has forgotten everything.
    */
-  async mark(mark: string): Promise<boolean> {
-    return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, mark, "NX"))) === "OK";
+  async claim(owner: string): Promise<boolean> {
+    return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, owner, "NX"))) === "OK";
   }
 
   /** Changes whenever the connection is lost. */
@@ -194,8 +194,8 @@ export class RedisAdmissionStore implements AdmissionStore {
     return info === null ? null : memoryOf(info);
   }
 
-  onDoubt(listener: () => void): void {
-    this.#doubters.push(listener);
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
   }
 
   onRestored(listener: () => void): void {
@@ -215,7 +215,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     this.#redis.disconnect();
   }
 
-  /** `{account}` is the part that a cluster hashes: what belongs to an account is in one place. */
+  /** `{account}` is the part that a cluster hashes: what belongs to an account is in one partition. */
   #keyOf(accountId: AccountId, part?: string): string {
     return `${this.#prefix}:{${accountId}}${part === undefined ? "" : `:${part}`}`;
   }

@@ -10,15 +10,15 @@ export interface Limits {
 
 export const UNLIMITED: Limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
 
-/** A request's place among those being answered: unique, and given back when it has ended. */
-export type Place = string & { readonly __brand: "place" };
+/** A request's slot among those being answered: unique, and given back when it has ended. */
+export type Slot = string & { readonly __brand: "slot" };
 
 /** What a request would take of its account's limits. */
 export interface Demand {
   readonly limits: Limits;
   /** Estimated; corrected when it has ended. */
   readonly tokens: number;
-  readonly place: Place;
+  readonly slot: Slot;
 }
 
 /** How much of a minute's limit is left. */
@@ -58,7 +58,7 @@ export type Admission =
 
 /** What is released when a request has ended. If the store does not hold the slot, the release changes nothing. */
 export interface Release {
-  readonly place: Place;
+  readonly slot: Slot;
   /** The second in which it was admitted; `null` when the store's answer was lost, and the store has to know it. */
   readonly atS: number | null;
   /** Tokens that it took more than estimated, or fewer (negative). */
@@ -76,14 +76,14 @@ export interface Release {
 /** A running request's concurrency slot. */
 export interface HeldSlot {
   readonly accountId: AccountId;
-  readonly place: Place;
+  readonly slot: Slot;
 }
 
 /** A minute of counting is kept by its seconds, the present one and the 60 before it: never is more let through. */
 export const WINDOW_S = 60;
-/** A place whose node has died is free again after so long; a living node renews it. */
-export const PLACE_LEASE_MS = 60_000;
+/** A slot whose node has died is free again after so long; a living node renews it. */
+export const SLOT_LEASE_MS = 60_000;
 /** For so long the store remembers that a contested slot has ended: longer than a connection takes to die. */
-export const ENDED_REMEMBERED_MS = 2 * PLACE_LEASE_MS;
-/** When a place will be free can't be told. */
+export const ENDED_REMEMBERED_MS = 2 * SLOT_LEASE_MS;
+/** When a slot will be free can't be told. */
 export const CONCURRENCY_RETRY_MS = 1_000;

@@ -7,7 +7,7 @@ export type { SecurityEventKind };
 export type SecurityEventId = string & { readonly __id: "security-event" };
 
 /** From where somebody came; `null` when that could not be told. */
-interface FromSomewhere {
+interface WithSourceIp {
   readonly sourceIp: string | null;
 }
 
@@ -16,13 +16,13 @@ interface FromSomewhere {
  * nothing.
  */
 export type SecurityEvent =
-  | (FromSomewhere & {
+  | (WithSourceIp & {
       readonly kind: "sign_in_failed" | "sign_in_limited" | "operator_signed_in";
       /** As it was typed, in lower case. It is written down only if it is a user's: people type all sorts of things. */
       readonly email: string;
     })
-  | (FromSomewhere & { readonly kind: "unknown_key" | "management_token_refused" })
-  | (FromSomewhere & {
+  | (WithSourceIp & { readonly kind: "unknown_key" | "management_token_refused" })
+  | (WithSourceIp & {
       readonly kind: "revoked_key" | "account_suspended" | "ip_blocked";
       readonly accountId: AccountId;
       /** `null`: it was a management token. */

@@ -17,7 +17,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 /** Between `listen` and `rename` a socket has its temporary name for microseconds. */
 const ABANDONED_AFTER_MS = 60_000;
 /** `sun_path` holds 104 bytes on macOS and 108 on Linux, with a terminating zero. */
-const LONGEST_SOCKET_PATH_BYTES = 103;
+const MAX_SOCKET_PATH_BYTES = 103;
 
 /** Another service works in the data folder. The message is for the operator. */
 export class DataDirLockedError extends Error {
@@ -226,8 +226,8 @@ function codeOf(error: unknown): unknown {
 
 /** A path to the folder that leaves room for a socket's name. */
 async function shortAlias(folder: string): Promise<{ folder: string; remove(): Promise<void> }> {
-  const longestName = `/${"9".repeat(10)}-${"f".repeat(16)}.sock`;
-  if (Buffer.byteLength(folder + longestName) <= LONGEST_SOCKET_PATH_BYTES) {
+  const sampleName = `/${"9".repeat(10)}-${"f".repeat(16)}.sock`;
+  if (Buffer.byteLength(folder + sampleName) <= MAX_SOCKET_PATH_BYTES) {
     return { folder, remove: async () => {} };
   }
   const parent = await mkdtemp(join(tmpdir(), "ostiary-"));

@@ -25,14 +25,14 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
     const requestId = requestIdOf(parts.newId());
     // The path alone: what is asked with it may hold anything.
     const path = request.url.replace(/^[a-z]+:\/\/[^/]*|[?#].*$/gi, "");
-    const told = {
+    const fields = {
       requestId,
       method: request.method,
       path,
       code: failure.code,
       err: failure.cause ?? failure,
     };
-    parts.log.error(told, "a request failed");
+    parts.log.error(fields, "a request failed");
     return Response.json(envelopeOf(failure), {
       status: failure.status,
       headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },

@@ -56,11 +56,11 @@ export class FetchExchange implements Exchange {
   }
 
   stream(status: number, headers: ResponseHeaders): BodySink {
-    const passage = new TransformStream<Uint8Array, Uint8Array>();
-    const writer = passage.writable.getWriter();
+    const passThrough = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = passThrough.writable.getWriter();
     // The reading side's cancellation is how a client's leaving shows on a stream.
     writer.closed.catch(() => this.#gone());
-    this.#resolve(new Response(passage.readable, { status, headers }));
+    this.#resolve(new Response(passThrough.readable, { status, headers }));
     return {
       write: async (chunk) => {
         if (!(await isReady(writer))) await writer.abort(new Error("nobody reads")).catch(() => {});
@@ -84,7 +84,7 @@ export class FetchExchange implements Exchange {
       }
       body.end();
     } catch (cause) {
-      body.breakOff(cause);
+      body.abort(cause);
     }
   }
 

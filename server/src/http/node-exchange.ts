@@ -64,16 +64,16 @@ export class NodeExchange implements Exchange {
 
   receive(body: IncomingBody): void {
     const request = this.#request;
-    const breakOff = (cause?: unknown) => body.breakOff(cause);
+    const abort = (cause?: unknown) => body.abort(cause);
     // By events: to iterate over a request costs several times as much as the rest of this. The listeners stay, as to take them
     // off takes longer than all else here; of a body that is over they drop what comes.
     request.on("data", (piece: Buffer) => body.add(piece));
     request.on("end", () => body.end());
-    request.on("close", breakOff);
-    request.on("error", breakOff);
+    request.on("close", abort);
+    request.on("error", abort);
     if (this.#awaitsContinue) this.#response.writeContinue();
     // What happened before somebody listened is not told again.
-    if (request.destroyed) breakOff();
+    if (request.destroyed) abort();
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {

@@ -99,8 +99,8 @@ export class PostgresKeys implements KeyStore, KeyLookup {
           select plan, state from accounts where id = ${key.accountId} for no key update`;
         if (account === undefined) throw new Error("the account does not exist");
         if (account.state === "suspended") return { kind: "suspended" };
-        const again = await issueAgain(transaction, key, rules, by);
-        if (again !== null) return again;
+        const reissued = await reissue(transaction, key, rules, by);
+        if (reissued !== null) return reissued;
         const refusal =
           key.rotation === null ? null : await mayReplace(transaction, key, key.rotation.replaces);
         if (refusal !== null) return refusal;
@@ -212,7 +212,7 @@ function restAfter(sql: Database, { state, id }: KeyPosition) {
 }
 
 /** What becomes of a call that has created a key before; `null` when it has not. */
-async function issueAgain(
+async function reissue(
   transaction: Transaction,
   key: NewKey,
   rules: CreationRules,

@@ -3,7 +3,7 @@ import type { SignIn } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
 import { idOf, words } from "./inputs.ts";
-import { personProcedure, publicProcedure, router } from "./trpc.ts";
+import { publicProcedure, router, sessionProcedure } from "./trpc.ts";
 
 export const emailInput = z.email("must be an e-mail address").max(254);
 /** Length is what makes a password strong (NIST SP 800-63B, section 5.1.1); the upper bound is for the hash. */
@@ -26,7 +26,7 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
         if (!signUpIsOpen) {
           throw new Failure("permission_denied", "Sign-up is closed. Ask the operator for an account.");
         }
-        const session = await signIn.signUp(input, ctx.visit);
+        const session = await signIn.signUp(input, ctx.clientInfo);
         ctx.sessionCookie.set(session);
         return publicView(session.signedIn);
       }),
@@ -34,7 +34,7 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
     signIn: publicProcedure
       .input(z.strictObject({ email: emailInput, password }))
       .mutation(async ({ ctx, input }) => {
-        const session = await signIn.signIn(input.email, input.password, ctx.visit);
+        const session = await signIn.signIn(input.email, input.password, ctx.clientInfo);
         if (ctx.caller.kind === "session") {
           // Whoever was signed in here before is not any more.
           await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
@@ -58,7 +58,7 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
     ),
 
     /** Where the user is signed in, last seen first. */
-    sessions: personProcedure.query(async ({ ctx }) => ({
+    sessions: sessionProcedure.query(async ({ ctx }) => ({
       sessions: (await signIn.listSessions(ctx.user.id)).map((session) => ({
         ...session,
         isCurrent: session.id === ctx.sessionId,
@@ -66,7 +66,7 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
     })),
 
     /** Signs the user out of one place. */
-    endSession: personProcedure
+    endSession: sessionProcedure
       .input(z.strictObject({ id: idOf<SessionId>() }))
       .mutation(async ({ ctx, input }) => {
         await signIn.endSession(ctx.user.id, input.id);
@@ -74,18 +74,18 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
       }),
 
     /** Signs the user out everywhere, here too. */
-    signOutAll: personProcedure.mutation(async ({ ctx }) => {
+    signOutAll: sessionProcedure.mutation(async ({ ctx }) => {
       await signIn.endAllSessions(ctx.actor);
       ctx.sessionCookie.clear();
     }),
 
     /** Ends every session of the user; the answer's cookie is a new one. With `revokeTokens` their management tokens end too. */
-    changePassword: personProcedure
+    changePassword: sessionProcedure
       .input(
         z.strictObject({ current: password, next: newPassword, revokeTokens: z.boolean().default(false) }),
       )
       .mutation(async ({ ctx, input }) => {
-        ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.visit));
+        ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.clientInfo));
       }),
   });
 }

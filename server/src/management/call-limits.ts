@@ -91,18 +91,18 @@ class Buckets {
   }
 
   /** Takes some, or nothing. @returns 0 when they were there; otherwise the milliseconds until they are. */
-  take(name: string, wanted: number): number {
+  take(name: string, calls: number): number {
     const atMs = this.#monotonicMs();
     const before = this.#buckets.get(name) ?? { left: this.perMinute, atMs };
     const perMs = this.perMinute / MINUTE_MS;
     const left = Math.min(this.perMinute, before.left + (atMs - before.atMs) * perMs);
     // Whoever asks for more than there can be is let through with a full bucket, which is empty then.
-    const missing = Math.min(wanted, this.perMinute) - left;
+    const missing = Math.min(calls, this.perMinute) - left;
     if (missing > 0) {
       this.#buckets.set(name, { left, atMs });
       return Math.ceil(missing / perMs);
     }
-    this.#buckets.set(name, { left: Math.max(0, left - wanted), atMs });
+    this.#buckets.set(name, { left: Math.max(0, left - calls), atMs });
     return 0;
   }
 }

@@ -5,7 +5,7 @@ import type { IpRuleBook } from "../accounts/ip-rules.ts";
 import type { ManagementTokens } from "../accounts/management-token.ts";
 import { ipBlocked, suspended } from "../accounts/refusals.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
-import type { SessionId, SignedIn, Visit } from "../accounts/user.ts";
+import type { ClientInfo, SessionId, SignedIn } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
@@ -36,13 +36,13 @@ export async function callerOf(
   parts: CallerParts,
   request: Request,
   sessionToken: string | null,
-  visit: Visit,
+  clientInfo: ClientInfo,
 ): Promise<RpcCaller> {
   const header = request.headers.get("authorization");
   if (header !== null) {
     const token = readManagementToken([header]);
-    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, visit)) };
-    return { kind: "key", permission: await useKey(parts, header, visit) };
+    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, clientInfo)) };
+    return { kind: "key", permission: await useKey(parts, header, clientInfo) };
   }
   const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
   return session === null ? { kind: "nobody" } : { kind: "session", ...session };
@@ -58,9 +58,9 @@ export async function requireSameCaller(
   caller: RpcCaller,
   request: Request,
   sessionToken: string | null,
-  visit: Visit,
+  clientInfo: ClientInfo,
 ): Promise<void> {
-  const { kind } = await callerOf(parts, request, sessionToken, visit);
+  const { kind } = await callerOf(parts, request, sessionToken, clientInfo);
   if (kind !== caller.kind) throw new Failure("not_signed_in", "Sign in again.");
 }
 
@@ -69,8 +69,12 @@ export async function requireSameCaller(
  *
  * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
  */
-export async function accountOfToken(parts: CallerParts, token: string, visit: Visit): Promise<AccountId> {
-  const { signedIn } = await useToken(parts, token, visit);
+export async function accountOfToken(
+  parts: CallerParts,
+  token: string,
+  clientInfo: ClientInfo,
+): Promise<AccountId> {
+  const { signedIn } = await useToken(parts, token, clientInfo);
   return accountOf(signedIn);
 }
 
@@ -93,7 +97,7 @@ function accountOf(signedIn: SignedIn): AccountId {
 async function useKey(
   { access, security }: CallerParts,
   header: string,
-  { sourceIp }: Visit,
+  { sourceIp }: ClientInfo,
 ): Promise<Permission> {
   try {
     return await access.authorize(await access.authenticate([header]), sourceIp);
@@ -111,12 +115,12 @@ async function useKey(
 async function useToken(
   { managementTokens, ipRules, security }: CallerParts,
   token: string,
-  visit: Visit,
+  clientInfo: ClientInfo,
 ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
-  const used = await managementTokens.identify(token, visit);
+  const used = await managementTokens.authenticate(token, clientInfo);
   if (used.signedIn.role === "owner") {
     const { account } = used.signedIn;
-    const { sourceIp } = visit;
+    const { sourceIp } = clientInfo;
     const refuse = (kind: "account_suspended" | "ip_blocked", failure: Failure) => {
       security.note({ kind, accountId: account.id, keyId: null, sourceIp });
       throw failure;

@@ -1,7 +1,7 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
 import { RefusedCaller } from "../access/access.ts";
-import type { Visit } from "../accounts/user.ts";
+import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
@@ -41,12 +41,12 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
   const cookie = new SessionCookie(parts.publicOrigin);
   return async (request, peer) => {
     const id = parts.newId();
-    const visit = visitOf(request, parts.clientAddress(request, peer));
-    const use = { id, at: timeOfEntry(id), request, sourceIp: visit.sourceIp };
+    const clientInfo = clientInfoOf(request, parts.clientAddress(request, peer));
+    const use = { id, at: timeOfEntry(id), request, sourceIp: clientInfo.sourceIp };
     const incoming: Incoming = {
       request,
       requestId: requestIdOf(id),
-      visit,
+      clientInfo,
       use,
       sessionToken: cookie.read(request.headers),
     };
@@ -62,22 +62,22 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
 interface Incoming {
   readonly request: Request;
   readonly requestId: string;
-  readonly visit: Visit;
+  readonly clientInfo: ClientInfo;
   readonly use: KeyUse;
   readonly sessionToken: string | null;
 }
 
 /** @throws what refuses the request as a whole: each call that fails by itself is a part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
-  const { request, requestId, visit, use, sessionToken } = incoming;
+  const { request, requestId, clientInfo, use, sessionToken } = incoming;
   requireRpcForm(request, parts.publicOrigin);
-  const { caller, complete } = await identified(parts, incoming);
+  const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
   const context: RpcContext = {
     requestId,
     caller,
-    visit,
-    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, visit),
+    clientInfo,
+    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, clientInfo),
     sessionCookie: {
       set: (session) => void setCookies.push(cookie.keep(session)),
       clear: () => void setCookies.push(cookie.forget()),
@@ -117,28 +117,28 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
  *
  * @throws {Failure | RefusedCaller} for a caller who may not call, or too often, or with a body that is too large or too slow.
  */
-async function identified(
+async function authenticatedCall(
   parts: RpcParts,
-  { request, visit, sessionToken }: Incoming,
+  { request, clientInfo, sessionToken }: Incoming,
 ): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
   // A longer batch is refused as one, and counts as the longest that is not.
   const names = calledBy(request).slice(0, MAX_BATCH);
-  parts.callLimits.countAuth(visit.sourceIp, names);
-  const identify = () => callerOf(parts, request, sessionToken, visit);
+  parts.callLimits.countAuth(clientInfo.sourceIp, names);
+  const authenticate = () => callerOf(parts, request, sessionToken, clientInfo);
   let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
   if (mayBeLong(request)) {
-    const sender = await identify();
+    const sender = await authenticate();
     if (sender.kind !== "nobody") maxBytes = maxBodyBytes(parts.router, names);
   }
   const complete = await withWholeBody(
     request,
     maxBytes,
     BODY_TIMEOUT_MS,
-    parts.bodies.address(visit.sourceIp),
+    parts.bodies.address(clientInfo.sourceIp),
   );
-  const caller = await identify();
+  const caller = await authenticate();
   try {
-    parts.callLimits.count(caller, visit.sourceIp, names.length);
+    parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
   } catch (thrown) {
     // A request with a known key has an entry, however it ends.
     if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
@@ -177,7 +177,7 @@ function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): 
   });
 }
 
-function visitOf(request: Request, sourceIp: string | null): Visit {
+function clientInfoOf(request: Request, sourceIp: string | null): ClientInfo {
   const userAgent = request.headers.get("user-agent");
   return {
     sourceIp,

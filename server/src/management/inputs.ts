@@ -6,12 +6,12 @@ import { holdsSecret } from "../secrets/redact.ts";
  * Words of people, shown in lists and logs: no characters that would break or disguise a line, and no key that was
  * pasted into the wrong field.
  */
-export const words = (longest: number) =>
+export const words = (max: number) =>
   z
     .string()
     .trim()
     .min(1, "must not be empty")
-    .max(longest, `must have at most ${longest} characters`)
+    .max(max, `must have at most ${max} characters`)
     .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control or invisible characters")
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
@@ -40,8 +40,8 @@ export const idOf = <Id extends string>() =>
     .transform((text) => text as Id);
 
 /** What a page of a list is asked for with; `direction` is what tRPC's infinite queries send along. */
-export const paging = <Id extends string>(largest: number) => ({
+export const paging = <Id extends string>(maxLimit: number) => ({
   cursor: idOf<Id>().optional(),
   direction: z.literal("forward").optional(),
-  limit: z.number().int().min(1).max(largest).default(50),
+  limit: z.number().int().min(1).max(maxLimit).default(50),
 });

@@ -7,7 +7,7 @@ import {
   writeProcedureData,
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
-import type { SignedIn, User, Visit } from "../accounts/user.ts";
+import type { ClientInfo, SignedIn, User } from "../accounts/user.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
@@ -19,7 +19,7 @@ import type { ProcedureMeta } from "./calls.ts";
 export interface RpcContext {
   readonly requestId: string;
   readonly caller: RpcCaller;
-  readonly visit: Visit;
+  readonly clientInfo: ClientInfo;
   /** For calls that go on for long. @throws when what the caller came with does not open any more what it did. */
   readonly requireSameCaller: () => Promise<void>;
   readonly sessionCookie: {
@@ -150,7 +150,7 @@ export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
 });
 
 /** For a person themselves, of an account or an operator: what would let a leaked management token outlive it. */
-export const personProcedure = publicProcedure.use(({ ctx, next }) => {
+export const sessionProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "management-token" || caller.kind === "key") {
     throw toTrpcError(
@@ -191,9 +191,9 @@ function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
   }
 }
 
-function actorOf({ caller, visit }: RpcContext, user: User): Actor {
+function actorOf({ caller, clientInfo }: RpcContext, user: User): Actor {
   const managementToken = caller.kind === "management-token" ? caller.id : null;
-  return { userId: user.id, managementToken, sourceIp: visit.sourceIp };
+  return { userId: user.id, managementToken, sourceIp: clientInfo.sourceIp };
 }
 
 function notSignedIn(): Failure {

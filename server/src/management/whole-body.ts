@@ -47,6 +47,6 @@ async function feed(body: IncomingBody, reader: ReadableStreamDefaultReader<Uint
       body.add(value);
     }
   } catch (cause) {
-    body.breakOff(cause);
+    body.abort(cause);
   }
 }

@@ -34,11 +34,11 @@ const NOTHING_IN_COMMON = { accountId: null, keyId: null, email: null, sourceIp:
 
 /** How many groups there may be of each kind: one kind's flood takes no other's room. */
 export class GroupBound {
-  readonly #most: number;
+  readonly #max: number;
   readonly #admitted = new Map<SecurityEventKind, Set<string>>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** The first so many, at any time. */
@@ -49,7 +49,7 @@ export class GroupBound {
       this.#admitted.set(kind, names);
     }
     if (names.has(name)) return true;
-    if (names.size >= this.#most) return false;
+    if (names.size >= this.#max) return false;
     names.add(name);
     return true;
   }

@@ -47,9 +47,9 @@ export interface SecurityStore {
 }
 
 /** Groups of each kind that may wait to be written: some MB of all kinds. */
-const MOST_WAITING = 2_000;
+const MAX_WAITING = 2_000;
 /** Groups of each kind that a node writes in an hour, so that no flood fills the database. */
-const MOST_AN_HOUR = 500;
+const MAX_PER_HOUR = 500;
 
 /**
  * What happens at the doors. Events are counted in memory by what they have in common, and written every few seconds:
@@ -132,7 +132,7 @@ export class SecurityLog implements SecurityEvents {
   #boundOf(hour: Date): GroupBound {
     let bound = this.#written.get(hour.getTime());
     if (bound === undefined) {
-      bound = new GroupBound(MOST_AN_HOUR);
+      bound = new GroupBound(MAX_PER_HOUR);
       this.#written.set(hour.getTime(), bound);
     }
     return bound;
@@ -140,6 +140,6 @@ export class SecurityLog implements SecurityEvents {
 }
 
 function noneWaiting(): EventGroups {
-  const bound = new GroupBound(MOST_WAITING);
+  const bound = new GroupBound(MAX_WAITING);
   return new EventGroups(() => bound);
 }
