@@ -8,15 +8,17 @@ import {
   type IpRules,
   type Plan,
 } from "../contract/account.ts";
-import type { Action, ActionId, ActionReader, Actor } from "../contract/action.ts";
+import type { Action, ActionId, Actor } from "../contract/action.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import { Failure } from "../errors/failure.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, noticesOf } from "./account-change.ts";
+import type { PostgresAccounts } from "./accounts-store.ts";
+import type { PostgresActions } from "./actions-store.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
-import type { NewAccount, User } from "./user.ts";
+import type { User } from "./user.ts";
 
 /** How long nodes have to give back what they have set aside of an account and do not need. */
 const RECLAIM_TIMEOUT_MS = 3_000;
@@ -55,30 +57,6 @@ export interface AccountFilter {
   readonly plan: Plan | null;
 }
 
-/** What administering accounts needs of the store. */
-export interface AccountAdminStore {
-  /** In order of id, newest first. */
-  searchAccounts(
-    filter: AccountFilter,
-    before: AccountId | null,
-    limit: number,
-  ): Promise<readonly ListedAccount[]>;
-  findListedAccount(id: AccountId): Promise<ListedAccount | null>;
-  /** @returns `null` when the e-mail address is taken. */
-  createAccount(account: NewAccount, by: Actor): Promise<AccountId | null>;
-  /**
-   * Changes an account, records it and raises the version, in one transaction. A change that changes nothing is not
-   * recorded. @returns `null` when there is no such account.
-   */
-  changeAccount(
-    id: AccountId,
-    change: AccountChange,
-    record: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
-  ): Promise<ChangedAccount | null>;
-  /** Records it whole or not at all. @returns `null` when there is no such account. */
-  grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null>;
-}
-
 export interface ChangedAccount {
   readonly before: Account;
   readonly after: Account;
@@ -87,8 +65,8 @@ export interface ChangedAccount {
 }
 
 export interface AccountAdminParts {
-  readonly store: AccountAdminStore;
-  readonly actions: ActionReader;
+  readonly store: PostgresAccounts;
+  readonly actions: PostgresActions;
   readonly publisher: Publisher;
   readonly signIn: SignIn;
   readonly ipRules: IpRuleBook;

@@ -4,7 +4,6 @@ import type { Actor } from "../contract/action.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { Failure } from "../errors/failure.ts";
 import type {
-  AccountAdminStore,
   AccountFilter,
   ChangedAccount,
   CreditGrant,
@@ -28,7 +27,7 @@ const MAX_BALANCE_NANO_USD = 4_500_000_000_000_000_000n;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** Accounts in Postgres. */
-export class PostgresAccounts implements AccountAdminStore {
+export class PostgresAccounts {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -49,6 +48,7 @@ export class PostgresAccounts implements AccountAdminStore {
     return row?.empty ?? false;
   }
 
+  /** Returns accounts in descending order of id. */
   async searchAccounts(
     { search, state, plan }: AccountFilter,
     before: AccountId | null,
@@ -85,6 +85,7 @@ export class PostgresAccounts implements AccountAdminStore {
     return row === undefined ? null : listedOf(row);
   }
 
+  /** @returns `null` when the e-mail address is taken. */
   async createAccount(account: NewAccount, by: Actor): Promise<AccountId | null> {
     const created = await unlessTaken(() =>
       inTransaction(this.#database, async (transaction) => {
@@ -103,6 +104,10 @@ export class PostgresAccounts implements AccountAdminStore {
     return created ? account.accountId : null;
   }
 
+  /**
+   * Changes an account, records the change and raises the version, in one transaction. A change without effect is not
+   * recorded. @returns `null` when there is no such account.
+   */
   async changeAccount(
     id: AccountId,
     change: AccountChange,
@@ -134,6 +139,7 @@ export class PostgresAccounts implements AccountAdminStore {
     });
   }
 
+  /** Records a grant completely or not at all. @returns `null` when there is no such account. */
   async grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null> {
     return inTransaction(this.#database, async (transaction) => {
       // Locks the account, so that the balance that is recorded is the one before this grant.

@@ -1,13 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { AccountId, UserId } from "../contract/account.ts";
-import type {
-  Action,
-  ActionId,
-  ActionName,
-  ActionReader,
-  ActionState,
-  NewAction,
-} from "../contract/action.ts";
+import type { Action, ActionId, ActionName, ActionState, NewAction } from "../contract/action.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 
@@ -41,7 +34,7 @@ interface ActionRow {
 }
 
 /** Recorded actions in Postgres. */
-export class PostgresActions implements ActionReader {
+export class PostgresActions {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -53,6 +46,7 @@ export class PostgresActions implements ActionReader {
     await inTransaction(this.#database, (transaction) => recordAction(transaction, action));
   }
 
+  /** Returns actions of one account, or of all (`null`), newest first. */
   async listActions(
     accountId: AccountId | null,
     before: ActionId | null,

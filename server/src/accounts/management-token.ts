@@ -6,6 +6,7 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
+import type { PostgresManagementTokens } from "./tokens-store.ts";
 import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 
 /** What lets a script do what its user may do in the dashboard. */
@@ -31,25 +32,6 @@ export interface NewManagementToken {
   readonly expiresAt: Date | null;
 }
 
-export interface ManagementTokenStore {
-  /** @returns whether it was created, or why not: the user has `limit` tokens that hold, or the session has ended. */
-  createToken(
-    token: NewManagementToken,
-    limit: number,
-    by: Actor,
-    session: SessionId,
-  ): Promise<"created" | "too-many" | "signed-out">;
-  listTokens(userId: UserId): Promise<readonly ManagementToken[]>;
-  /** Revoking a revoked token changes nothing. @returns `null` when the user has no such token. */
-  revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null>;
-  /** Whose token it is, as long as it holds; notes its use. */
-  useToken(
-    digest: Uint8Array,
-    clientInfo: ClientInfo,
-    now: Date,
-  ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn } | null>;
-}
-
 export interface CreatedManagementToken {
   readonly id: TokenUuid;
   readonly name: string;
@@ -65,11 +47,11 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Creating, listing, revoking and checking management tokens. */
 export class ManagementTokens {
-  readonly #store: ManagementTokenStore;
+  readonly #store: PostgresManagementTokens;
   readonly #security: SecurityEvents;
   readonly #now: () => Date;
 
-  constructor(store: ManagementTokenStore, security: SecurityEvents, now: () => Date) {
+  constructor(store: PostgresManagementTokens, security: SecurityEvents, now: () => Date) {
     this.#store = store;
     this.#security = security;
     this.#now = now;

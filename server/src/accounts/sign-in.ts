@@ -17,40 +17,11 @@ import {
   type SessionId,
   type SignedIn,
 } from "./user.ts";
+import type { PostgresUsers } from "./users-store.ts";
 
 /** How long a session of an account's user lasts. An operator's ends after a day's work. */
 export const SESSION_LENGTH = new TimeSpan(30, "d");
 const OPERATOR_SESSION_LENGTH = new TimeSpan(12, "h");
-
-/** What signing up and in needs of the store. */
-export interface UserStore {
-  /** @returns `null` when the e-mail address is taken. */
-  createAccountWithUser(account: NewAccount, clientInfo: ClientInfo): Promise<SignedIn | null>;
-  /** @returns `null` when the e-mail address is taken. */
-  createOperator(user: NewUser): Promise<SignedIn | null>;
-  findUser(email: string): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null>;
-  findPasswordHash(userId: UserId): Promise<string | null>;
-  /**
-   * Gives the user another password in place of the one that was verified, ends all their sessions, revokes their
-   * management tokens if asked to, and begins `session`, in one transaction.
-   *
-   * @returns how many tokens were revoked; `null` when the user has yet another password by now.
-   */
-  changePassword(
-    userId: UserId,
-    passwordHash: { readonly verified: string; readonly next: string },
-    session: NewSession | null,
-    change: UserChange & { readonly revokeTokens: boolean },
-  ): Promise<number | null>;
-  /** @returns `false` when the user has another password than the one that was verified by now. */
-  createSession(session: NewSession, verifiedHash: string): Promise<boolean>;
-  /** Whose session it is; notes, to the minute, that it was used. */
-  findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null>;
-  listSessions(userId: UserId, now: Date): Promise<readonly ListedSession[]>;
-  /** @returns `false` when the user has no such session. */
-  deleteSession(userId: UserId, id: SessionId): Promise<boolean>;
-  deleteSessions(userId: UserId, change: UserChange): Promise<void>;
-}
 
 /** How a change of a user is recorded. */
 export interface UserChange {
@@ -86,7 +57,7 @@ export interface Session {
 }
 
 export interface SignInParts {
-  readonly store: UserStore;
+  readonly store: PostgresUsers;
   readonly passwords: Passwords;
   readonly attempts: AttemptLimits;
   readonly plans: Plans;
@@ -96,20 +67,10 @@ export interface SignInParts {
 
 /** Signing up, in and out. */
 export class SignIn {
-  readonly #store: UserStore;
-  readonly #passwords: Passwords;
-  readonly #attempts: AttemptLimits;
-  readonly #plans: Plans;
-  readonly #security: SecurityEvents;
-  readonly #now: () => Date;
+  readonly #parts: SignInParts;
 
-  constructor({ store, passwords, attempts, plans, security, now }: SignInParts) {
-    this.#plans = plans;
-    this.#security = security;
-    this.#store = store;
-    this.#passwords = passwords;
-    this.#attempts = attempts;
-    this.#now = now;
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -118,9 +79,9 @@ export class SignIn {
    * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` when an address makes too many.
    */
   async signUp(request: SignUpRequest, clientInfo: ClientInfo): Promise<Session> {
-    await this.#attempts.countSignUp(clientInfo.sourceIp);
+    await this.#parts.attempts.countSignUp(clientInfo.sourceIp);
     const account = await this.newAccount(request, "free");
-    const signedIn = await this.#store.createAccountWithUser(account, clientInfo);
+    const signedIn = await this.#parts.store.createAccountWithUser(account, clientInfo);
     if (signedIn === null) throw addressTaken();
     return this.#beginSession(signedIn, account.passwordHash, clientInfo);
   }
@@ -131,16 +92,16 @@ export class SignIn {
       accountId: uuidv7() as AccountId,
       accountName: request.accountName,
       plan,
-      startingCreditsNanoUsd: this.#plans[plan].startingCreditsNanoUsd,
+      startingCreditsNanoUsd: this.#parts.plans[plan].startingCreditsNanoUsd,
       ...(await this.#newUser(request.email, request.password)),
     };
   }
 
   /** Makes an operator unless there is a user with this address. @returns `false` when there was one. */
   async ensureOperator(email: string, password: string): Promise<boolean> {
-    if ((await this.#store.findUser(normaliseEmail(email))) !== null) return false;
+    if ((await this.#parts.store.findUser(normaliseEmail(email))) !== null) return false;
     // Nodes that start together race for it; one of them wins.
-    return (await this.#store.createOperator(await this.#newUser(email, password))) !== null;
+    return (await this.#parts.store.createOperator(await this.#newUser(email, password))) !== null;
   }
 
   /**
@@ -152,39 +113,43 @@ export class SignIn {
   async signIn(email: string, password: string, clientInfo: ClientInfo): Promise<Session> {
     const name = normaliseEmail(email);
     const session = await this.#attempt(name, clientInfo, async () => {
-      const found = await this.#store.findUser(name);
-      const matches = await this.#passwords.verify(found?.passwordHash ?? null, password);
+      const found = await this.#parts.store.findUser(name);
+      const matches = await this.#parts.passwords.verify(found?.passwordHash ?? null, password);
       if (found === null || !matches) throw wrongCredentials();
       return this.#beginSession(found.signedIn, found.passwordHash, clientInfo);
     });
     if (session.signedIn.role === "operator") {
-      this.#security.note({ kind: "operator_signed_in", email: name, sourceIp: clientInfo.sourceIp });
+      this.#parts.security.note({ kind: "operator_signed_in", email: name, sourceIp: clientInfo.sourceIp });
     }
     return session;
   }
 
   findSession(token: string): Promise<FoundSession | null> {
-    return this.#store.findSession(digestOf(token), this.#now());
+    return this.#parts.store.findSession(digestOf(token), this.#parts.now());
   }
 
   listSessions(userId: UserId): Promise<readonly ListedSession[]> {
-    return this.#store.listSessions(userId, this.#now());
+    return this.#parts.store.listSessions(userId, this.#parts.now());
   }
 
   /** @throws {Failure} `not_found` */
   async endSession(userId: UserId, id: SessionId): Promise<void> {
-    if (await this.#store.deleteSession(userId, id)) return;
+    if (await this.#parts.store.deleteSession(userId, id)) return;
     throw new Failure("not_found", "No such session exists. It may have ended already.", { param: "id" });
   }
 
   /** Ends a session that may have ended already. */
   async leaveSession(userId: UserId, id: SessionId): Promise<void> {
-    await this.#store.deleteSession(userId, id);
+    await this.#parts.store.deleteSession(userId, id);
   }
 
   /** Signs the user out everywhere, here too. */
   endAllSessions(by: Actor): Promise<void> {
-    return this.#store.deleteSessions(by.userId, { by, at: this.#now(), action: "user.signOutAll" });
+    return this.#parts.store.deleteSessions(by.userId, {
+      by,
+      at: this.#parts.now(),
+      action: "user.signOutAll",
+    });
   }
 
   /**
@@ -201,15 +166,15 @@ export class SignIn {
     const { user } = signedIn;
     // Whoever finds a browser unlocked must not be able to try passwords without end.
     return this.#attempt(user.email, clientInfo, async () => {
-      const verified = await this.#store.findPasswordHash(user.id);
-      if (verified === null || !(await this.#passwords.verify(verified, change.current))) {
+      const verified = await this.#parts.store.findPasswordHash(user.id);
+      if (verified === null || !(await this.#parts.passwords.verify(verified, change.current))) {
         throw wrongCurrent();
       }
-      const next = await this.#passwords.hash(change.next);
+      const next = await this.#parts.passwords.hash(change.next);
       const { session, stored } = this.#newSession(signedIn, clientInfo);
       const { revokeTokens } = change;
-      const record = { by, at: this.#now(), action: "user.changePassword", revokeTokens } as const;
-      const revoked = await this.#store.changePassword(user.id, { verified, next }, stored, record);
+      const record = { by, at: this.#parts.now(), action: "user.changePassword", revokeTokens } as const;
+      const revoked = await this.#parts.store.changePassword(user.id, { verified, next }, stored, record);
       if (revoked === null) throw wrongCurrent();
       return session;
     });
@@ -226,7 +191,7 @@ export class SignIn {
     email: string,
     keepTokens: boolean,
   ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
-    const found = await this.#store.findUser(normaliseEmail(email));
+    const found = await this.#parts.store.findUser(normaliseEmail(email));
     if (found === null) {
       throw new Failure("not_found", "No user has this e-mail address.", { param: "email" });
     }
@@ -239,19 +204,19 @@ export class SignIn {
       );
     }
     const password = randomBase62(20);
-    const next = await this.#passwords.hash(password);
+    const next = await this.#parts.passwords.hash(password);
     const record = {
       by,
-      at: this.#now(),
+      at: this.#parts.now(),
       action: "user.resetPassword",
       revokeTokens: !keepTokens,
     } as const;
     const { id } = found.signedIn.user;
     for (let verified = found.passwordHash; ; ) {
-      const revokedTokens = await this.#store.changePassword(id, { verified, next }, null, record);
+      const revokedTokens = await this.#parts.store.changePassword(id, { verified, next }, null, record);
       if (revokedTokens !== null) return { password, revokedTokens };
       // The user was quicker: what they have just chosen goes too.
-      verified = (await this.#store.findPasswordHash(id)) ?? verified;
+      verified = (await this.#parts.store.findPasswordHash(id)) ?? verified;
     }
   }
 
@@ -262,13 +227,13 @@ export class SignIn {
     attempt: () => Promise<Outcome>,
   ): Promise<Outcome> {
     try {
-      await this.#attempts.countSignIn(email, sourceIp);
+      await this.#parts.attempts.countSignIn(email, sourceIp);
       const outcome = await attempt();
-      await this.#attempts.resetAttempts(email, sourceIp);
+      await this.#parts.attempts.resetAttempts(email, sourceIp);
       return outcome;
     } catch (thrown) {
       const kind = kindOfFailure(thrown);
-      if (kind !== null) this.#security.note({ kind, email, sourceIp });
+      if (kind !== null) this.#parts.security.note({ kind, email, sourceIp });
       throw thrown;
     }
   }
@@ -276,7 +241,7 @@ export class SignIn {
   async #beginSession(signedIn: SignedIn, verifiedHash: string, clientInfo: ClientInfo): Promise<Session> {
     const { session, stored } = this.#newSession(signedIn, clientInfo);
     // Checking a password takes its time, and it may have been changed meanwhile.
-    if (!(await this.#store.createSession(stored, verifiedHash))) throw wrongCredentials();
+    if (!(await this.#parts.store.createSession(stored, verifiedHash))) throw wrongCredentials();
     return session;
   }
 
@@ -286,7 +251,7 @@ export class SignIn {
   ): { readonly session: Session; readonly stored: NewSession } {
     const id = uuidv7() as SessionId;
     const token = randomBase62(43);
-    const createdAt = this.#now();
+    const createdAt = this.#parts.now();
     const length = signedIn.role === "operator" ? OPERATOR_SESSION_LENGTH : SESSION_LENGTH;
     const expiresAt = new Date(createdAt.getTime() + length.milliseconds());
     const userId = signedIn.user.id;
@@ -300,8 +265,8 @@ export class SignIn {
     return {
       userId: uuidv7() as UserId,
       email: normaliseEmail(email),
-      passwordHash: await this.#passwords.hash(password),
-      createdAt: this.#now(),
+      passwordHash: await this.#parts.passwords.hash(password),
+      createdAt: this.#parts.now(),
     };
   }
 }

@@ -4,7 +4,7 @@ import type { TokenUuid } from "../contract/ids.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { accountColumns } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
-import type { ManagementToken, ManagementTokenStore, NewManagementToken } from "./management-token.ts";
+import type { ManagementToken, NewManagementToken } from "./management-token.ts";
 import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 import { type SignedInRow, signedInOf } from "./users-store.ts";
 
@@ -23,13 +23,14 @@ interface TokenRow {
 const MAX_LISTED = 1_000;
 
 /** Management tokens in Postgres. */
-export class PostgresManagementTokens implements ManagementTokenStore {
+export class PostgresManagementTokens {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** Fails when the user has `limit` active tokens, or the session has ended. */
   async createToken(
     token: NewManagementToken,
     limit: number,
@@ -64,6 +65,7 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     return rows.map(tokenOf);
   }
 
+  /** Revoking a revoked token changes nothing. @returns `null` when the user has no such token. */
   async revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null> {
     return inTransaction(this.#database, async (transaction) => {
       const [found] = await transaction<{ revoked_at: Date | null }[]>`
@@ -79,6 +81,7 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     });
   }
 
+  /** Finds the user of an active token, and notes its use. */
   async useToken(
     digest: Uint8Array,
     clientInfo: ClientInfo,

@@ -22,23 +22,16 @@ export function shareOut(processBytes: number, maxBodyBytes: number): BodyBudget
   };
 }
 
-/** Why a body was not received. */
-export type BodyRefusal =
-  | "account_bytes"
-  | "account_concurrency"
-  | "address_bytes"
-  | "process_bytes"
-  | "too_slow"
-  | "too_many_pieces";
-
-const REASONS: readonly BodyRefusal[] = [
+const REASONS = [
   "account_bytes",
   "account_concurrency",
   "address_bytes",
   "process_bytes",
   "too_slow",
   "too_many_pieces",
-];
+] as const;
+/** Why a body was not received. */
+export type BodyRefusal = (typeof REASONS)[number];
 /** When bytes become free can't be told. */
 const RETRY_AFTER_MS = 1_000;
 /** Bodies up to this size may use all that there is, larger ones all but a part: then they don't keep small ones out. */

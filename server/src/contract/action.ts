@@ -55,13 +55,3 @@ export interface Action extends NewAction {
   readonly byOperator: boolean;
   readonly accountName: string | null;
 }
-
-/** Where actions are read. They are written by the stores that make the changes. */
-export interface ActionReader {
-  /** Newest first, before `before`; of one account, or of all. */
-  listActions(
-    accountId: AccountId | null,
-    before: ActionId | null,
-    limit: number,
-  ): Promise<readonly Action[]>;
-}

@@ -1,23 +1,13 @@
 import { z } from "zod";
-import type { AccountAdmin } from "../accounts/account-admin.ts";
-import type { IpRuleBook } from "../accounts/ip-rules.ts";
-import { ACTIVE_KEY_LIMITS, type Account, type AccountId, rulesInForce } from "../contract/account.ts";
+import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../contract/account.ts";
 import type { Action, ActionId } from "../contract/action.ts";
-import type { LimitUse } from "../contract/limits.ts";
-import { limitsOf, type Plans } from "../contract/plans.ts";
+import { limitsOf } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
 import { ipAddress, paging } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
-export interface AccountServices {
-  readonly accounts: { findAccount(id: AccountId): Promise<Account | null> };
-  readonly accountAdmin: AccountAdmin;
-  readonly ipRules: IpRuleBook;
-  readonly plans: Plans;
-  readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
-}
-
-export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: AccountServices) {
+export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: RpcServices) {
   const get = async (id: AccountId) => {
     const account = await accounts.findAccount(id);
     if (account === null) throw new Failure("not_found", "The account no longer exists.");

@@ -1,20 +1,13 @@
 import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { RefusedCaller } from "../access/access.ts";
-import type { AuditChain } from "../audit/audit-chain.ts";
-import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
-import type { AuditTail } from "../audit/audit-tail.ts";
+import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import type { AsOf } from "../audit/cursor.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import type { RpcServices } from "./router.ts";
 import { accountReader, router, toTrpcError } from "./trpc.ts";
-
-export interface AuditServices {
-  readonly auditLog: AuditLog;
-  readonly auditChain: AuditChain;
-  readonly auditTail: AuditTail;
-}
 
 const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -29,7 +22,7 @@ const requestId = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) {
+export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
   return router({
     list: accountReader
       .input(

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { SignIn } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
 import { idOf, words } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { publicProcedure, router, sessionProcedure } from "./trpc.ts";
 
 export const emailInput = z.email("must be an e-mail address").max(254);
@@ -11,13 +11,8 @@ const newPassword = z.string().min(10, "must have at least 10 characters").max(2
 const password = z.string().min(1).max(200);
 export const accountNameInput = words(80);
 
-export interface AuthServices {
-  readonly signIn: SignIn;
-  readonly signUpIsOpen: boolean;
-}
-
 /** Signing up, in and out of the dashboard, by cookie. */
-export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
+export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
   return router({
     /** Makes an account with its first user, who is signed in by the answer's cookie. */
     signUp: publicProcedure

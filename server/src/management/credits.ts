@@ -1,18 +1,12 @@
 import { z } from "zod";
 import type { LedgerEntryId } from "../contract/ids.ts";
-import type { LedgerReader } from "../credits/ledger.ts";
 import { ANSWER_TIMEOUT_MS, within } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { accountReader, router } from "./trpc.ts";
 
-export interface CreditServices {
-  readonly ledger: LedgerReader;
-  /** Resolves when what this node has recorded is charged. */
-  readonly charged: () => Promise<void>;
-}
-
-export function creditsRouter({ ledger, charged }: CreditServices) {
+export function creditsRouter({ ledger, charged }: RpcServices) {
   const onceCharged = <Answer>(read: () => Promise<Answer>) =>
     within(ANSWER_TIMEOUT_MS, async () => {
       await charged();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { KeyUuid } from "../contract/key.ts";
-import type { Keys } from "../keys/keys.ts";
 import { idempotencyKey, idOf, label } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
 const id = idOf<KeyUuid>();
@@ -20,11 +20,7 @@ const position = z
     return z.NEVER;
   });
 
-export interface KeyServices {
-  readonly keys: Keys;
-}
-
-export function keysRouter({ keys }: KeyServices) {
+export function keysRouter({ keys }: RpcServices) {
   return router({
     /**
      * With who uses them, and from where: active keys first, each state's newest first, 1,000 at most. `nextCursor` is the

@@ -1,15 +1,11 @@
 import { z } from "zod";
-import type { ManagementTokens } from "../accounts/management-token.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import { idOf, label } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { router, sessionProcedure } from "./trpc.ts";
 
-export interface TokenServices {
-  readonly managementTokens: ManagementTokens;
-}
-
 /** Management tokens, for a person only: a leaked token must not be able to mint its own successor. */
-export function tokensRouter({ managementTokens }: TokenServices) {
+export function tokensRouter({ managementTokens }: RpcServices) {
   return router({
     list: sessionProcedure.query(async ({ ctx }) => ({ tokens: await managementTokens.list(ctx.user.id) })),
 

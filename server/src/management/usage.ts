@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Usage } from "../audit/usage.ts";
+import type { RpcServices } from "./router.ts";
 import { accountReader, router } from "./trpc.ts";
 
 const time = z
@@ -10,11 +10,7 @@ const time = z
 /** Which time is asked about, and in which intervals. */
 export const spanInput = { from: time, to: time, interval: z.enum(["hour", "day", "month"]) };
 
-export interface UsageServices {
-  readonly usage: Usage;
-}
-
-export function usageRouter({ usage }: UsageServices) {
+export function usageRouter({ usage }: RpcServices) {
   return router({
     /** Requests, errors, tokens and cost, in intervals of UTC: always the sum of the entries. */
     summary: accountReader

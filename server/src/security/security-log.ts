@@ -5,8 +5,9 @@ import type {
   SecurityEventKind,
   SecurityEvents,
 } from "../contract/security-event.ts";
-import { cursorText, readCursor, type SecurityCursor } from "./cursor.ts";
+import { Failure } from "../errors/failure.ts";
 import { type EventGroup, EventGroups, GroupBound, groupOf } from "./event-groups.ts";
+import type { PostgresSecurity } from "./security-store.ts";
 
 /** Events of one hour that have everything in common, as operators see them. */
 export interface ListedSecurityEvent {
@@ -32,20 +33,6 @@ export interface SecurityFilter {
   readonly source: string | null;
 }
 
-/** What keeping events needs of the store. */
-export interface SecurityStore {
-  /** Of these e-mail addresses those that are users', with their accounts; an operator has none. */
-  findUsers(emails: readonly string[]): Promise<ReadonlyMap<string, AccountId | null>>;
-  /** Adds the counts to those of the same groups that are there. */
-  addEvents(groups: readonly EventGroup[]): Promise<void>;
-  /** Last seen first, after `after`. */
-  listEvents(
-    filter: SecurityFilter,
-    after: SecurityCursor | null,
-    limit: number,
-  ): Promise<readonly ListedSecurityEvent[]>;
-}
-
 /** Groups of each kind that may wait to be written: some MB of all kinds. */
 const MAX_WAITING = 2_000;
 /** Groups of each kind that a node writes in an hour, so that no flood fills the database. */
@@ -56,14 +43,14 @@ const MAX_PER_HOUR = 500;
  * a request that is refused waits for nothing. What the database does not take waits for the next time.
  */
 export class SecurityLog implements SecurityEvents {
-  readonly #store: SecurityStore;
+  readonly #store: PostgresSecurity;
   readonly #now: () => Date;
   #waiting = noneWaiting();
   /** Of the hours that are being written. */
   readonly #written = new Map<number, GroupBound>();
   #writing: Promise<void> | null = null;
 
-  constructor(store: SecurityStore, now: () => Date) {
+  constructor(store: PostgresSecurity, now: () => Date) {
     this.#store = store;
     this.#now = now;
   }
@@ -142,4 +129,30 @@ export class SecurityLog implements SecurityEvents {
 function noneWaiting(): EventGroups {
   const bound = new GroupBound(MAX_WAITING);
   return new EventGroups(() => bound);
+}
+
+/** A position in the list: the group with this id, last seen at this time. */
+export interface SecurityCursor {
+  readonly lastAt: Date;
+  readonly id: SecurityEventId;
+}
+
+// Milliseconds since 1970, and a UUID.
+const CURSOR = /^(\d{1,15})~([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/;
+
+function cursorText({ lastAt, id }: SecurityCursor): string {
+  return `${lastAt.getTime()}~${id}`;
+}
+
+/** @throws {Failure} `invalid_request` when the text is not a cursor. */
+function readCursor(text: string): SecurityCursor {
+  const [, lastAt, id] = CURSOR.exec(text) ?? [];
+  if (lastAt !== undefined && id !== undefined) {
+    return { lastAt: new Date(Number(lastAt)), id: id as SecurityEventId };
+  }
+  throw new Failure(
+    "invalid_request",
+    "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
+    { param: "cursor" },
+  );
 }

@@ -7,9 +7,8 @@ import {
   inTransaction,
   LONG_READ_TIMEOUT_MS,
 } from "../database/database.ts";
-import type { SecurityCursor } from "./cursor.ts";
 import type { EventGroup } from "./event-groups.ts";
-import type { ListedSecurityEvent, SecurityFilter, SecurityStore } from "./security-log.ts";
+import type { ListedSecurityEvent, SecurityCursor, SecurityFilter } from "./security-log.ts";
 
 interface EventRow {
   id: SecurityEventId;
@@ -26,13 +25,14 @@ interface EventRow {
 }
 
 /** Security events in Postgres. */
-export class PostgresSecurity implements SecurityStore {
+export class PostgresSecurity {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** Maps those of the e-mail addresses that belong to users to their accounts; an operator has none. */
   async findUsers(emails: readonly string[]): Promise<ReadonlyMap<string, AccountId | null>> {
     const sql = this.#database;
     // Uses users_email_key.
@@ -42,6 +42,7 @@ export class PostgresSecurity implements SecurityStore {
     return new Map(rows.map((row) => [row.email, row.account_id]));
   }
 
+  /** Adds the counts to those of existing groups. */
   async addEvents(groups: readonly EventGroup[]): Promise<void> {
     const rows = groups.map((group) => ({
       id: uuidv7(),
@@ -78,6 +79,7 @@ export class PostgresSecurity implements SecurityStore {
     );
   }
 
+  /** Returns groups after the cursor, last seen first. */
   async listEvents(
     { kind, accountId, source }: SecurityFilter,
     after: SecurityCursor | null,
