@@ -22,18 +22,43 @@ export function shareOut(processBytes: number, maxBodyBytes: number): BodyBudget
   };
 }
 
-const REASONS = [
-  "account_bytes",
-  "account_concurrency",
-  "address_bytes",
-  "process_bytes",
-  "too_slow",
-  "too_many_pieces",
-] as const;
-/** Why a body was not received. */
-export type BodyRefusal = (typeof REASONS)[number];
-/** When bytes become free can't be told. */
+/** A sender whose bytes were refused retries after this time: the service cannot know when bytes become free. */
 const RETRY_AFTER_MS = 1_000;
+/** Code, message and retry time of each refusal. */
+const REFUSALS = {
+  account_bytes: [
+    "rate_limit_exceeded",
+    "The account has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
+    RETRY_AFTER_MS,
+  ],
+  account_concurrency: [
+    "too_many_concurrent_requests",
+    "The account has reached its limit on concurrent requests. Retry when one of them has ended.",
+    RETRY_AFTER_MS,
+  ],
+  address_bytes: [
+    "rate_limit_exceeded",
+    "This address has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
+    RETRY_AFTER_MS,
+  ],
+  process_bytes: [
+    "server_is_overloaded",
+    "The service has reached its limit on bytes of request bodies in transit. Try again shortly.",
+    RETRY_AFTER_MS,
+  ],
+  too_slow: [
+    "request_timeout",
+    "The request body arrived too slowly. Send it over a faster connection, or send less.",
+    null,
+  ],
+  too_many_pieces: [
+    "invalid_request",
+    "The request body arrived in too many small chunks. Send it with a `Content-Length`, or in larger chunks.",
+    null,
+  ],
+} as const;
+/** Why a body was not received. */
+export type BodyRefusal = keyof typeof REFUSALS;
 /** Bodies up to this size may use all that there is, larger ones all but a part: then they don't keep small ones out. */
 const SMALL_BODY_BYTES = 64 * 1024;
 const SHARE_OF_LARGE_BODIES = 7 / 8;
@@ -44,7 +69,7 @@ const SENDERS_REMEMBERED = 10_000;
 export class BodyBudget {
   readonly limits: BodyBudgetLimits;
   readonly #senders = new Map<string, BodySender>();
-  readonly #refused = new Map<BodyRefusal, number>(REASONS.map((reason) => [reason, 0]));
+  readonly #refused = new Map((Object.keys(REFUSALS) as BodyRefusal[]).map((reason) => [reason, 0]));
   #bytes = 0;
 
   constructor(limits: BodyBudgetLimits) {
@@ -73,7 +98,8 @@ export class BodyBudget {
   /** Counts a refusal and returns its failure, for the caller to throw. */
   refuse(reason: BodyRefusal): Failure {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
-    return failureOf(reason);
+    const [code, message, retryAfterMs] = REFUSALS[reason];
+    return new Failure(code, message, retryAfterMs === null ? {} : { retryAfterMs });
   }
 
   /** Whether a body may have `more` bytes; `total` is what it then has in all. */
@@ -155,44 +181,4 @@ export class BodySender {
 /** How much of `bytes` may be in use with a body that has `bodyBytes` of them. */
 function roomFor(bodyBytes: number, bytes: number): number {
   return bodyBytes > SMALL_BODY_BYTES ? bytes * SHARE_OF_LARGE_BODIES : bytes;
-}
-
-function failureOf(reason: BodyRefusal): Failure {
-  const retry = { retryAfterMs: RETRY_AFTER_MS };
-  switch (reason) {
-    case "account_bytes":
-      return new Failure(
-        "rate_limit_exceeded",
-        "The account has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
-        retry,
-      );
-    case "account_concurrency":
-      return new Failure(
-        "too_many_concurrent_requests",
-        "The account has reached its limit on concurrent requests. Retry when one of them has ended.",
-        retry,
-      );
-    case "address_bytes":
-      return new Failure(
-        "rate_limit_exceeded",
-        "This address has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
-        retry,
-      );
-    case "process_bytes":
-      return new Failure(
-        "server_is_overloaded",
-        "The service has reached its limit on bytes of request bodies in transit. Try again shortly.",
-        retry,
-      );
-    case "too_slow":
-      return new Failure(
-        "request_timeout",
-        "The request body arrived too slowly. Send it over a faster connection, or send less.",
-      );
-    case "too_many_pieces":
-      return new Failure(
-        "invalid_request",
-        "The request body arrived in too many small chunks. Send it with a `Content-Length`, or in larger chunks.",
-      );
-  }
 }

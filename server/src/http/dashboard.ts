@@ -50,25 +50,9 @@ const CONTENT_SECURITY_POLICY = [
 
 /** What a page with keys on it has no use for, whoever gets a script into it. It copies keys, when it is asked to. */
 const PERMISSIONS_POLICY = [
-  ...[
-    "accelerometer",
-    "camera",
-    "display-capture",
-    "geolocation",
-    "gyroscope",
-    "hid",
-    "idle-detection",
-    "local-fonts",
-    "magnetometer",
-    "microphone",
-    "midi",
-    "payment",
-    "screen-wake-lock",
-    "serial",
-    "usb",
-    "xr-spatial-tracking",
-  ].map((feature) => `${feature}=()`),
-  "clipboard-write=(self)",
+  "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), idle-detection=()",
+  "local-fonts=(), magnetometer=(), microphone=(), midi=(), payment=(), screen-wake-lock=(), serial=(), usb=()",
+  "xr-spatial-tracking=(), clipboard-write=(self)",
 ].join(", ");
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {

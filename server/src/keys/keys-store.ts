@@ -1,7 +1,8 @@
 import type postgres from "postgres";
+import { type AccountRow, accountColumns, accountOf } from "../accounts/account-row.ts";
 import { recordAction } from "../accounts/actions-store.ts";
 import { raiseVersion } from "../admission/versions-store.ts";
-import type { AccountId, AccountState, IpRules, Plan } from "../contract/account.ts";
+import type { AccountId, AccountState, Plan } from "../contract/account.ts";
 import type { ActionName, Actor } from "../contract/action.ts";
 import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../contract/key.ts";
 import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
@@ -42,44 +43,20 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   }
 
   async findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null> {
+    const sql = this.#database;
     // Uses keys_digest_key and the accounts' primary key.
-    const [row] = await this.#database<
-      {
-        key: KeyUuid;
-        key_id: string;
-        key_state: KeyState;
-        account: AccountId;
-        account_state: AccountState;
-        plan: Plan;
-        ip_rules: readonly string[];
-        ip_rules_mode: IpRules["mode"];
-        requests_per_minute: number | null;
-        tokens_per_minute: number | null;
-        concurrent_requests: number | null;
-        version: bigint;
-      }[]
+    const [row] = await sql<
+      (AccountRow & { key: KeyUuid; key_id: string; key_state: KeyState; version: bigint })[]
     >`
-      select keys.id as key, keys.key_id, keys.state as key_state, accounts.id as account,
-             accounts.state as account_state, accounts.plan, accounts.ip_rules, accounts.ip_rules_mode,
-             accounts.requests_per_minute, accounts.tokens_per_minute, accounts.concurrent_requests, accounts.version
+      select keys.id as key, keys.key_id, keys.state as key_state, accounts.version, ${accountColumns(sql)}
       from keys
       join accounts on accounts.id = keys.account_id
       where keys.digest = ${digest}`;
     if (row === undefined) return null;
+    const { id, state, plan, ipRules, limits } = accountOf(row);
     return {
       key: { id: row.key, keyId: row.key_id, state: row.key_state },
-      account: {
-        id: row.account,
-        state: row.account_state,
-        plan: row.plan,
-        ipRules: { mode: row.ip_rules_mode, networks: row.ip_rules },
-        limits: {
-          requestsPerMinute: row.requests_per_minute,
-          tokensPerMinute: row.tokens_per_minute,
-          concurrentRequests: row.concurrent_requests,
-        },
-        version: row.version,
-      },
+      account: { id, state, plan, ipRules, limits, version: row.version },
     };
   }
 

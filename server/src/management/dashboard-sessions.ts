@@ -1,8 +1,8 @@
-import type { SignIn } from "../accounts/sign-in.ts";
+import { SESSION_LENGTH, type Session, type SignIn } from "../accounts/sign-in.ts";
 import type { AccountId } from "../contract/account.ts";
+import { Failure } from "../errors/failure.ts";
+import { Cookie } from "../secrets/oslo.ts";
 import { accountOfSession } from "./caller.ts";
-import { requireSameOrigin } from "./same-origin.ts";
-import { SessionCookie } from "./session-cookie.ts";
 
 /** A request as far as its headers go: every value of one, by its name in lower case. */
 interface Sent {
@@ -40,4 +40,67 @@ function headersOf(request: Sent): Pick<Headers, "get"> {
       return values.length === 0 ? null : values.join(name === "cookie" ? "; " : ", ");
     },
   };
+}
+
+const TOKEN = /^[0-9A-Za-z]{1,64}$/;
+
+/** The cookie that holds a session's token. */
+export class SessionCookie {
+  readonly #name: string;
+  readonly #secure: boolean;
+
+  /** `publicOrigin`: where browsers reach the service; `null` where that was not configured. */
+  constructor(publicOrigin: string | null) {
+    const secure = publicOrigin?.startsWith("https:") ?? false;
+    // A `__Host-` cookie can't be planted by a sibling host, but browsers take it over HTTPS only.
+    this.#name = secure ? "__Host-ostiary_session" : "ostiary_session";
+    this.#secure = secure;
+  }
+
+  read(headers: Pick<Headers, "get">): string | null {
+    // Only this one is read: another site of the same host may have set cookies that can't be parsed.
+    for (const pair of (headers.get("cookie") ?? "").split(";")) {
+      const [name, value] = pair.trim().split("=", 2);
+      if (name === this.#name && value !== undefined && TOKEN.test(value)) return value;
+    }
+    return null;
+  }
+
+  /** A `Set-Cookie` value that keeps the session's token. */
+  keep({ token }: Session): string {
+    return this.#cookie(token, SESSION_LENGTH.seconds());
+  }
+
+  /** A `Set-Cookie` value that makes the browser forget the token. */
+  forget(): string {
+    return this.#cookie("", 0);
+  }
+
+  #cookie(value: string, maxAge: number): string {
+    const attributes = { httpOnly: true, secure: this.#secure, sameSite: "lax", path: "/", maxAge } as const;
+    return new Cookie(this.#name, value, attributes).serialize();
+  }
+}
+
+/**
+ * Refuses a state-changing request that another site's page has made the browser send. Requests from outside a
+ * browser have neither header, and no cookie that a page could abuse.
+ *
+ * @throws {Failure} `permission_denied`
+ */
+export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: string | null): void {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  const crossSite = site !== null && site !== "same-origin" && site !== "none";
+  if (crossSite || (origin !== null && origin !== (publicOrigin ?? ownOrigin(headers)))) {
+    throw new Failure(
+      "permission_denied",
+      "The request came from a page of another site. Open the dashboard at its own address and try again.",
+    );
+  }
+}
+
+/** Where no public address is configured, the page must have come from the host that it now speaks to, over HTTP. */
+function ownOrigin(headers: Pick<Headers, "get">): string {
+  return `http://${headers.get("host") ?? ""}`;
 }

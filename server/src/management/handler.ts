@@ -4,22 +4,22 @@ import { RefusedCaller } from "../access/access.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
-import { type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
+import { type AuditEntry, type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
+import type { KeySnapshot } from "../contract/key.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes } from "./calls.ts";
-import { type KeyUse, recordKeyUse } from "./key-use.ts";
+import { requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
-import { requireSameOrigin } from "./same-origin.ts";
-import { SessionCookie } from "./session-cookie.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
 const BODY_TIMEOUT_MS = 30_000;
 const MAX_USER_AGENT_LENGTH = 256;
+const MAX_ENDPOINT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
@@ -42,34 +42,28 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
   return async (request, peer) => {
     const id = parts.newId();
     const clientInfo = clientInfoOf(request, parts.clientAddress(request, peer));
-    const use = { id, at: timeOfEntry(id), request, sourceIp: clientInfo.sourceIp };
-    const incoming: Incoming = {
-      request,
-      requestId: requestIdOf(id),
-      clientInfo,
-      use,
-      sessionToken: cookie.read(request.headers),
-    };
+    const sessionToken = cookie.read(request.headers);
+    const incoming: Incoming = { id, request, requestId: requestIdOf(id), clientInfo, sessionToken };
     try {
       return await answer(parts, cookie, incoming);
     } catch (thrown) {
-      return refusal(parts, incoming, await recorded(parts, use, thrown));
+      return refusal(parts, incoming, await recorded(parts, incoming, thrown));
     }
   };
 }
 
 /** A request for procedures, before anything of it is believed. */
 interface Incoming {
+  readonly id: EntryId;
   readonly request: Request;
   readonly requestId: string;
   readonly clientInfo: ClientInfo;
-  readonly use: KeyUse;
   readonly sessionToken: string | null;
 }
 
 /** @throws what refuses the request as a whole: each call that fails by itself is a part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
-  const { request, requestId, clientInfo, use, sessionToken } = incoming;
+  const { request, requestId, clientInfo, sessionToken } = incoming;
   requireRpcForm(request, parts.publicOrigin);
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
@@ -101,7 +95,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   if (caller.kind === "key") {
     const { snapshot, wouldRefuse } = caller.permission;
     const outcome = { status: response.status, errorCode: null, wouldRefuse };
-    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+    await recordKeyUse(parts, incoming, snapshot, outcome);
   }
   for (const [name, value] of failureHeaders) response.headers.set(name, value);
   for (const value of setCookies) response.headers.append("set-cookie", value);
@@ -155,16 +149,47 @@ function mayBeLong(request: Request): boolean {
 }
 
 /** What to answer. A key that was refused has an entry first; where that can't be recorded, the answer is that. */
-async function recorded(parts: RpcParts, use: KeyUse, thrown: unknown): Promise<Failure> {
+async function recorded(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
   if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
   const { failure, snapshot } = thrown;
   try {
     const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
-    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+    await recordKeyUse(parts, incoming, snapshot, outcome);
     return failure;
   } catch (unrecorded) {
     return toFailure(unrecorded);
   }
+}
+
+/** Records a request that was made with an API key: every such request is logged (specification, section 2). */
+async function recordKeyUse(
+  { recorder, now }: RpcParts,
+  { id, request, clientInfo }: Incoming,
+  { account, key }: KeySnapshot,
+  outcome: Pick<AuditEntry, "status" | "errorCode" | "wouldRefuse">,
+): Promise<void> {
+  const at = timeOfEntry(id);
+  const { pathname } = new URL(request.url);
+  await recorder.record({
+    id,
+    at,
+    accountId: account.id,
+    key: key.id,
+    keyId: key.keyId,
+    endpoint: withoutSecrets(`${request.method} ${pathname}`).slice(0, MAX_ENDPOINT_LENGTH),
+    model: null,
+    upstream: null,
+    ...outcome,
+    endReason: outcome.status < 400 ? "stop" : "refused",
+    usageSource: "none",
+    promptTokens: null,
+    completionTokens: null,
+    cachedTokens: null,
+    costNanoUsd: 0n,
+    latencyMs: Math.max(0, now().getTime() - at.getTime()),
+    timeToFirstTokenMs: null,
+    sourceIp: clientInfo.sourceIp,
+  });
 }
 
 function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
 import { requireNetworks } from "../accounts/account-admin.ts";
-import type { IpRuleChange } from "../accounts/account-change.ts";
+import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
 import { filterInput } from "../audit/filter.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
-import type { ActionId } from "../contract/action.ts";
+import type { ActionId, Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
@@ -57,6 +57,12 @@ function checkableHours(plans: Plans): number {
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
   const { accountAdmin, catalog, plans, spenders } = services;
+  /** Resolves when the change is in force on every node. */
+  const change = (
+    actor: Actor,
+    { id, reason = null }: { readonly id: AccountId; readonly reason?: string | null | undefined },
+    what: AccountChange,
+  ) => accountAdmin.change(actor, id, what, reason);
   return router({
     /** Dangerous settings that this node was started with: a sentence or two each. */
     warnings: operatorProcedure.query(() => ({ warnings: services.warnings })),
@@ -96,25 +102,20 @@ export function operatorRouter(services: RpcServices) {
       suspend: operatorProcedure
         .input(z.strictObject({ id: accountId, reason }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(ctx.actor, input.id, { action: "account.suspend", reason: input.reason }),
+          change(ctx.actor, input, { action: "account.suspend", reason: input.reason }),
         ),
 
       reinstate: operatorProcedure
         .input(z.strictObject({ id: accountId, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }, input.reason ?? null),
+          accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }),
         ),
 
       /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
       setPlan: operatorProcedure
         .input(z.strictObject({ id: accountId, plan: z.enum(PLANS), reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(
-            ctx.actor,
-            input.id,
-            { action: "account.setPlan", plan: input.plan },
-            input.reason ?? null,
-          ),
+          change(ctx.actor, input, { action: "account.setPlan", plan: input.plan }),
         ),
 
       /** Omit `mode` to keep the current one. */
@@ -122,12 +123,7 @@ export function operatorRouter(services: RpcServices) {
         .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(
-            ctx.actor,
-            input.id,
-            { action: "account.setIpRules", ipRules: input.rules },
-            input.reason ?? null,
-          ),
+          change(ctx.actor, input, { action: "account.setIpRules", ipRules: input.rules }),
         ),
 
       /** Tests an address against the account's rules, or against `rules` before they are set. */
@@ -152,12 +148,7 @@ export function operatorRouter(services: RpcServices) {
           }),
         )
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(
-            ctx.actor,
-            input.id,
-            { action: "account.setLimits", limits: input.limits },
-            input.reason ?? null,
-          ),
+          change(ctx.actor, input, { action: "account.setLimits", limits: input.limits }),
         ),
 
       /** A negative amount takes credit back, at most what the account has. */

@@ -153,11 +153,9 @@ export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
 export const sessionProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "management-token" || caller.kind === "key") {
-    throw toTrpcError(
-      new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it."),
-    );
+    throw new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it.");
   }
-  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  if (caller.kind === "nobody") throw notSignedIn();
   const { user } = caller.signedIn;
   return next({ ctx: { user, sessionId: caller.id, signedIn: caller.signedIn, actor: actorOf(ctx, user) } });
 });
@@ -165,9 +163,9 @@ export const sessionProcedure = publicProcedure.use(({ ctx, next }) => {
 /** For operators and their management tokens. */
 export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
-  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  if (caller.kind === "nobody") throw notSignedIn();
   if (caller.kind === "key" || caller.signedIn.role !== "operator") {
-    throw toTrpcError(new Failure("permission_denied", "This requires an operator."));
+    throw new Failure("permission_denied", "This requires an operator.");
   }
   return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
 });
@@ -175,19 +173,15 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
 function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
   switch (caller.kind) {
     case "nobody":
-      throw toTrpcError(notSignedIn());
+      throw notSignedIn();
     case "key":
-      throw toTrpcError(
-        new Failure(
-          "permission_denied",
-          "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
-        ),
+      throw new Failure(
+        "permission_denied",
+        "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
       );
     default:
       if (caller.signedIn.role === "owner") return caller.signedIn;
-      throw toTrpcError(
-        new Failure("permission_denied", "Operators have no account. Use the operator procedures."),
-      );
+      throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
   }
 }
 

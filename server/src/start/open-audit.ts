@@ -13,8 +13,7 @@ import { Usage } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import type { Database } from "../database/database.ts";
-import { insertInHalves } from "../database/insert-in-halves.ts";
+import { type Database, insertInHalves } from "../database/database.ts";
 import { Reads } from "../database/reads.ts";
 
 /** Where entries are written, and every way in which they are read. */
