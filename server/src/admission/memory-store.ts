@@ -18,20 +18,20 @@ const ACCOUNTS_REMEMBERED = 100_000;
 interface Usage {
   readonly requests: SlidingMinute;
   readonly tokens: SlidingMinute;
-  /** With the second in which each was admitted. */
+  /** Each slot with the second in which it was admitted. */
   readonly slots: Map<Slot, number>;
 }
 
 interface Remembered {
   readonly version: bigint;
-  /** The last publication about this account; 0 when there was none, and the version was read from the database. */
+  /** The number of the last publication for this account; 0 when the version was read from the database. */
   readonly publication: number;
 }
 
-/** The admission store of a single node: this process's memory. */
+/** The admission store of a single node, in the memory of its process. */
 export class MemoryAdmissionStore implements AdmissionStore {
   #publications = 0;
-  /** The latest publication that is not remembered any more. */
+  /** The number of the latest publication that was dropped. */
   #forgotten = 0;
   readonly #accounts: LRUCache<AccountId, Remembered>;
 
@@ -47,8 +47,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
     this.#nowMs = nowMs;
     this.#accounts = new LRUCache({
       max: accountsRemembered,
-      // To forget what was only read loses nothing: it can be read again. To forget a publication makes all doubtful
-      // who read before it.
+      // A version that was only read can be read again. Dropping a publication invalidates all reads that began before it.
       dispose: ({ publication }, _account, reason) => {
         if (reason === "evict") this.#forgotten = Math.max(this.#forgotten, publication);
       },
@@ -69,7 +68,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
       tokens: new SlidingMinute(),
       slots: new Map<Slot, number>(),
     };
-    // More than there is in a minute is let through when nothing else was: it would wait for ever otherwise.
+    // A request above the limit is admitted when nothing else is in the window. Otherwise it could never be admitted.
     const estimatedTokens =
       limits.tokensPerMinute === null ? tokens : Math.min(tokens, limits.tokensPerMinute);
     const waits: [LimitName, number][] = [];
@@ -109,7 +108,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
   }
 
   async renew(): Promise<void> {
-    // Slots that are lost with this process are slots in its memory.
+    // The slots are lost only together with this process, so they need no renewal.
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {
@@ -148,11 +147,11 @@ export class MemoryAdmissionStore implements AdmissionStore {
   }
 
   onInvalidated(): void {
-    // Memory that is lost takes the process with it.
+    // The memory is lost only together with this process.
   }
 
   onRestored(): void {
-    // It forgets no slots while there is a request to hold one.
+    // The store loses no slots while the process runs.
   }
 
   async ping(): Promise<void> {}
@@ -164,7 +163,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
     return known !== undefined && version >= known.version;
   }
 
-  /** Once a minute: whoever came once is not remembered for ever. */
+  /** Drops idle accounts once a minute, so that memory does not grow with every account that was ever seen. */
   #dropIdle(now: number): void {
     if (now - this.#sweptMs < 60_000) return;
     this.#sweptMs = now;

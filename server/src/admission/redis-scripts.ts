@@ -2,8 +2,8 @@ import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, SLOT_LEASE_MS, WINDOW_S } fr
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
-// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey): one that was a primary until a
-// moment ago must not go on deciding by what it knew then.
+// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey). A demoted primary must not keep
+// deciding by its old data.
 const SCRIPT = `#!lua flags=allow-oom
 `;
 
@@ -14,7 +14,7 @@ local function current(version)
 end
 `;
 
-// Redis has a clock that all nodes share. Tests give theirs.
+// All nodes share the clock of Redis. Tests pass their own.
 const NOW = `
 local function clock(given)
   if tonumber(given) then return tonumber(given) end
@@ -27,7 +27,7 @@ const CHECK = `${SCRIPT}${CURRENT}
 if current(ARGV[1]) then return 1 end
 return 0`;
 
-// A window is a hash of seconds and what was used in each. A second leaves when its last moment is a minute ago.
+// A window is a hash from seconds to the amount used in each. A second expires a minute after its last moment.
 const WINDOW = `
 local function used(key, now)
   local flat = redis.call('HGETALL', key)
@@ -102,7 +102,7 @@ redis.call('ZADD', KEYS[4], now + lease, slot)
 redis.call('PEXPIRE', KEYS[4], 2 * lease)
 return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full }`;
 
-// Unlike ADMIT it leaves behind what has run out: asking how much is used must not write.
+// Unlike ADMIT it keeps expired seconds, because a read must not write.
 const USE = `${SCRIPT}${NOW}
 local now = clock(ARGV[1])
 
@@ -117,8 +117,8 @@ end
 
 return { used(KEYS[1]), used(KEYS[2]), redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf') }`;
 
-// A release counts only if the slot is there, and so only once. The lease of a slot that was never renewed tells when it
-// was taken.
+// A release takes effect only if the slot exists, and so only once. The lease of a slot that was never renewed gives the time
+// of its admission.
 const RELEASE = `${SCRIPT}${NOW}
 local slot, second, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local cancelled, contested = ARGV[4] == '1', ARGV[5] == '1'
@@ -143,8 +143,8 @@ correct(KEYS[2], tokens)
 if cancelled then correct(KEYS[3], -1) end
 return 1`;
 
-// Takes the slots again where they were lost, whether or not the limit is reached: their requests are running. A slot
-// that was released is not taken by a renewal that arrives late.
+// Takes lost slots again even above the limit, because their requests are running. A renewal that arrives late does not take a
+// slot that was released.
 const RENEW = `${SCRIPT}${NOW}
 local now = clock(ARGV[1])
 for index = 2, #ARGV do
@@ -155,7 +155,7 @@ end
 redis.call('PEXPIRE', KEYS[1], ${2 * SLOT_LEASE_MS})
 return 1`;
 
-// What expires is forgotten, which is always safe: the account is read again, once a day at most.
+// Expiry is always safe: the account is read again, at most once a day.
 const REMEMBERED_S = 24 * 60 * 60;
 
 const RAISE = `
