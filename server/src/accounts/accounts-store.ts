@@ -26,7 +26,7 @@ interface ListedRow extends AccountRow {
 const MAX_BALANCE_NANO_USD = 4_500_000_000_000_000_000n;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** Accounts in Postgres. */
+/** Accounts in PostgreSQL. */
 export class PostgresAccounts {
   readonly #database: Database;
 
@@ -40,7 +40,7 @@ export class PostgresAccounts {
     return row === undefined ? null : accountOf(row);
   }
 
-  /** True on a database that nobody has signed up to. */
+  /** Returns true when there is no account. */
   async isEmpty(): Promise<boolean> {
     const [row] = await this.#database<
       { empty: boolean }[]
@@ -131,7 +131,7 @@ export class PostgresAccounts {
           ...difference,
         });
       }
-      // Also when nothing changed: a repeated call mends a publication that failed.
+      // The version is raised even without a change, so that a repeated call repairs a failed publication.
       const version = await raiseVersion(transaction, id);
       const [keys] = await transaction<{ active: bigint }[]>`
         select count(*) as active from keys where account_id = ${id} and state = 'active'`;
@@ -149,7 +149,7 @@ export class PostgresAccounts {
       if (account === undefined) return null;
       const { free, before } = account;
       if (-grant.amountNanoUsd > free) {
-        // What nodes have set aside and do not need comes back within a second or so.
+        // Nodes release reserved credit that they do not need within about a second.
         await transaction`update credit_reserves set wanted = true where account_id = ${grant.accountId}`;
         return { kind: "short", freeNanoUsd: free };
       }

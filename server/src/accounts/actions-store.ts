@@ -4,7 +4,7 @@ import type { Action, ActionId, ActionName, ActionState, NewAction } from "../co
 import type { TokenUuid } from "../contract/ids.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 
-/** Writes an action in the transaction of the change that it tells of. */
+/** Records an action in the transaction of its change. */
 export async function recordAction(transaction: Transaction, action: NewAction): Promise<void> {
   const json = (state: ActionState | null) =>
     state === null ? null : transaction.json(state as Parameters<typeof transaction.json>[0]);
@@ -33,7 +33,7 @@ interface ActionRow {
   after: ActionState | null;
 }
 
-/** Recorded actions in Postgres. */
+/** Recorded actions in PostgreSQL. */
 export class PostgresActions {
   readonly #database: Database;
 

@@ -9,7 +9,7 @@ import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secre
 import type { PostgresManagementTokens } from "./tokens-store.ts";
 import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 
-/** What lets a script do what its user may do in the dashboard. */
+/** A token by which a script acts for its user. */
 export interface ManagementToken {
   readonly id: TokenUuid;
   readonly name: string;
@@ -36,7 +36,7 @@ export interface CreatedManagementToken {
   readonly id: TokenUuid;
   readonly name: string;
   readonly tokenId: string;
-  /** The whole token, here and never again. */
+  /** The complete token, which cannot be read again. */
   readonly token: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
@@ -58,8 +58,8 @@ export class ManagementTokens {
   }
 
   /**
-   * @param session by which it is created. One that ends meanwhile, as at a change of the password, creates nothing.
-   * @param expiresInDays `null`: it holds until it is revoked.
+   * @param session the session of the caller. If it ends meanwhile, as at a change of the password, no token is created.
+   * @param expiresInDays `null`: the token does not expire.
    * @throws {Failure} `key_limit_reached` when the user has too many; `not_signed_in`.
    */
   async create(
@@ -95,7 +95,7 @@ export class ManagementTokens {
     return this.#store.listTokens(userId);
   }
 
-  /** Once this has resolved the token opens nothing. @throws {Failure} `not_found` */
+  /** Once this has resolved, the token is refused. @throws {Failure} `not_found` */
   async revoke(by: Actor, id: TokenUuid): Promise<ManagementToken> {
     const revoked = await this.#store.revokeToken(by.userId, id, by, this.#now());
     if (revoked !== null) return revoked;
@@ -105,7 +105,7 @@ export class ManagementTokens {
   }
 
   /**
-   * Whose token it is. Asked of the database at every call, so that revoking needs no word to other nodes.
+   * Finds the user of a token. Every call reads the database, so that a revocation needs no publication to other nodes.
    *
    * @throws {Failure} `invalid_management_token`
    */

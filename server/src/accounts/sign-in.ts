@@ -19,7 +19,7 @@ import {
 } from "./user.ts";
 import type { PostgresUsers } from "./users-store.ts";
 
-/** How long a session of an account's user lasts. An operator's ends after a day's work. */
+/** The lifetime of sessions. Those of operators end after a working day. */
 export const SESSION_LENGTH = new TimeSpan(30, "d");
 const OPERATOR_SESSION_LENGTH = new TimeSpan(12, "h");
 
@@ -49,7 +49,7 @@ export interface SignUpRequest {
   readonly accountName: string;
 }
 
-/** A fresh session: its token goes into the cookie and is kept nowhere else. */
+/** A new session. Its token goes into the cookie and is stored nowhere else. */
 export interface Session {
   readonly id: SessionId;
   readonly token: string;
@@ -65,7 +65,7 @@ export interface SignInParts {
   readonly now: () => Date;
 }
 
-/** Signing up, in and out. */
+/** Signs users up, in and out, and changes their passwords. */
 export class SignIn {
   readonly #parts: SignInParts;
 
@@ -74,9 +74,9 @@ export class SignIn {
   }
 
   /**
-   * Makes an account with its first user, and signs them in.
+   * Creates an account with its first user, and signs them in.
    *
-   * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` when an address makes too many.
+   * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` after too many sign-ups from the address.
    */
   async signUp(request: SignUpRequest, clientInfo: ClientInfo): Promise<Session> {
     await this.#parts.attempts.countSignUp(clientInfo.sourceIp);
@@ -86,7 +86,7 @@ export class SignIn {
     return this.#beginSession(signedIn, account.passwordHash, clientInfo);
   }
 
-  /** What there is to store of an account's beginning. */
+  /** Prepares a new account with its first user for storing. */
   async newAccount(request: SignUpRequest, plan: Plan): Promise<NewAccount> {
     return {
       accountId: uuidv7() as AccountId,
@@ -97,18 +97,18 @@ export class SignIn {
     };
   }
 
-  /** Makes an operator unless there is a user with this address. @returns `false` when there was one. */
+  /** Creates an operator unless a user with this address exists. @returns `false` when one does. */
   async ensureOperator(email: string, password: string): Promise<boolean> {
     if ((await this.#parts.store.findUser(normaliseEmail(email))) !== null) return false;
-    // Nodes that start together race for it; one of them wins.
+    // Of nodes that start together, one creates the operator.
     return (await this.#parts.store.createOperator(await this.#newUser(email, password))) !== null;
   }
 
   /**
-   * Begins a session, always with a new token: one that was planted before the sign-in opens nothing.
+   * Begins a session, always with a new token, so that a token planted before the sign-in is useless.
    *
-   * @throws {Failure} `wrong_credentials`, alike for an unknown user and a wrong password, in words and in time;
-   *   `rate_limit_exceeded` after too many attempts, whether right or wrong.
+   * @throws {Failure} `wrong_credentials`, with the same message and timing for an unknown user and a wrong password;
+   *   `rate_limit_exceeded` after too many attempts, even with the right password.
    */
   async signIn(email: string, password: string, clientInfo: ClientInfo): Promise<Session> {
     const name = normaliseEmail(email);
@@ -143,7 +143,7 @@ export class SignIn {
     await this.#parts.store.deleteSession(userId, id);
   }
 
-  /** Signs the user out everywhere, here too. */
+  /** Ends all sessions of the user, including the current one. */
   endAllSessions(by: Actor): Promise<void> {
     return this.#parts.store.deleteSessions(by.userId, {
       by,
@@ -153,7 +153,8 @@ export class SignIn {
   }
 
   /**
-   * Ends every session of the user: who had the old password is out. With `revokeTokens` their management tokens end too.
+   * Ends every session of the user, so that nobody stays signed in by the old password. `revokeTokens` also revokes their
+   * management tokens.
    *
    * @returns a new session. @throws {Failure} `wrong_credentials` when `current` is not their password.
    */
@@ -164,7 +165,7 @@ export class SignIn {
     clientInfo: ClientInfo,
   ): Promise<Session> {
     const { user } = signedIn;
-    // Whoever finds a browser unlocked must not be able to try passwords without end.
+    // Attempts are limited, because a person at an unlocked browser could otherwise guess the password.
     return this.#attempt(user.email, clientInfo, async () => {
       const verified = await this.#parts.store.findPasswordHash(user.id);
       if (verified === null || !(await this.#parts.passwords.verify(verified, change.current))) {
@@ -181,8 +182,8 @@ export class SignIn {
   }
 
   /**
-   * Gives a user who lost theirs a new password, and ends all their sessions. Their management tokens end too, unless they
-   * are to be kept: whoever had the old password may have made some.
+   * Sets a new random password and ends all sessions of the user. It also revokes their management tokens unless `keepTokens`
+   * is set, because somebody with the old password may have created some.
    *
    * @returns the password, shown once. @throws {Failure} `not_found`
    */
@@ -196,7 +197,7 @@ export class SignIn {
       throw new Failure("not_found", "No user has this e-mail address.", { param: "email" });
     }
     if (found.signedIn.role === "operator") {
-      // Otherwise one operator's management token, once leaked, would become every operator.
+      // Otherwise a leaked management token of one operator could take over every operator.
       throw new Failure(
         "permission_denied",
         "An operator's password cannot be reset. Operators change their own; if one is lost, create another operator with a different address.",
@@ -215,12 +216,12 @@ export class SignIn {
     for (let verified = found.passwordHash; ; ) {
       const revokedTokens = await this.#parts.store.changePassword(id, { verified, next }, null, record);
       if (revokedTokens !== null) return { password, revokedTokens };
-      // The user was quicker: what they have just chosen goes too.
+      // The user has changed the password meanwhile. The reset replaces the new one, too.
       verified = (await this.#parts.store.findPasswordHash(id)) ?? verified;
     }
   }
 
-  /** Makes an attempt at a password, unless there were too many; one that fails is noted, one that succeeds not counted. */
+  /** Runs an attempt with a password within the limits. A failure is recorded as a security event; a success resets the counts. */
   async #attempt<Outcome>(
     email: string,
     { sourceIp }: ClientInfo,
@@ -240,7 +241,7 @@ export class SignIn {
 
   async #beginSession(signedIn: SignedIn, verifiedHash: string, clientInfo: ClientInfo): Promise<Session> {
     const { session, stored } = this.#newSession(signedIn, clientInfo);
-    // Checking a password takes its time, and it may have been changed meanwhile.
+    // The password may have been changed while it was verified.
     if (!(await this.#parts.store.createSession(stored, verifiedHash))) throw wrongCredentials();
     return session;
   }
@@ -271,14 +272,13 @@ export class SignIn {
   }
 }
 
-/** An e-mail address names one user. */
 export function addressTaken(): Failure {
   return new Failure("conflict", "A user with this e-mail address exists. Sign in instead.", {
     param: "email",
   });
 }
 
-/** `null`: it says nothing about the password. */
+/** The security event of a failed attempt; `null` for other failures. */
 function kindOfFailure(thrown: unknown): "sign_in_failed" | "sign_in_limited" | null {
   if (!(thrown instanceof Failure)) return null;
   if (thrown.code === "wrong_credentials") return "sign_in_failed";

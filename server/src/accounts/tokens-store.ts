@@ -19,10 +19,10 @@ interface TokenRow {
   last_used_ip: string | null;
 }
 
-/** Of which those that hold, a hundred at most, come first. */
+/** Active tokens, a hundred at most, are listed first. */
 const MAX_LISTED = 1_000;
 
-/** Management tokens in Postgres. */
+/** Management tokens in PostgreSQL. */
 export class PostgresManagementTokens {
   readonly #database: Database;
 

@@ -13,10 +13,10 @@ export interface SignedInRow extends AccountRow {
   role: SignedIn["role"];
 }
 
-/** Of which those are listed that were seen last. */
+/** The most recently seen sessions are listed. */
 const MAX_SESSIONS = 1_000;
 
-/** Users and their sessions in Postgres. */
+/** Users and their sessions in PostgreSQL. */
 export class PostgresUsers {
   readonly #database: Database;
 
@@ -166,7 +166,7 @@ export class PostgresUsers {
   }
 }
 
-/** The lock makes a change of the password wait for the session, and then end it; or the session see the change. */
+/** The lock orders this against a change of the password, which then either ends the session or prevents it. */
 async function insertSession(
   sql: Database | Transaction,
   session: NewSession,
@@ -209,7 +209,7 @@ async function recordUserChange(
   });
 }
 
-/** An account with its first user and what it starts with, in a transaction. */
+/** Inserts an account with its first user and starting credit. */
 export async function insertAccount(transaction: Transaction, account: NewAccount): Promise<void> {
   const credits = account.startingCreditsNanoUsd;
   await transaction`
@@ -225,7 +225,7 @@ export async function insertAccount(transaction: Transaction, account: NewAccoun
     values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
 }
 
-/** @returns `false` when the e-mail address is somebody's. */
+/** @returns `false` when the e-mail address is taken. */
 export async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<boolean> {
   try {
     await insert();

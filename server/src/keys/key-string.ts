@@ -10,7 +10,7 @@ export function keyIdOf(keyString: string): string {
   return keyString.slice(-4);
 }
 
-/** True for a text in the form of a key string, made here or not. */
+/** True for text in the form of a key string, whether or not this installation minted it. */
 export function isKeyString(text: string): boolean {
   return isSecretString(text, KEY_PREFIX);
 }
@@ -35,16 +35,16 @@ export class KeyMint {
     return withChecksum(KEY_PREFIX, random + this.#macOf(random));
   }
 
-  /** Whether this installation minted the key string. It may still be nobody's any more. */
+  /** Returns whether this installation minted the key string. The key may have been deleted or reissued since. */
   hasMinted(keyString: string): boolean {
     const body = bodyOf(keyString, KEY_PREFIX);
-    // No secret is compared here: who finds a mark by trying has found that a key does not exist.
+    // The comparison need not take constant time: a guessed MAC only leads to a key that does not exist.
     return body.slice(RANDOM_LENGTH) === this.#macOf(body.slice(0, RANDOM_LENGTH));
   }
 
   #macOf(random: string): string {
-    // Of secret and message, both of one length, a plain hash is as good as HMAC where only a part of it shows: there
-    // is nothing to extend. It costs a sixth. 48 bits are a whole number that a double holds.
+    // Secret and message have fixed lengths and the digest is truncated, so a plain hash is as safe as HMAC (no length
+    // extension) at a sixth of the cost. A double holds 48 bits exactly.
     return base62(Number.parseInt(hash("sha256", this.#secret + random, "hex").slice(0, 12), 16), MAC_LENGTH);
   }
 }

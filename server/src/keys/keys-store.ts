@@ -28,15 +28,15 @@ interface KeyRow {
 
 type ListedRow = KeyRow & UsageRow & SuccessorRow;
 
-/** Enough to find a free name among them. */
+/** Enough names to find a free one. */
 const MAX_NAMES = 5_000;
 
-/** Keys in Postgres. */
+/** Keys in PostgreSQL. */
 export class PostgresKeys implements KeyStore, KeyLookup {
   readonly #database: Database;
   readonly #longReads: Database;
 
-  /** `longReads`: the same database, for lists with what keys are used for. */
+  /** `longReads`: the same database by other connections, for lists with usage. */
   constructor(database: Database, longReads: Database = database) {
     this.#database = database;
     this.#longReads = longReads;
@@ -70,8 +70,8 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
     try {
       return await inTransaction(this.#database, async (transaction) => {
-        // Locks the account's row: two creations count the active keys one after the other. A key that nobody could
-        // have used yet bears on no decision, so the version stays.
+        // Locks the account's row, so that two creations count the active keys one after the other. A new key affects no
+        // earlier decision, so the version stays.
         const [account] = await transaction<{ plan: Plan; state: AccountState }[]>`
           select plan, state from accounts where id = ${key.accountId} for no key update`;
         if (account === undefined) throw new Error("the account does not exist");
@@ -145,7 +145,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
       const isOwn = transaction`select state from keys where id = ${id} and account_id = ${accountId}`;
       if ((await isOwn).length === 0) return null;
       const version = await raiseVersion(transaction, accountId);
-      // Asked again under the account's lock: of two revocations at once, one is recorded.
+      // Read again under the account's lock, so that only one of two concurrent revocations is recorded.
       const [found] = await transaction<{ state: KeyState }[]>`select state from keys where id = ${id}`;
       const [row] = await transaction<KeyRow[]>`
         update keys set state = 'revoked', revoked_at = coalesce(revoked_at, ${now})
@@ -158,7 +158,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     });
   }
 
-  /** `chosen`: the rows of keys that are listed, a page at most. */
+  /** `chosen`: a query for the rows of at most one page. */
   async #list(chosen: postgres.PendingQuery<postgres.Row[]>, now: Date): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     // Uses keys_key_id_unique, by account, and keys_by_replaced.
@@ -181,14 +181,14 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   }
 }
 
-/** What comes after a key in the order of lists. */
+/** The condition for keys after a position in the order of lists. */
 function restAfter(sql: Database, { state, id }: KeyPosition) {
   return state === "active"
     ? sql`and (state = 'revoked' or id < ${id})`
     : sql`and state = 'revoked' and id < ${id}`;
 }
 
-/** What becomes of a call that has created a key before; `null` when it has not. */
+/** Handles a repeated call that has created a key before; `null` when it has not. */
 async function reissue(
   transaction: Transaction,
   key: NewKey,
@@ -221,7 +221,7 @@ async function reissue(
   return { kind: "reissued", key: keyOf(issued), version };
 }
 
-/** Why a key can't have a successor; `null` when it can. */
+/** Why a key cannot have a successor; `null` when it can. */
 async function mayReplace(
   transaction: Transaction,
   { accountId }: NewKey,

@@ -1,7 +1,7 @@
 const MAX_LENGTH = 64;
 const NUMBERED = /^(.*?) (\d{1,6})$/;
 
-/** A name for a key's successor: the old one's with the next number that no active key has. */
+/** Returns a name for a key's successor: the old name with the next number that no active key has. */
 export function successorName(name: string, taken: readonly string[]): string {
   const [, base = name, number = "1"] = NUMBERED.exec(name) ?? [];
   for (let next = Number(number) + 1; ; next++) {
@@ -17,7 +17,7 @@ export function prefixOfSuccessors(name: string): string {
   return truncated(base, MAX_LENGTH / 2);
 }
 
-/** Whole characters only: half of a surrogate pair is no name. */
+/** Truncates without splitting a surrogate pair. */
 function truncated(text: string, length: number): string {
   let short = "";
   for (const character of text) {

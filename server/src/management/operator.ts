@@ -107,9 +107,7 @@ export function operatorRouter(services: RpcServices) {
 
       reinstate: operatorProcedure
         .input(z.strictObject({ id: accountId, reason: reason.optional() }))
-        .mutation(({ ctx, input }) =>
-          accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }),
-        ),
+        .mutation(({ ctx, input }) => change(ctx.actor, input, { action: "account.reinstate" })),
 
       /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
       setPlan: operatorProcedure

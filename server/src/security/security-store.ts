@@ -24,7 +24,7 @@ interface EventRow {
   upstream: string | null;
 }
 
-/** Security events in Postgres. */
+/** Security events in PostgreSQL. */
 export class PostgresSecurity {
   readonly #database: Database;
 
@@ -57,8 +57,8 @@ export class PostgresSecurity {
       first_at: group.firstAt.toISOString(),
       last_at: group.lastAt.toISOString(),
     }));
-    // Uses security_events_group, and takes its rows in order: two nodes' batches wait for each other instead of locking
-    // each other out. Added up here too: what the database takes for one group must not come twice in a statement.
+    // Uses security_events_group, and locks its rows in order, so that batches of two nodes do not deadlock. Equal groups are
+    // summed first, because one statement must not update a row twice.
     await inTransaction(
       this.#database,
       (sql) => sql`
@@ -86,8 +86,8 @@ export class PostgresSecurity {
     limit: number,
   ): Promise<readonly ListedSecurityEvent[]> {
     const sql = this.#database.withTimeout(LONG_READ_TIMEOUT_MS);
-    // Walks security_events_by_time, _by_kind or _by_account from the cursor. A source that is in few events is looked for
-    // in all of them: 0.3 s for a million.
+    // Walks security_events_by_time, _by_kind or _by_account from the cursor. A source with few events
+    // is searched in all of them: 0.3 s for a million.
     const rows = await sql<EventRow[]>`
       select event.id, event.kind, event.count, event.first_at, event.last_at, event.account_id,
              accounts.name as account_name, event.key_id, event.user_email, host(event.source_ip) as source_ip,
@@ -116,7 +116,7 @@ export class PostgresSecurity {
   }
 }
 
-/** Deletes events older than they are kept, by the database's clock. Harmless at any time, on any node. */
+/** Deletes events older than 90 days. Any node may run this at any time. */
 export async function dropOldSecurityEvents(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   // Uses security_events_group.
