@@ -16,11 +16,11 @@ export function isKeyString(text: string): boolean {
 }
 
 /**
- * Makes key strings and hasMinted its own: `sk-`, 35 random base62 characters (208 bits), 8 more that are their
- * keyed hash (47 bits), 6 of CRC-32.
+ * Mints key strings and recognises its own: `sk-`, 35 random base62 characters (208 bits), 8 of their message authentication
+ * code (MAC, 47 bits), 6 of CRC-32.
  *
- * Anybody can compute the checksum. The mark they can't: a flood of made-up keys is therefore refused without asking
- * the database, on every node, whatever the addresses it comes from.
+ * Anyone can compute the checksum, but not the MAC. Every node therefore refuses a flood of made-up keys without asking the
+ * database.
  */
 export class KeyMint {
   readonly #secret: string;

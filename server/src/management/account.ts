@@ -21,16 +21,15 @@ export function accountRouter({ accounts, accountAdmin, ipRules, plans, admissio
         /** `null`: audit entries are kept for ever. */
         auditRetentionDays: plans[account.plan].auditRetentionDays,
         keyLimit: ACTIVE_KEY_LIMITS[account.plan],
-        /** What bears on requests: the account's own, or its plan's. */
+        /** The limits in force: the account's own, or those of its plan. */
         limitsInForce: limitsOf(plans, account),
-        /** Whether the IP rules bear on requests: an account that left the enterprise plan keeps them unenforced. */
+        /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
         ipRulesInForce: rulesInForce(account) !== null,
       };
     }),
 
     /**
-     * The limits in force (`null`: none), and what the last minute and the requests being answered take of them now.
-     * Where a minute has no limit nothing is counted.
+     * The limits in force (`null`: none) and their present use. Without a limit nothing is counted.
      */
     limits: accountReader.query(async ({ ctx }) => {
       const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);
@@ -42,7 +41,7 @@ export function accountRouter({ accounts, accountAdmin, ipRules, plans, admissio
       verdict: ipRules.judge(await get(ctx.accountId), input.address),
     })),
 
-    /** What was changed in the account, by whom, newest first. Of operators it tells that it was one. */
+    /** The audit trail of the account, newest first. It does not name operators. */
     actions: accountProcedure
       .input(z.strictObject(paging<ActionId>(200)).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {

@@ -30,7 +30,7 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
           .strictObject({
             ...filterInput,
             cursor: z.string().optional(),
-            // What tRPC's infinite queries send along. There is one direction: from newer to older.
+            // Infinite queries of tRPC send this. Pages go from newer to older only.
             direction: z.literal("forward").optional(),
             limit: z.number().int().min(1).max(AUDIT_PAGE_LIMIT).default(50),
           })
@@ -52,8 +52,8 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
       .input(z.strictObject({ requestId }))
       .query(async ({ ctx, input }) => publicView(await auditLog.get(ctx.accountId, input.requestId))),
     /**
-     * What is recorded from now on, or after `lastEventId`: at most some hundred entries at a time, `skipped` tells how
-     * many more there were. Ends when whoever follows may not read the account any more.
+     * Entries that are recorded from now on, or after `lastEventId`: at most some hundred at a time; `skipped` counts the
+     * others. Ends when the caller may no longer read the account.
      */
     tail: accountReader
       .input(z.strictObject({ ...filterInput, lastEventId: z.string().optional() }).default({}))
@@ -75,8 +75,8 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
         }
       }),
     /**
-     * Whether entries were changed, removed or added after they were recorded: some hundred thousand a call, `next` is
-     * where to go on.
+     * Detects entries that were changed, removed or added after they were recorded. A call covers some hundred thousand;
+     * pass `next` as `after` to continue.
      */
     verify: accountReader
       .input(

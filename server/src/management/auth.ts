@@ -14,7 +14,7 @@ export const accountNameInput = words(80);
 /** Signing up, in and out of the dashboard, by cookie. */
 export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
   return router({
-    /** Makes an account with its first user, who is signed in by the answer's cookie. */
+    /** Creates an account with its first user. The cookie of the answer signs them in. */
     signUp: publicProcedure
       .input(z.strictObject({ email: emailInput, password: newPassword, accountName: accountNameInput }))
       .mutation(async ({ ctx, input }) => {
@@ -31,7 +31,7 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
       .mutation(async ({ ctx, input }) => {
         const session = await signIn.signIn(input.email, input.password, ctx.clientInfo);
         if (ctx.caller.kind === "session") {
-          // Whoever was signed in here before is not any more.
+          // The previous session of this browser ends.
           await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
         }
         ctx.sessionCookie.set(session);
@@ -45,14 +45,14 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
       ctx.sessionCookie.clear();
     }),
 
-    /** Who is signed in; `null` for nobody. */
+    /** The signed-in user; `null` without one. */
     me: publicProcedure.query(({ ctx }) =>
       ctx.caller.kind === "session" || ctx.caller.kind === "management-token"
         ? publicView(ctx.caller.signedIn)
         : null,
     ),
 
-    /** Where the user is signed in, last seen first. */
+    /** The user's sessions, last seen first. */
     sessions: sessionProcedure.query(async ({ ctx }) => ({
       sessions: (await signIn.listSessions(ctx.user.id)).map((session) => ({
         ...session,
@@ -60,7 +60,7 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
       })),
     })),
 
-    /** Signs the user out of one place. */
+    /** Ends one session. */
     endSession: sessionProcedure
       .input(z.strictObject({ id: idOf<SessionId>() }))
       .mutation(async ({ ctx, input }) => {
@@ -68,13 +68,13 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
         if (input.id === ctx.sessionId) ctx.sessionCookie.clear();
       }),
 
-    /** Signs the user out everywhere, here too. */
+    /** Ends all sessions of the user, including the current one. */
     signOutAll: sessionProcedure.mutation(async ({ ctx }) => {
       await signIn.endAllSessions(ctx.actor);
       ctx.sessionCookie.clear();
     }),
 
-    /** Ends every session of the user; the answer's cookie is a new one. With `revokeTokens` their management tokens end too. */
+    /** Ends every session of the user and starts a new one. `revokeTokens` also revokes their management tokens. */
     changePassword: sessionProcedure
       .input(
         z.strictObject({ current: password, next: newPassword, revokeTokens: z.boolean().default(false) }),

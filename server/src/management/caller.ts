@@ -11,7 +11,7 @@ import type { TokenUuid } from "../contract/ids.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** With what a call came. */
+/** The caller of a procedure, by its credential. */
 export type RpcCaller =
   | { readonly kind: "nobody" }
   | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }
@@ -27,10 +27,9 @@ export interface CallerParts {
 }
 
 /**
- * Who calls. An `Authorization` header decides if there is one: what a script says of itself comes before what a browser
- * sends along.
+ * Authenticates the caller. An `Authorization` header takes precedence over the session cookie.
  *
- * @throws {Failure | RefusedCaller} when what was sent opens nothing, or may not from here.
+ * @throws {Failure | RefusedCaller} when the credential is refused.
  */
 export async function callerOf(
   parts: CallerParts,
@@ -49,9 +48,9 @@ export async function callerOf(
 }
 
 /**
- * For calls that go on for long: that what the caller came with still opens what it did.
+ * Checks during a long call that the caller's credential is still valid.
  *
- * @throws {Failure | RefusedCaller} when it does not, or when that can't be told.
+ * @throws {Failure | RefusedCaller} when it is not, or when it cannot be checked.
  */
 export async function requireSameCaller(
   parts: CallerParts,
@@ -79,7 +78,7 @@ export async function accountOfToken(
 }
 
 /**
- * The account of whoever is signed in at the dashboard.
+ * The account of the user of a session.
  *
  * @throws {Failure} `not_signed_in`; `permission_denied` for an operator.
  */
@@ -109,8 +108,8 @@ async function useKey(
 }
 
 /**
- * A token is refused like a key, for a suspended account and by its IP rules: a leaked one must not mint keys from
- * anywhere. Its user, in person, may still read, and revoke keys.
+ * A management token is refused like a key, for a suspended account and by IP rules, so that a leaked one cannot mint keys from
+ * anywhere. A session of its user may still read, and revoke keys.
  */
 async function useToken(
   { managementTokens, ipRules, security }: CallerParts,

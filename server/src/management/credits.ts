@@ -19,7 +19,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
       return balance;
     }),
 
-    /** What came in and went out, newest first. */
+    /** The transactions of the account, newest first. */
     ledger: accountReader
       .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {

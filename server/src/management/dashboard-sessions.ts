@@ -4,12 +4,12 @@ import { Failure } from "../errors/failure.ts";
 import { Cookie } from "../secrets/oslo.ts";
 import { accountOfSession } from "./caller.ts";
 
-/** A request as far as its headers go: every value of one, by its name in lower case. */
+/** The headers of a request: all values of a name in lower case. */
 interface Sent {
   header(name: string): readonly string[];
 }
 
-/** People at the dashboard, for what they do there beside calling procedures: by the same cookie, under the same rules. */
+/** Authenticates dashboard requests that call no procedures, by the same cookie and rules. */
 export class DashboardSessions {
   readonly #signIn: SignIn;
   readonly #publicOrigin: string | null;
@@ -32,7 +32,7 @@ export class DashboardSessions {
   }
 }
 
-/** A header that came several times is one, as it is in a web-standard request. */
+/** Joins repeated headers, as a web-standard request does. */
 function headersOf(request: Sent): Pick<Headers, "get"> {
   return {
     get: (name) => {
@@ -49,16 +49,16 @@ export class SessionCookie {
   readonly #name: string;
   readonly #secure: boolean;
 
-  /** `publicOrigin`: where browsers reach the service; `null` where that was not configured. */
+  /** `publicOrigin`: the configured address for browsers; `null` without one. */
   constructor(publicOrigin: string | null) {
     const secure = publicOrigin?.startsWith("https:") ?? false;
-    // A `__Host-` cookie can't be planted by a sibling host, but browsers take it over HTTPS only.
+    // A sibling host cannot plant a `__Host-` cookie, but browsers accept it over HTTPS only.
     this.#name = secure ? "__Host-ostiary_session" : "ostiary_session";
     this.#secure = secure;
   }
 
   read(headers: Pick<Headers, "get">): string | null {
-    // Only this one is read: another site of the same host may have set cookies that can't be parsed.
+    // No other cookie is parsed, because another site of the same host may have set malformed ones.
     for (const pair of (headers.get("cookie") ?? "").split(";")) {
       const [name, value] = pair.trim().split("=", 2);
       if (name === this.#name && value !== undefined && TOKEN.test(value)) return value;
@@ -83,8 +83,8 @@ export class SessionCookie {
 }
 
 /**
- * Refuses a state-changing request that another site's page has made the browser send. Requests from outside a
- * browser have neither header, and no cookie that a page could abuse.
+ * Refuses a state-changing request that a page of another site has made the browser send. Requests from outside a browser have
+ * neither header, and no cookie that a page could abuse.
  *
  * @throws {Failure} `permission_denied`
  */
@@ -100,7 +100,7 @@ export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: s
   }
 }
 
-/** Where no public address is configured, the page must have come from the host that it now speaks to, over HTTP. */
+/** The expected origin without a configured public address: the host of the request, over HTTP. */
 function ownOrigin(headers: Pick<Headers, "get">): string {
   return `http://${headers.get("host") ?? ""}`;
 }

@@ -23,20 +23,20 @@ const MAX_ENDPOINT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
-  /** What request bodies may take of the process's memory while they come. */
+  /** Limits the memory of request bodies while they arrive. */
   readonly bodies: BodyBudget;
   readonly recorder: Pick<Recorder, "record">;
   readonly callLimits: CallLimits;
   readonly newId: () => EntryId;
   readonly now: () => Date;
-  /** The client's address, from the socket's and what proxies say. */
+  /** The client's address, from the socket and the headers of trusted proxies. */
   readonly clientAddress: (request: Request, peer: string) => string | null;
   readonly log: Logger;
-  /** The dashboard's configured address, `null` when it is wherever the browser finds it. */
+  /** The configured address for browsers; `null` without one. */
   readonly publicOrigin: string | null;
 }
 
-/** `/trpc/*` as a web-standard handler. It answers whatever happens: failures in the one form of errors. */
+/** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = new SessionCookie(parts.publicOrigin);
   return async (request, peer) => {
@@ -52,7 +52,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
   };
 }
 
-/** A request for procedures, before anything of it is believed. */
+/** A request for procedures, before it is authenticated. */
 interface Incoming {
   readonly id: EntryId;
   readonly request: Request;
@@ -61,7 +61,7 @@ interface Incoming {
   readonly sessionToken: string | null;
 }
 
-/** @throws what refuses the request as a whole: each call that fails by itself is a part of the answer. */
+/** @throws a failure of the whole request. The failures of single calls are part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
   const { request, requestId, clientInfo, sessionToken } = incoming;
   requireRpcForm(request, parts.publicOrigin);
@@ -77,7 +77,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       clear: () => void setCookies.push(cookie.forget()),
     },
   };
-  // What a procedure that failed asks its caller to do, such as to wait.
+  // Headers of failed procedures, such as `retry-after`.
   const failureHeaders = new Headers();
   const response = await fetchRequestHandler({
     endpoint: "/trpc",
@@ -105,17 +105,17 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
 }
 
 /**
- * Who calls, and the request with its body read. A body that may be longer than a stranger's is read only after its sender is known;
- * and the caller is looked at after the body, whatever was seen before: whoever sends slowly would act by a right that was taken in
- * the meantime.
+ * Authenticates the caller and reads the body. A body above the limit for unknown callers is read only after its sender is known.
+ * The caller is authenticated again after the body, because a slow sender could otherwise act by a right that was withdrawn in the
+ * meantime.
  *
- * @throws {Failure | RefusedCaller} for a caller who may not call, or too often, or with a body that is too large or too slow.
+ * @throws {Failure | RefusedCaller} for a refused caller, too many calls, or a body that is too large or too slow.
  */
 async function authenticatedCall(
   parts: RpcParts,
   { request, clientInfo, sessionToken }: Incoming,
 ): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
-  // A longer batch is refused as one, and counts as the longest that is not.
+  // A batch above the maximum is refused as a whole and counts as one of the maximum length.
   const names = calledBy(request).slice(0, MAX_BATCH);
   parts.callLimits.countAuth(clientInfo.sourceIp, names);
   const authenticate = () => callerOf(parts, request, sessionToken, clientInfo);
@@ -134,21 +134,21 @@ async function authenticatedCall(
   try {
     parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
   } catch (thrown) {
-    // A request with a known key has an entry, however it ends.
+    // A request with a known key is logged, however it ends.
     if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
     throw new RefusedCaller(thrown, caller.permission.snapshot);
   }
   return { caller, complete };
 }
 
-/** Whether the body is longer than that of a request of whoever is not signed in, or does not say how long it is. */
+/** Returns whether the body exceeds the limit for unknown callers, or declares no length. */
 function mayBeLong(request: Request): boolean {
   if (request.body === null) return false;
   const length = request.headers.get("content-length");
   return length === null || !(Number(length) <= MAX_ANONYMOUS_BODY_BYTES);
 }
 
-/** What to answer. A key that was refused has an entry first; where that can't be recorded, the answer is that. */
+/** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
 async function recorded(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
   if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
   const { failure, snapshot } = thrown;
@@ -210,7 +210,7 @@ function clientInfoOf(request: Request, sourceIp: string | null): ClientInfo {
   };
 }
 
-/** A body that is not JSON needs no preflight, and tRPC would run mutations without input from it. */
+/** Requires JSON, because other bodies need no CORS preflight and tRPC would run mutations without input from them. */
 function requireRpcForm(request: Request, publicOrigin: string | null): void {
   if (request.method === "GET") return;
   if (request.method !== "POST") {

@@ -3,7 +3,7 @@ import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
 
 /**
- * Words of people, shown in lists and logs: no characters that would break or disguise a line, and no key that was
+ * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
  * pasted into the wrong field.
  */
 export const words = (max: number) =>
@@ -24,14 +24,14 @@ export const ipAddress = z
   .trim()
   .refine((text) => parseAddress(text) !== null, "must be an IPv4 or IPv6 address");
 
-/** Random, and of one call's own: a UUID for example. */
+/** A random value that is unique to one call, for example a UUID. */
 export const idempotencyKey = z
   .string()
   .min(8, "must have at least 8 characters")
   .max(255)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
 
-/** The id of something, of the type that names what. */
+/** A UUID, typed as an id of its kind. */
 export const idOf = <Id extends string>() =>
   z
     .string()
@@ -39,7 +39,7 @@ export const idOf = <Id extends string>() =>
     .pipe(z.uuid())
     .transform((text) => text as Id);
 
-/** What a page of a list is asked for with; `direction` is what tRPC's infinite queries send along. */
+/** The inputs of a paged list. Infinite queries of tRPC send `direction`. */
 export const paging = <Id extends string>(maxLimit: number) => ({
   cursor: idOf<Id>().optional(),
   direction: z.literal("forward").optional(),

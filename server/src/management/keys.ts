@@ -8,7 +8,7 @@ const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
 
-/** Where a page of keys ended, as the answer before told it. */
+/** The `nextCursor` of a page of keys. */
 const position = z
   .string()
   .max(64)
@@ -23,8 +23,8 @@ const position = z
 export function keysRouter({ keys }: RpcServices) {
   return router({
     /**
-     * With who uses them, and from where: active keys first, each state's newest first, 1,000 at most. `nextCursor` is the
-     * `cursor` of the next page.
+     * Keys with their usage: active keys first, each state's newest first, at most 1,000. Pass `nextCursor` as `cursor` to read
+     * the next page.
      */
     list: accountReader
       .input(
@@ -41,7 +41,7 @@ export function keysRouter({ keys }: RpcServices) {
         return { keys: found, nextCursor: next === null ? null : `${next.state}~${next.id}` };
       }),
 
-    /** Who uses one key, now; and how far its successor has taken over. */
+    /** The present usage of a key, and how far its successor has taken over. */
     usage: accountReader
       .input(z.strictObject({ id }))
       .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
@@ -53,7 +53,7 @@ export function keysRouter({ keys }: RpcServices) {
         keys.create(ctx.actor, ctx.accountId, input.name, input.idempotencyKey ?? null),
       ),
 
-    /** Creates a successor. The old key works until it is revoked; `usage` tells when nobody uses it any more. */
+    /** Creates a successor. The old key works until it is revoked; `usage` reports when it is idle. */
     rotate: accountProcedure
       .input(
         z.strictObject({

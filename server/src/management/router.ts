@@ -63,11 +63,11 @@ export interface RpcServices {
   readonly warnings: readonly string[];
 }
 
-/** Every procedure of the management plane. */
+/** All procedures of the management API. */
 export function createAppRouter(services: RpcServices) {
   return router({
     service: router({
-      /** What the dashboard must know before anyone is signed in. */
+      /** What the dashboard needs before sign-in. */
       info: publicProcedure.query(() => ({
         ...services.service,
         signUp: services.signUpIsOpen ? ("open" as const) : ("closed" as const),

@@ -4,7 +4,7 @@ import { idOf, label } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { router, sessionProcedure } from "./trpc.ts";
 
-/** Management tokens, for a person only: a leaked token must not be able to mint its own successor. */
+/** Management tokens. They require a session, so that a leaked token cannot mint its own successor. */
 export function tokensRouter({ managementTokens }: RpcServices) {
   return router({
     list: sessionProcedure.query(async ({ ctx }) => ({ tokens: await managementTokens.list(ctx.user.id) })),
@@ -16,7 +16,7 @@ export function tokensRouter({ managementTokens }: RpcServices) {
         managementTokens.create(ctx.actor, ctx.sessionId, input.name, input.expiresInDays ?? null),
       ),
 
-    /** When this has answered, the token opens nothing. */
+    /** Once this has answered, the token is refused. */
     revoke: sessionProcedure
       .input(z.strictObject({ id: idOf<TokenUuid>() }))
       .mutation(({ ctx, input }) => managementTokens.revoke(ctx.actor, input.id)),
