@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 export type CallRefusal = "caller" | "address";
 
 /**
- * Limits on calls of procedures, in this node's memory: for each user, API key, management token or (where nobody is signed in)
+ * Limits on calls of procedures, in this node's memory: for each user, API key, management token or (for anonymous callers)
  * client address; and for `auth.*` for each address. They keep one caller from using up the node's time. Attempts to sign in have
  * limits of their own, which all nodes share.
  */
@@ -63,7 +63,7 @@ export class CallLimits {
 
 function nameOf(caller: RpcCaller, address: string | null): string {
   switch (caller.kind) {
-    case "nobody":
+    case "anonymous":
       return `address ${networkOf(address)}`;
     case "key":
       return `key ${caller.permission.snapshot.key.id}`;

@@ -13,7 +13,7 @@ import { Failure } from "../errors/failure.ts";
 
 /** The caller of a procedure, by its credential. */
 export type RpcCaller =
-  | { readonly kind: "nobody" }
+  | { readonly kind: "anonymous" }
   | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }
   | { readonly kind: "management-token"; readonly id: TokenUuid; readonly signedIn: SignedIn }
   | { readonly kind: "key"; readonly permission: Permission };
@@ -44,7 +44,7 @@ export async function callerOf(
     return { kind: "key", permission: await useKey(parts, header, clientInfo) };
   }
   const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
-  return session === null ? { kind: "nobody" } : { kind: "session", ...session };
+  return session === null ? { kind: "anonymous" } : { kind: "session", ...session };
 }
 
 /**

@@ -122,7 +122,7 @@ async function authenticatedCall(
   let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
   if (mayBeLong(request)) {
     const sender = await authenticate();
-    if (sender.kind !== "nobody") maxBytes = maxBodyBytes(parts.router, names);
+    if (sender.kind !== "anonymous") maxBytes = maxBodyBytes(parts.router, names);
   }
   const complete = await withWholeBody(
     request,

@@ -155,7 +155,7 @@ export const sessionProcedure = publicProcedure.use(({ ctx, next }) => {
   if (caller.kind === "management-token" || caller.kind === "key") {
     throw new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it.");
   }
-  if (caller.kind === "nobody") throw notSignedIn();
+  if (caller.kind === "anonymous") throw notSignedIn();
   const { user } = caller.signedIn;
   return next({ ctx: { user, sessionId: caller.id, signedIn: caller.signedIn, actor: actorOf(ctx, user) } });
 });
@@ -163,7 +163,7 @@ export const sessionProcedure = publicProcedure.use(({ ctx, next }) => {
 /** For operators and their management tokens. */
 export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
-  if (caller.kind === "nobody") throw notSignedIn();
+  if (caller.kind === "anonymous") throw notSignedIn();
   if (caller.kind === "key" || caller.signedIn.role !== "operator") {
     throw new Failure("permission_denied", "This requires an operator.");
   }
@@ -172,7 +172,7 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
 
 function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
   switch (caller.kind) {
-    case "nobody":
+    case "anonymous":
       throw notSignedIn();
     case "key":
       throw new Failure(
