@@ -5,34 +5,34 @@ import {
 } from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { HeldSlot, Limits, Place, Release } from "../../server/src/contract/limits.ts";
+import type { HeldSlot, Limits, Release, Slot } from "../../server/src/contract/limits.ts";
 
 const ACCOUNT = "5c1e7cb4-3f7c-4b4b-9d53-0b6c8a3b1f10" as AccountId;
 const LIMITS: Limits = { requestsPerMinute: 10, tokensPerMinute: 100, concurrentRequests: 5 };
 
 /** A store that does what it is asked for, and of which any answer can be lost. */
 class LossyStore {
-  readonly slots = new Set<Place>();
+  readonly slots = new Set<Slot>();
   readonly released: Release[] = [];
   readonly #restored: (() => void)[] = [];
   /** Whether it is asked at all, and whether its answers come. */
   state: "answers" | "loses answers" | "away" = "answers";
 
-  async admit(_account: AccountId, _version: bigint, { place }: { place: Place }) {
-    this.#require(() => this.slots.add(place));
+  async admit(_account: AccountId, _version: bigint, { slot }: { slot: Slot }) {
+    this.#require(() => this.slots.add(slot));
     return { kind: "admitted" as const, atS: 1, rates: { requests: null, tokens: null } };
   }
 
   async release(_account: AccountId, release: Release): Promise<void> {
     this.#require(() => {
-      this.slots.delete(release.place);
+      this.slots.delete(release.slot);
       this.released.push(release);
     });
   }
 
   async renew(slots: readonly HeldSlot[]): Promise<void> {
     this.#require(() => {
-      for (const { place } of slots) this.slots.add(place);
+      for (const { slot } of slots) this.slots.add(slot);
     });
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { InFlight, NOWHERE } from "../../server/src/admission/in-flight.ts";
+import { InFlight, NOT_IN_FLIGHT } from "../../server/src/admission/in-flight.ts";
 
-const item = () => ({ inFlightAt: NOWHERE });
+const item = () => ({ inFlightIndex: NOT_IN_FLIGHT });
 
 describe("the number of requests in flight", () => {
   it("counts the requests that started and have not ended, in any order of ends", () => {

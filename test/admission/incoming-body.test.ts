@@ -28,7 +28,7 @@ describe("an incoming body", () => {
       body.end();
       expect(Buffer.from(await whole).equals(sent)).toBe(true);
       expect(body.wholeBytes).toBe(sent.length);
-      body.breakOff();
+      body.abort();
       expect(budget.bytes).toBeGreaterThanOrEqual(sent.length);
       body.release();
       body.release();
@@ -64,7 +64,7 @@ describe("an incoming body", () => {
 
   it("that was refused uses no budget for the bytes that still arrive", async () => {
     const { budget, body, whole } = openBody(null);
-    body.breakOff(new Error("reset"));
+    body.abort(new Error("reset"));
     body.add(new Uint8Array(10));
     body.end();
     await expect(whole).rejects.toMatchObject({ code: "request_timeout" });

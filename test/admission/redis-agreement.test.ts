@@ -20,15 +20,15 @@ function nodeAmong(others: () => readonly OtherNode[]) {
   let reconnections = 0;
   let server: RedisServer | null = { runId: "own", replicationId: "r", isReplica: false };
   let confirm: ConfirmPublication = (publish) => publish();
-  const doubters: (() => void)[] = [];
+  const listeners: (() => void)[] = [];
   const redis = {
     connection: 0,
     reconnect: () => {
       reconnections++;
     },
     server: async () => server,
-    onDoubt: (listener: () => void) => {
-      doubters.push(listener);
+    onInvalidated: (listener: () => void) => {
+      listeners.push(listener);
     },
     onRestored: () => {},
   };
@@ -68,16 +68,16 @@ function nodeAmong(others: () => readonly OtherNode[]) {
     },
     loseConnection: () => {
       redis.connection++;
-      for (const doubt of doubters) doubt();
+      for (const listener of listeners) listener();
     },
   };
 }
 
-const other = (generation: number, heeds: number | null = generation): OtherNode => ({
+const other = (generation: number, minGeneration: number | null = generation): OtherNode => ({
   label: "other",
   hasJoined: true,
   redis: { generation, runId: generation === 5 ? "own" : `run ${generation}` },
-  heeds,
+  minGeneration,
 });
 
 describe("a node among others", () => {
@@ -95,17 +95,17 @@ describe("a node among others", () => {
     const node = nodeAmong(() => others);
     await node.agreement.join();
     others = [other(6)];
-    await node.agreement.look();
+    await node.agreement.check();
     expect(node.admits()).toBe(false);
-    expect(node.notes.at(-1)).toMatchObject({ heeds: 6, generation: 5, admitted: false });
-    expect(node.notes.filter(({ heeds, admitted }) => heeds === 6 && admitted)).toEqual([]);
+    expect(node.notes.at(-1)).toMatchObject({ minGeneration: 6, generation: 5, admitted: false });
+    expect(node.notes.filter(({ minGeneration, admitted }) => minGeneration === 6 && admitted)).toEqual([]);
     // It connects again at every look, as long as the other is there.
     expect(node.reconnections()).toBe(1);
-    await node.agreement.look();
+    await node.agreement.check();
     expect(node.reconnections()).toBe(2);
     others = [];
-    await node.agreement.look();
-    expect(node.notes.at(-1)).toMatchObject({ heeds: 5, admitted: false });
+    await node.agreement.check();
+    expect(node.notes.at(-1)).toMatchObject({ minGeneration: 5, admitted: false });
     expect(node.admits()).toBe(true);
   });
 
@@ -115,7 +115,7 @@ describe("a node among others", () => {
     const before = node.notes.length;
     node.loseConnection();
     expect(node.admits()).toBe(false);
-    await node.agreement.look();
+    await node.agreement.check();
     expect(node.notes.length).toBeGreaterThan(before);
     expect(node.admits()).toBe(true);
   });
@@ -140,7 +140,7 @@ describe("a node among others", () => {
     const node = nodeAmong(() => []);
     await node.agreement.join();
     node.leadsTo({ runId: "own", replicationId: "other", isReplica: true });
-    await node.agreement.look();
+    await node.agreement.check();
     expect(node.admits()).toBe(false);
     expect(node.reconnections()).toBe(1);
     expect(node.notes.at(-1)).toMatchObject({ generation: null });
@@ -173,7 +173,7 @@ describe("a node among others", () => {
   it("reconnects from time to time to check the address, while another node stays with an older Redis", async () => {
     const node = nodeAmong(() => [other(4)]);
     await node.agreement.join();
-    for (let look = 0; look < 100; look++) await node.agreement.look();
+    for (let look = 0; look < 100; look++) await node.agreement.check();
     expect(node.admits()).toBe(true);
     expect(node.reconnections()).toBe(5);
   });

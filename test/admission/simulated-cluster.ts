@@ -103,7 +103,7 @@ export class SimulatedCluster {
   look(node: SimulatedNode): void {
     if (this.#looks.has(node.id)) return;
     const look = node.agreement
-      .look()
+      .check()
       .catch(() => {})
       .then(() => {
         this.#looks.delete(node.id);

@@ -20,7 +20,7 @@ interface NodeRow {
   seenS: number;
   hasJoined: boolean;
   generation: number | null;
-  heeds: number;
+  minGeneration: number;
   sequence: number;
 }
 
@@ -91,9 +91,9 @@ export class SimulatedDatabase implements RedisNotes {
     const effect = () => {
       const row = this.rows.get(note.id);
       if (row === undefined) return null;
-      const { generation, heeds, sequence, hasJoined } = note;
+      const { generation, minGeneration, sequence, hasJoined } = note;
       if (sequence > row.sequence)
-        this.rows.set(note.id, { seenS: this.nowS, hasJoined, generation, heeds, sequence });
+        this.rows.set(note.id, { seenS: this.nowS, hasJoined, generation, minGeneration, sequence });
       return this.#othersOf(note.id);
     };
     if (!this.losesAnswers()) return this.#network.ask(effect);
@@ -111,10 +111,10 @@ export class SimulatedDatabase implements RedisNotes {
   #othersOf(id: string): readonly OtherNode[] {
     return [...this.rows]
       .filter(([other, row]) => other !== id && row.seenS > this.nowS - LIVE_S)
-      .map(([label, { hasJoined, generation, heeds }]) => {
+      .map(([label, { hasJoined, generation, minGeneration }]) => {
         const runId = generation === null ? undefined : this.#servers[generation - 1]?.runId;
         const redis = generation === null || runId === undefined ? null : { generation, runId };
-        return { label, hasJoined, redis, heeds };
+        return { label, hasJoined, redis, minGeneration };
       });
   }
 }

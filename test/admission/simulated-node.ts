@@ -29,7 +29,7 @@ export class SimulatedNode {
       seenS: database.nowS,
       hasJoined: false,
       generation: null,
-      heeds: 0,
+      minGeneration: 0,
       sequence: 0,
     });
     this.agreement = new RedisAgreement({
@@ -50,7 +50,7 @@ export class SimulatedNode {
       admission: this.#fenced,
       admissions: new Admissions(this.#fenced),
       limitsOf: () => UNLIMITED,
-      recogniser: mint,
+      mint,
       ipRules: new IpRuleBook(),
     });
   }

@@ -45,7 +45,7 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
   #server: SimulatedRedis | null = null;
   readonly #network: Network;
   readonly #address: () => SimulatedRedis;
-  readonly #doubters: (() => void)[] = [];
+  readonly #invalidated: (() => void)[] = [];
   readonly #restored: (() => void)[] = [];
   readonly #lost: (() => void)[] = [];
 
@@ -64,7 +64,7 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
     if (this.#server === null) return;
     this.#server = null;
     this.connection++;
-    for (const doubt of this.#doubters) doubt();
+    for (const listener of this.#invalidated) listener();
     for (const lose of this.#lost.splice(0)) lose();
     this.#network.later(() => {
       this.#server = this.#address();
@@ -96,7 +96,7 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
     });
   }
 
-  vouch(_account: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  commitRead(_account: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     return this.#script((redis) => {
       if (redis.epoch !== epoch) return false;
       redis.raise(version);
@@ -120,8 +120,8 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
 
   async close(): Promise<void> {}
 
-  onDoubt(listener: () => void): void {
-    this.#doubters.push(listener);
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
   }
 
   onRestored(listener: () => void): void {

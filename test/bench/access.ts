@@ -49,7 +49,7 @@ const access = new Access({
   admission,
   admissions: new Admissions(admission),
   limitsOf: ({ limits }) => limits,
-  recogniser: mint,
+  mint,
   ipRules: new IpRuleBook(),
 });
 
@@ -90,7 +90,7 @@ globalThis.gc?.();
 const emptyBytes = process.memoryUsage().heapUsed;
 const store = new MemoryAdmissionStore();
 for (let number = 0; number < MANY_ACCOUNTS; number++) {
-  await store.vouch(
+  await store.commitRead(
     `01a1fd35-bb41-7665-82bf-${String(number).padStart(12, "0")}` as AccountId,
     1n,
     await store.epoch(),

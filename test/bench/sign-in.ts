@@ -3,7 +3,8 @@
 import { memoryCounters } from "../../server/src/accounts/attempt-counters.ts";
 import { AttemptLimits } from "../../server/src/accounts/attempts.ts";
 import { Passwords } from "../../server/src/accounts/passwords.ts";
-import { SignIn, type UserStore } from "../../server/src/accounts/sign-in.ts";
+import { SignIn } from "../../server/src/accounts/sign-in.ts";
+import type { PostgresUsers } from "../../server/src/accounts/users-store.ts";
 import type { UserId } from "../../server/src/contract/account.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { median, report, summary } from "./measure.ts";
@@ -26,7 +27,7 @@ async function refusedMs(email: string): Promise<number> {
     // Limits of its own, so that none is reached.
     const attempts = new AttemptLimits(memoryCounters().counter);
     const signIn = new SignIn({
-      store: store as UserStore,
+      store: store as unknown as PostgresUsers,
       passwords,
       attempts,
       plans: BUILT_IN_PLANS,

@@ -49,7 +49,7 @@ const implementations: Record<string, () => Promise<Subject>> = {
 
 /** Makes a store learn a version as it does from a node: read, then committed. */
 async function know(store: AdmissionStore, account: AccountId, version: bigint): Promise<void> {
-  expect(await store.vouch(account, version, await store.epoch(account))).toBe(true);
+  expect(await store.commitRead(account, version, await store.epoch(account))).toBe(true);
 }
 
 async function redisStore(url: string): Promise<RedisAdmissionStore> {
@@ -98,7 +98,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
 
   it("accepts a version that a node commits after reading it", async () => {
     const epoch = await store.epoch(account);
-    expect(await store.vouch(account, 3n, epoch)).toBe(true);
+    expect(await store.commitRead(account, 3n, epoch)).toBe(true);
     expect(await store.check(account, 3n)).toBe("current");
   });
 
@@ -106,7 +106,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     await know(store, account, 3n);
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
-    await store.vouch(account, 3n, epoch);
+    await store.commitRead(account, 3n, epoch);
     expect(await store.check(account, 3n)).toBe("stale");
     expect(await store.check(account, 4n)).toBe("current");
   });
@@ -116,7 +116,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
     await subject.forget(account);
-    expect(await store.vouch(account, 3n, epoch)).toBe(false);
+    expect(await store.commitRead(account, 3n, epoch)).toBe(false);
     expect(await store.check(account, 3n)).toBe("stale");
   });
 
@@ -135,7 +135,7 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
   it("rejects a read from before a publication about an unknown account", async () => {
     const epoch = await store.epoch(account);
     await store.publish(account, 4n);
-    expect(await store.vouch(account, 3n, epoch)).toBe(false);
+    expect(await store.commitRead(account, 3n, epoch)).toBe(false);
     expect(await store.check(account, 3n)).toBe("stale");
     expect(await store.check(account, 4n)).toBe("stale");
   });
@@ -147,9 +147,9 @@ describe("the admission store in memory", () => {
     const [early] = accounts(1);
     const epoch = await store.epoch();
     for (const account of accounts(1_000)) {
-      expect(await store.vouch(account, 1n, await store.epoch())).toBe(true);
+      expect(await store.commitRead(account, 1n, await store.epoch())).toBe(true);
     }
-    expect(await store.vouch(early, 1n, epoch)).toBe(true);
+    expect(await store.commitRead(early, 1n, epoch)).toBe(true);
   });
 
   it("invalidates every read from before a publication that it has forgotten", async () => {
@@ -157,13 +157,13 @@ describe("the admission store in memory", () => {
     const [[changed], [other]] = [accounts(1), accounts(1)];
     const epoch = await store.epoch();
     // The reader of the database came between the commit and the publication of version 2.
-    await store.vouch(changed, 2n, epoch);
+    await store.commitRead(changed, 2n, epoch);
     await store.publish(changed, 2n);
     const afterwards = await store.epoch();
-    for (const account of accounts(100)) await store.vouch(account, 1n, afterwards);
-    expect(await store.vouch(changed, 1n, epoch)).toBe(false);
-    expect(await store.vouch(other, 1n, epoch)).toBe(false);
-    expect(await store.vouch(changed, 2n, afterwards)).toBe(true);
+    for (const account of accounts(100)) await store.commitRead(account, 1n, afterwards);
+    expect(await store.commitRead(changed, 1n, epoch)).toBe(false);
+    expect(await store.commitRead(other, 1n, epoch)).toBe(false);
+    expect(await store.commitRead(changed, 2n, afterwards)).toBe(true);
     expect(await store.check(changed, 1n)).toBe("stale");
   });
 

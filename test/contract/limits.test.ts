@@ -6,8 +6,8 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import {
   type Admission,
   type Limits,
-  type Place,
   type Release,
+  type Slot,
   UNLIMITED,
 } from "../../server/src/contract/limits.ts";
 
@@ -36,13 +36,13 @@ const implementations: Record<string, () => Promise<AdmissionStore>> = {
 };
 
 /** What a request gives back that was served. */
-function released(place: string, atS: number, tokensMore: number): Release {
-  return { place: place as Place, atS, tokensMore, isCancelled: false, isContested: false };
+function released(slot: string, atS: number, tokensMore: number): Release {
+  return { slot: slot as Slot, atS, tokensMore, isCancelled: false, isContested: false };
 }
 
 /** What one gives back of which the store's answer was lost. */
-function unanswered(place: string, tokens: number): Release {
-  return { place: place as Place, atS: null, tokensMore: -tokens, isCancelled: true, isContested: true };
+function unanswered(slot: string, tokens: number): Release {
+  return { slot: slot as Slot, atS: null, tokensMore: -tokens, isCancelled: true, isContested: true };
 }
 
 describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
@@ -56,7 +56,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
   beforeEach(async () => {
     nowMs = 1_800_000_000_000 + Math.floor(Math.random() * 1_000);
     account = crypto.randomUUID() as AccountId;
-    await store.vouch(account, 1n, await store.epoch(account));
+    await store.commitRead(account, 1n, await store.epoch(account));
   });
 
   afterAll(async () => {
@@ -66,9 +66,9 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
   const admit = (
     limits: Partial<Limits>,
     tokens = 0,
-    place: string = crypto.randomUUID(),
+    slot: string = crypto.randomUUID(),
   ): Promise<Admission> =>
-    store.admit(account, 1n, { limits: { ...UNLIMITED, ...limits }, tokens, place: place as Place });
+    store.admit(account, 1n, { limits: { ...UNLIMITED, ...limits }, tokens, slot: slot as Slot });
 
   async function admitted(count: number, limits: Partial<Limits>, tokens = 0): Promise<number> {
     const outcomes = await Promise.all(Array.from({ length: count }, () => admit(limits, tokens)));
@@ -80,7 +80,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
       kind: "admitted",
       rates: { requests: null, tokens: null },
     });
-    const demand = { limits: UNLIMITED, tokens: 0, place: "x" as Place };
+    const demand = { limits: UNLIMITED, tokens: 0, slot: "x" as Slot };
     expect(await store.admit(account, 0n, demand)).toEqual({ kind: "stale" });
   });
 
@@ -259,7 +259,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
   it("of one account do not affect another", async () => {
     expect(await admitted(5, { requestsPerMinute: 1 })).toBe(1);
     account = crypto.randomUUID() as AccountId;
-    await store.vouch(account, 1n, await store.epoch(account));
+    await store.commitRead(account, 1n, await store.epoch(account));
     expect(await admitted(5, { requestsPerMinute: 1 })).toBe(1);
   });
 });
@@ -278,16 +278,16 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
   beforeEach(async () => {
     nowMs = 1_800_000_000_000;
     account = crypto.randomUUID() as AccountId;
-    await store.vouch(account, 1n, await store.epoch(account));
+    await store.commitRead(account, 1n, await store.epoch(account));
   });
 
   afterAll(async () => {
     await store.close();
   });
 
-  const admit = async (place: string, tokens = 0) =>
-    (await store.admit(account, 1n, { limits, tokens, place: place as Place })).kind;
-  const renew = (place: string) => store.renew([{ accountId: account, place: place as Place }]);
+  const admit = async (slot: string, tokens = 0) =>
+    (await store.admit(account, 1n, { limits, tokens, slot: slot as Slot })).kind;
+  const renew = (slot: string) => store.renew([{ accountId: account, slot: slot as Slot }]);
   const concurrent = async () => (await store.useOf(account)).concurrent;
 
   it("is freed when its node has died, and kept as long as the node lives", async () => {
@@ -341,8 +341,8 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
   });
 
   it("is renewed together with thousands of others", async () => {
-    const places = Array.from({ length: 3_500 }, (_, index) => `slot-${index}` as Place);
-    await store.renew(places.map((place) => ({ accountId: account, place })));
+    const slots = Array.from({ length: 3_500 }, (_, index) => `slot-${index}` as Slot);
+    await store.renew(slots.map((slot) => ({ accountId: account, slot })));
     expect(await concurrent()).toBe(3_500);
   });
 });

@@ -1,8 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Database, type DatabaseAddress, openDatabase } from "../../server/src/database/database.ts";
-import { insertInHalves } from "../../server/src/database/insert-in-halves.ts";
+import {
+  type Database,
+  type DatabaseAddress,
+  insertInHalves,
+  openDatabase,
+} from "../../server/src/database/database.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import { databaseAddressOf, openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { type Service, startService } from "../fixtures/service.ts";

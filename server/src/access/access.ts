@@ -9,33 +9,29 @@ import type { KeyLookup, KeySnapshot, KeyUuid } from "../contract/key.ts";
 import type { Limits } from "../contract/limits.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import { type ErrorCode, Failure } from "../errors/failure.ts";
+import type { KeyMint } from "../keys/key-string.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import { readBearer, requireKeyForm } from "./bearer.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
-/** Tells key strings that were minted here from those that somebody made up. */
-export interface KeyRecogniser {
-  recognises(keyString: string): boolean;
-}
-
-/** Whose request it is, as far as a first look tells. Not yet a permission: that is {@link Access.authorize}. */
+/** An authenticated caller, by a snapshot that may be old. {@link Access.authorize} decides whether the request is allowed. */
 export interface Caller {
   readonly digest: string;
   readonly snapshot: KeySnapshot;
-  /** How often the admission store had been in doubt when the snapshot was read. */
-  readonly doubts: number;
+  /** How often the admission store had invalidated what was learnt from it when the snapshot was read. */
+  readonly invalidations: number;
 }
 
-/** A request may pass. */
+/** The outcome of an authorized request. */
 export interface Permission {
   readonly snapshot: KeySnapshot;
-  /** What a rule that only reports would have refused it with. */
+  /** The code with which a rule in report mode would have refused the request. */
   readonly wouldRefuse: ErrorCode | null;
-  /** What the account's limits have let through; `null` where they were not asked. */
+  /** The admitted request; `null` where limits do not apply. */
   readonly admitted: AdmittedRequest | null;
 }
 
-/** A request that may not pass although its key is somebody's: its owner wants to read of it. */
+/** The refusal of a request with a known key. It is recorded in the audit log of the key's account. */
 export class RefusedCaller extends Error {
   override readonly name = "RefusedCaller";
   readonly failure: Failure;
@@ -49,146 +45,139 @@ export class RefusedCaller extends Error {
 }
 
 const UNKNOWN_CACHED = 10_000;
-/** A database or admission store that takes longer is as good as away. */
-const PATIENCE_MS = 5_000;
+/** A database or admission store that takes longer counts as unavailable. */
+const READ_TIMEOUT_MS = 5_000;
 const READ_ATTEMPTS = 5;
-const TRY_AGAIN_MS = 1_000;
+const RETRY_AFTER_MS = 1_000;
 
 export interface AccessParts {
   readonly lookup: KeyLookup;
   readonly admission: AdmissionStore;
   readonly admissions: Admissions;
   readonly limitsOf: (account: KeySnapshot["account"]) => Limits;
-  readonly recogniser: KeyRecogniser;
+  readonly mint: Pick<KeyMint, "hasMinted">;
   readonly ipRules: IpRuleBook;
 }
 
-/** Who may pass. */
+/** Authenticates and authorizes requests by API key. */
 export class Access {
-  readonly #lookup: KeyLookup;
-  readonly #admission: AdmissionStore;
-  readonly #admissions: Admissions;
-  readonly #limitsOf: AccessParts["limitsOf"];
-  readonly #recogniser: KeyRecogniser;
-  readonly #ipRules: IpRuleBook;
+  readonly #parts: AccessParts;
   readonly #known = new SnapshotCache();
-  /** Digests that are no key's any more. A key string that does not exist never will. */
+  /** Digests of key strings that do not exist. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_CACHED });
   readonly #reading = new Map<string, Promise<Caller>>();
-  #doubts = 0;
+  #invalidations = 0;
 
-  constructor({ lookup, admission, admissions, limitsOf, recogniser, ipRules }: AccessParts) {
-    this.#lookup = lookup;
-    this.#admission = admission;
-    this.#admissions = admissions;
-    this.#limitsOf = limitsOf;
-    this.#recogniser = recogniser;
-    this.#ipRules = ipRules;
-    admission.onDoubt(() => {
-      this.#doubts++;
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+    parts.admission.onInvalidated(() => {
+      this.#invalidations++;
       this.#known.clear();
     });
   }
 
   /**
-   * Finds the caller of a request, without deciding whether they may pass: at once where their key is known.
+   * Finds the caller of a request, synchronously if the key is cached. It does not decide whether the request is allowed.
    *
-   * @throws {Failure} `invalid_api_key` when the header is not in form or the key is nobody's;
-   *   `server_is_overloaded` when nobody can tell.
+   * @throws {Failure} `invalid_api_key` when the header is malformed or the key does not exist;
+   *   `server_is_overloaded` when the key cannot be checked.
    */
   authenticate(authorization: readonly string[]): Caller | Promise<Caller> {
     const keyString = readBearer(authorization);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
-    // What has a known key's digest is that key, and has its form.
+    // A string with the digest of a known key is that key, so its form need not be checked.
     if (known !== null) return known;
     requireKeyForm(keyString);
-    if (!this.#recogniser.recognises(keyString) || this.#unknown.has(digest)) throw unknownKey();
+    if (!this.#parts.mint.hasMinted(keyString) || this.#unknown.has(digest)) throw unknownKey();
     return this.#read(digest);
   }
 
   /**
-   * Finds the caller of a request that is made as a key of the account, by whoever may name the key instead of showing it.
+   * Finds the caller of a request that names a key of the account by its id, such as one from the playground.
    *
    * @returns `null` when the account has no such key.
-   * @throws {Failure} `server_is_overloaded` when nobody can tell.
+   * @throws {Failure} `server_is_overloaded` when the key cannot be checked.
    */
   async authenticateAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
-    const found = await withTimeout(PATIENCE_MS, () => this.#lookup.findDigest(accountId, id)).catch(
-      unvouched,
-    );
+    const found = await withTimeout(READ_TIMEOUT_MS, () =>
+      this.#parts.lookup.findDigest(accountId, id),
+    ).catch(rethrowUnavailable);
     if (found === null) return null;
     const digest = Buffer.from(found).toString("base64");
     return this.#knownCaller(digest) ?? this.#read(digest);
   }
 
   /**
-   * Decides, by the account's present state, whether the caller may pass. Called once a request, when all that is
-   * slow about it (its body) is in, so that no change answered in the meantime is missed.
+   * Decides by the account's current state whether the request is allowed. The request lifecycle calls it once, after the
+   * body has arrived, so that it misses no change that was answered in the meantime.
    *
-   * @param address the client's; `null` when it could not be told.
-   * @param tokens what the request is estimated to take of the account's limits; `null` when they do not bear on it.
+   * @param address the client's; `null` when it is unknown.
+   * @param tokens the estimate that counts against the account's limits; `null` when limits do not apply.
    * @throws {RefusedCaller} revoked, suspended, from an address outside the rules, over a limit; in this order.
-   * @throws {Failure} `server_is_overloaded` when nobody can tell.
+   * @throws {Failure} `server_is_overloaded` when the key cannot be checked.
    */
   async authorize(caller: Caller, address: string | null, tokens: number | null = null): Promise<Permission> {
     let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      const { snapshot, doubts } = present;
+      const { snapshot, invalidations } = present;
       const { account } = snapshot;
       const decision = this.#decide(snapshot, address);
-      // A request that is refused anyway takes nothing of the limits.
+      // A request that is refused anyway does not count against the limits.
       if (tokens === null || decision.refusal !== null) {
-        const verdict = await this.#admission.check(account.id, account.version).catch(unvouched);
-        // A store that was lost since the snapshot was read may have come back with an older state, and agree with it.
-        if (verdict === "current" && doubts === this.#doubts) return passed(snapshot, decision, null);
+        const verdict = await this.#parts.admission
+          .check(account.id, account.version)
+          .catch(rethrowUnavailable);
+        // A store that was lost since the snapshot was read may have come back with an older state that agrees with it.
+        if (verdict === "current" && invalidations === this.#invalidations)
+          return passed(snapshot, decision, null);
       } else {
-        const limits = this.#limitsOf(account);
-        const outcome = await this.#admissions
+        const limits = this.#parts.limitsOf(account);
+        const outcome = await this.#parts.admissions
           .admit(account.id, account.version, limits, tokens)
-          .catch(unvouched);
+          .catch(rethrowUnavailable);
         if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
         if (outcome.kind === "admitted") {
-          if (doubts === this.#doubts) return passed(snapshot, decision, outcome.request);
+          if (invalidations === this.#invalidations) return passed(snapshot, decision, outcome.request);
           await outcome.request.cancel();
         }
       }
       present = await this.#read(caller.digest);
     }
-    // The account changes faster than it can be read, or the store forgets as fast as it is told.
+    // The account changes faster than it can be read, or the store forgets each committed read.
     throw overloaded();
   }
 
-  /** Whether the caller may not pass, as far as their snapshot tells, which may be old. */
+  /** Whether the caller would be refused by their snapshot, which may be old. */
   seemsRefused(caller: Caller, address: string | null): boolean {
     return this.#decide(caller.snapshot, address).refusal !== null;
   }
 
-  /** What the account may use, as far as the caller's snapshot tells. */
+  /** The account's limits by the caller's snapshot. */
   limitsOf(account: KeySnapshot["account"]): Limits {
-    return this.#limitsOf(account);
+    return this.#parts.limitsOf(account);
   }
 
-  /** Drops what was not used for a while. To be called now and then. */
+  /** Drops snapshots that were not used for a while. A background job calls it every minute. */
   dropIdle(): void {
     this.#known.dropIdle();
   }
 
   #knownCaller(digest: string): Caller | null {
     const snapshot = this.#known.get(digest);
-    // The cache is emptied at every doubt: what is in it was read since.
-    return snapshot === undefined ? null : { digest, snapshot, doubts: this.#doubts };
+    // The cache is cleared at every invalidation, so its snapshots were read after the last one.
+    return snapshot === undefined ? null : { digest, snapshot, invalidations: this.#invalidations };
   }
 
   #decide(snapshot: KeySnapshot, address: string | null): Decision {
     if (snapshot.key.state === "revoked") return { refusal: revoked(), wouldRefuse: null };
     if (snapshot.account.state === "suspended") return { refusal: suspended(), wouldRefuse: null };
-    const verdict = this.#ipRules.judge(snapshot.account, address);
+    const verdict = this.#parts.ipRules.judge(snapshot.account, address);
     if (verdict === "blocked") return { refusal: ipBlocked(address), wouldRefuse: null };
     return { refusal: null, wouldRefuse: verdict === "reported" ? "ip_blocked" : null };
   }
 
-  /** Reads the database. Requests of one key that need it at once share a read; {@link authorize} judges its age. */
+  /** Reads the database. Concurrent requests of one key share a read; {@link authorize} checks its age. */
   #read(digest: string): Promise<Caller> {
     const running = this.#reading.get(digest);
     if (running !== undefined) return running;
@@ -199,30 +188,30 @@ export class Access {
 
   async #readAlone(digest: string): Promise<Caller> {
     const read = async () => {
-      const doubts = this.#doubts;
+      const invalidations = this.#invalidations;
       const bytes = Buffer.from(digest, "base64");
-      // The epoch comes before the read. Of an account not seen before it is asked for after a first read.
+      // The epoch must be read before the snapshot. For an account not seen before, a first read finds the account.
       const account =
-        this.#known.accountOf(digest) ?? (await this.#lookup.findKeyByDigest(bytes))?.account.id;
-      if (account === undefined) throw this.#isUnknown(digest);
-      const epoch = await this.#admission.epoch(account);
-      const snapshot = await this.#lookup.findKeyByDigest(bytes);
-      if (snapshot === null) throw this.#isUnknown(digest);
-      const believed = await this.#admission.vouch(account, snapshot.account.version, epoch);
-      const isCertain = believed && doubts === this.#doubts;
-      return { digest, snapshot: isCertain ? this.#known.set(digest, snapshot) : snapshot, doubts };
+        this.#known.accountOf(digest) ?? (await this.#parts.lookup.findKeyByDigest(bytes))?.account.id;
+      if (account === undefined) throw this.#rememberUnknown(digest);
+      const epoch = await this.#parts.admission.epoch(account);
+      const snapshot = await this.#parts.lookup.findKeyByDigest(bytes);
+      if (snapshot === null) throw this.#rememberUnknown(digest);
+      const isCommitted = await this.#parts.admission.commitRead(account, snapshot.account.version, epoch);
+      const isCertain = isCommitted && invalidations === this.#invalidations;
+      return { digest, snapshot: isCertain ? this.#known.set(digest, snapshot) : snapshot, invalidations };
     };
-    return withTimeout(PATIENCE_MS, read).catch(unvouched);
+    return withTimeout(READ_TIMEOUT_MS, read).catch(rethrowUnavailable);
   }
 
-  #isUnknown(digest: string): Failure {
+  #rememberUnknown(digest: string): Failure {
     this.#known.delete(digest);
     this.#unknown.set(digest, true);
     return unknownKey();
   }
 }
 
-/** What a snapshot says, if it is still good. */
+/** The decision by a snapshot, valid if the snapshot is current. */
 interface Decision {
   readonly refusal: Failure | null;
   readonly wouldRefuse: ErrorCode | null;
@@ -270,14 +259,14 @@ function overloaded(cause?: unknown): Failure {
     "server_is_overloaded",
     "The service cannot check API keys at the moment. Try again shortly.",
     {
-      retryAfterMs: TRY_AGAIN_MS,
+      retryAfterMs: RETRY_AFTER_MS,
       cause,
     },
   );
 }
 
-/** When the database or the admission store fails, nothing vouches for a key: the answer is 503, never a guess. */
-function unvouched(error: unknown): never {
+/** When the database or the admission store fails, no key can be checked: the answer is 503, never a guess. */
+function rethrowUnavailable(error: unknown): never {
   if (error instanceof Failure || error instanceof RefusedCaller) throw error;
   throw overloaded(error);
 }

@@ -4,8 +4,8 @@ import { isKeyString } from "../keys/key-string.ts";
 const BEARER = /^Bearer (sk-.*)$/;
 
 /**
- * What an `Authorization` header has for a key: exactly `Bearer sk-…`, one header, one space (specification,
- * sections 5 and 7). Whether it has a key's form is for {@link requireKeyForm} to say.
+ * Reads the key string of an `Authorization` header: exactly `Bearer sk-…`, one header, one space (specification,
+ * sections 5 and 7). {@link requireKeyForm} checks the form of the key.
  *
  * @throws {Failure} `invalid_api_key` for everything else. The message never repeats what was sent.
  */
@@ -26,7 +26,7 @@ export function readBearer(authorization: readonly string[]): string {
   return keyString;
 }
 
-/** @throws {Failure} `invalid_api_key` for what nobody can have minted. */
+/** @throws {Failure} `invalid_api_key` for text that is not in the form of a key string. */
 export function requireKeyForm(keyString: string): void {
   if (isKeyString(keyString)) return;
   throw invalidApiKey(

@@ -3,11 +3,11 @@ import { Failure } from "../errors/failure.ts";
 import { RefusedCaller } from "./access.ts";
 
 /**
- * What there is to note of a request that was refused for the key that it came with.
+ * The security event for a request that was refused because of its key.
  *
- * @param thrown what refused it.
- * @param showedKey whether anything was shown in a key's place. Who shows nothing has only found the address.
- * @returns `null` for what says nothing of a key: a limit, a mistake in the request, a fault.
+ * @param thrown the refusal.
+ * @param showedKey whether the request had an `Authorization` header. A request without one is not an attempt with a key.
+ * @returns `null` for a refusal that is not about the key: a limit, an invalid request, a fault.
  */
 export function eventOfRefusedKey(
   thrown: unknown,

@@ -5,7 +5,7 @@ import type { KeySnapshot } from "../contract/key.ts";
 const KEYS = 100_000;
 /** Accounts, and each network of their IP rules: parsed, one takes about 150 bytes. */
 const ACCOUNTS_AND_NETWORKS = 500_000;
-/** A snapshot that was not used for so long makes room. How fresh it is has nothing to do with its age. */
+/** A snapshot that was not used for this long is dropped, to free memory. Versions decide whether a snapshot is current. */
 const IDLE_MS = 15 * 60_000;
 const IDLE_RESOLUTION_MS = 1_000;
 
@@ -16,7 +16,7 @@ interface CachedKey {
   readonly version: bigint;
 }
 
-/** Snapshots by the digest of the key string, bounded. What belongs to an account is held once for all its keys. */
+/** A bounded cache of snapshots by the digest of the key string. All keys of an account share one account object. */
 export class SnapshotCache {
   readonly #keys = new LRUCache<string, CachedKey>({
     max: KEYS,
@@ -45,7 +45,7 @@ export class SnapshotCache {
     const { key } = snapshot;
     const { id, version } = snapshot.account;
     const held = this.#accounts.get(id);
-    // Read before what another key's read has found: of no use to anybody.
+    // Another key's read has found a newer version of the account, so this snapshot is stale.
     if (held !== undefined && held.version > version) return snapshot;
     const account = held?.version === version ? held : snapshot.account;
     if (account !== held) this.#accounts.set(id, account);
@@ -57,7 +57,7 @@ export class SnapshotCache {
     this.#keys.delete(digest);
   }
 
-  /** The account that a key was seen to belong to. */
+  /** The account that a cached key belongs to. */
   accountOf(digest: string): AccountId | undefined {
     return this.#keys.peek(digest)?.accountId;
   }

@@ -8,21 +8,23 @@ import {
   type IpRules,
   type Plan,
 } from "../contract/account.ts";
-import type { Action, ActionId, ActionReader, Actor } from "../contract/action.ts";
+import type { Action, ActionId, Actor } from "../contract/action.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import { Failure } from "../errors/failure.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, noticesOf } from "./account-change.ts";
+import type { PostgresAccounts } from "./accounts-store.ts";
+import type { PostgresActions } from "./actions-store.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
-import type { NewAccount, User } from "./user.ts";
+import type { User } from "./user.ts";
 
-/** How long nodes have to give back what they have set aside of an account and do not need. */
+/** How long nodes have to release reserved credit of the account that they do not need. */
 const RECLAIM_TIMEOUT_MS = 3_000;
 const RECLAIM_PAUSE_MS = 250;
 
-/** Credits given to an account, or taken back. */
+/** Credit granted to an account, or taken back. */
 export interface CreditGrant {
   readonly id: LedgerEntryId;
   readonly accountId: AccountId;
@@ -33,8 +35,8 @@ export interface CreditGrant {
 }
 
 /**
- * What became of a grant. A correction downwards is `short` when less is free than it takes: then nothing is booked, and
- * nodes are told to give back what they have set aside and do not need.
+ * The outcome of a grant. A negative grant is `short` when it exceeds the free credit: nothing is booked, and nodes are asked to
+ * release reserved credit that they do not need.
  */
 export type GrantOutcome =
   | { readonly kind: "booked"; readonly balanceNanoUsd: bigint }
@@ -47,36 +49,12 @@ export interface ListedAccount extends Account {
   readonly balanceNanoUsd: bigint;
 }
 
-/** Which accounts; `null`: whatever they are in this respect. */
+/** Filters accounts. `null` matches every value. */
 export interface AccountFilter {
   /** The beginning of a name or of a user's address, in any case, or an id; empty: all. */
   readonly search: string;
   readonly state: AccountState | null;
   readonly plan: Plan | null;
-}
-
-/** What administering accounts needs of the store. */
-export interface AccountAdminStore {
-  /** In order of id, newest first. */
-  searchAccounts(
-    filter: AccountFilter,
-    before: AccountId | null,
-    limit: number,
-  ): Promise<readonly ListedAccount[]>;
-  findListedAccount(id: AccountId): Promise<ListedAccount | null>;
-  /** @returns `null` when the e-mail address is taken. */
-  createAccount(account: NewAccount, by: Actor): Promise<AccountId | null>;
-  /**
-   * Changes an account, records it and raises the version, in one transaction. A change that changes nothing is not
-   * recorded. @returns `null` when there is no such account.
-   */
-  changeAccount(
-    id: AccountId,
-    change: AccountChange,
-    record: { readonly by: Actor; readonly at: Date; readonly reason: string | null },
-  ): Promise<ChangedAccount | null>;
-  /** Records it whole or not at all. @returns `null` when there is no such account. */
-  grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null>;
 }
 
 export interface ChangedAccount {
@@ -87,15 +65,15 @@ export interface ChangedAccount {
 }
 
 export interface AccountAdminParts {
-  readonly store: AccountAdminStore;
-  readonly actions: ActionReader;
+  readonly store: PostgresAccounts;
+  readonly actions: PostgresActions;
   readonly publisher: Publisher;
   readonly signIn: SignIn;
   readonly ipRules: IpRuleBook;
   readonly now: () => Date;
 }
 
-/** What an operator does with accounts. Everything that changes something is recorded. */
+/** Administers accounts for operators. Every change is recorded in the audit trail. */
 export class AccountAdmin {
   readonly #parts: AccountAdminParts;
 
@@ -124,7 +102,7 @@ export class AccountAdmin {
   }
 
   /**
-   * Makes an account for somebody, also where signing up is closed.
+   * Creates an account. This works while sign-up is closed, too.
    *
    * @returns the first user's password, shown once. @throws {Failure} `conflict` when the address is taken.
    */
@@ -140,10 +118,10 @@ export class AccountAdmin {
   }
 
   /**
-   * Once this has resolved no node admits a request by what was before it.
+   * Once this has resolved, no node admits a request by the state before the change.
    *
-   * @returns the account, and what the operator should know: a sentence each.
-   * @throws {Failure} `not_found`; `server_is_overloaded` when not all nodes could be told yet.
+   * @returns the account, and notices about other effects of the change, a sentence each.
+   * @throws {Failure} `not_found`; `server_is_overloaded` when the change could not be published to all nodes yet.
    */
   async change(
     by: Actor,
@@ -158,19 +136,19 @@ export class AccountAdmin {
     return { account: after, notices: noticesOf(before, after, activeKeys, ACTIVE_KEY_LIMITS[after.plan]) };
   }
 
-  /** Whether a request from an address would pass an account's rules, or others that are to be tried first. */
+  /** Tests an address against the account's rules, or against proposed ones. */
   async tryIpRules(id: AccountId, address: string, proposed: IpRules | null): Promise<IpVerdict> {
     const account = await this.get(id);
-    // Proposed rules are tried as if they were enforced: that is what there is to know before one sets them.
+    // Proposed rules are tested as if they were in force.
     return proposed === null
       ? this.#parts.ipRules.judge(account, address)
       : this.#parts.ipRules.judge({ plan: "enterprise", ipRules: proposed }, address);
   }
 
   /**
-   * Grants credits, or takes back as many as the account has: what is being spent stays.
+   * Grants credit, or takes back as much as the account has free. Credit that is held for running requests stays.
    *
-   * @returns the balance after it, and what was booked, which is less than was asked for where the account has less.
+   * @returns the new balance and the booked amount, which is smaller than requested if the account has less free credit.
    * @throws {Failure} `not_found`; `conflict` when nothing can be taken back.
    */
   async grantCredits(
@@ -194,7 +172,7 @@ export class AccountAdmin {
     }
   }
 
-  /** What was done, newest first: to one account, or to all. */
+  /** Lists actions on one account or on all (`null`), newest first. */
   async listActions(
     accountId: AccountId | null,
     cursor: ActionId | null,

@@ -1,7 +1,7 @@
 import type { Account, IpRules, LimitOverrides, Plan } from "../contract/account.ts";
 import type { ActionState } from "../contract/action.ts";
 
-/** What an operator may change about an account. */
+/** A change that an operator can make to an account. */
 export type AccountChange =
   | { readonly action: "account.suspend"; readonly reason: string }
   | { readonly action: "account.reinstate" }
@@ -19,7 +19,7 @@ export interface IpRuleChange {
 export function changed(account: Account, change: AccountChange, now: Date): Account {
   switch (change.action) {
     case "account.suspend":
-      // A suspended account stays suspended since when it was; the reason may be put better.
+      // Suspending a suspended account keeps the time of the suspension and replaces the reason.
       return {
         ...account,
         state: "suspended",
@@ -36,13 +36,13 @@ export function changed(account: Account, change: AccountChange, now: Date): Acc
   }
 }
 
-/** Rules that are removed leave no mode behind: those that are made later are enforced unless they say otherwise. */
+/** Removing all networks resets the mode, so that later rules are enforced unless they set another mode. */
 function changedRules(present: IpRules, { mode, networks }: IpRuleChange): IpRules {
-  const kept = networks.length === 0 ? "enforce" : present.mode;
-  return { mode: mode ?? kept, networks };
+  const defaultMode = networks.length === 0 ? "enforce" : present.mode;
+  return { mode: mode ?? defaultMode, networks };
 }
 
-/** What a change did to an account, for its record; `null` when it did nothing. */
+/** The fields that differ, for the audit trail; `null` when none does. */
 export function differenceOf(
   before: Account,
   after: Account,
@@ -54,7 +54,7 @@ export function differenceOf(
   return { before: pick(before), after: pick(after) };
 }
 
-/** What whoever changed an account should know beyond that it worked: a sentence each. */
+/** Notices about other effects of a change, a sentence each. */
 export function noticesOf(
   before: Account,
   after: Account,
@@ -66,7 +66,7 @@ export function noticesOf(
   if (before.plan !== after.plan) {
     if (hasRules && before.plan === "enterprise") {
       notices.push(
-        "The account's IP rules are kept but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
+        "The account's IP rules are defaultMode but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
       );
     }
     if (hasRules && after.plan === "enterprise") {
@@ -88,7 +88,7 @@ export function noticesOf(
   return notices;
 }
 
-/** The operator's words for an action, where it has a reason of its own. */
+/** The reason to record: that of the suspension, or the operator's. */
 export function reasonOf(change: AccountChange, reason: string | null): string | null {
   return change.action === "account.suspend" ? change.reason : reason;
 }

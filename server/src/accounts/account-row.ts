@@ -17,7 +17,7 @@ export interface AccountRow {
   account_created_at: Date;
 }
 
-/** What to select of `accounts` for {@link accountOf}. */
+/** The columns of `accounts` that {@link accountOf} reads. */
 export function accountColumns(sql: Database | Transaction) {
   return sql`
     accounts.id as account_id, accounts.name, accounts.plan, accounts.state, accounts.suspended_at,

@@ -4,7 +4,6 @@ import type { Actor } from "../contract/action.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { Failure } from "../errors/failure.ts";
 import type {
-  AccountAdminStore,
   AccountFilter,
   ChangedAccount,
   CreditGrant,
@@ -27,8 +26,8 @@ interface ListedRow extends AccountRow {
 const MAX_BALANCE_NANO_USD = 4_500_000_000_000_000_000n;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** Accounts in Postgres. */
-export class PostgresAccounts implements AccountAdminStore {
+/** Accounts in PostgreSQL. */
+export class PostgresAccounts {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -41,7 +40,7 @@ export class PostgresAccounts implements AccountAdminStore {
     return row === undefined ? null : accountOf(row);
   }
 
-  /** True on a database that nobody has signed up to. */
+  /** Returns true when there is no account. */
   async isEmpty(): Promise<boolean> {
     const [row] = await this.#database<
       { empty: boolean }[]
@@ -49,6 +48,7 @@ export class PostgresAccounts implements AccountAdminStore {
     return row?.empty ?? false;
   }
 
+  /** Returns accounts in descending order of id. */
   async searchAccounts(
     { search, state, plan }: AccountFilter,
     before: AccountId | null,
@@ -85,6 +85,7 @@ export class PostgresAccounts implements AccountAdminStore {
     return row === undefined ? null : listedOf(row);
   }
 
+  /** @returns `null` when the e-mail address is taken. */
   async createAccount(account: NewAccount, by: Actor): Promise<AccountId | null> {
     const created = await unlessTaken(() =>
       inTransaction(this.#database, async (transaction) => {
@@ -103,6 +104,10 @@ export class PostgresAccounts implements AccountAdminStore {
     return created ? account.accountId : null;
   }
 
+  /**
+   * Changes an account, records the change and raises the version, in one transaction. A change without effect is not
+   * recorded. @returns `null` when there is no such account.
+   */
   async changeAccount(
     id: AccountId,
     change: AccountChange,
@@ -126,7 +131,7 @@ export class PostgresAccounts implements AccountAdminStore {
           ...difference,
         });
       }
-      // Also when nothing changed: a repeated call mends a publication that failed.
+      // The version is raised even without a change, so that a repeated call repairs a failed publication.
       const version = await raiseVersion(transaction, id);
       const [keys] = await transaction<{ active: bigint }[]>`
         select count(*) as active from keys where account_id = ${id} and state = 'active'`;
@@ -134,6 +139,7 @@ export class PostgresAccounts implements AccountAdminStore {
     });
   }
 
+  /** Records a grant completely or not at all. @returns `null` when there is no such account. */
   async grantCredits(grant: CreditGrant, by: Actor): Promise<GrantOutcome | null> {
     return inTransaction(this.#database, async (transaction) => {
       // Locks the account, so that the balance that is recorded is the one before this grant.
@@ -143,7 +149,7 @@ export class PostgresAccounts implements AccountAdminStore {
       if (account === undefined) return null;
       const { free, before } = account;
       if (-grant.amountNanoUsd > free) {
-        // What nodes have set aside and do not need comes back within a second or so.
+        // Nodes release reserved credit that they do not need within about a second.
         await transaction`update credit_reserves set wanted = true where account_id = ${grant.accountId}`;
         return { kind: "short", freeNanoUsd: free };
       }

@@ -1,17 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import type { AccountId, UserId } from "../contract/account.ts";
-import type {
-  Action,
-  ActionId,
-  ActionName,
-  ActionReader,
-  ActionState,
-  NewAction,
-} from "../contract/action.ts";
+import type { Action, ActionId, ActionName, ActionState, NewAction } from "../contract/action.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 
-/** Writes an action in the transaction of the change that it tells of. */
+/** Records an action in the transaction of its change. */
 export async function recordAction(transaction: Transaction, action: NewAction): Promise<void> {
   const json = (state: ActionState | null) =>
     state === null ? null : transaction.json(state as Parameters<typeof transaction.json>[0]);
@@ -40,8 +33,8 @@ interface ActionRow {
   after: ActionState | null;
 }
 
-/** Recorded actions in Postgres. */
-export class PostgresActions implements ActionReader {
+/** Recorded actions in PostgreSQL. */
+export class PostgresActions {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -53,6 +46,7 @@ export class PostgresActions implements ActionReader {
     await inTransaction(this.#database, (transaction) => recordAction(transaction, action));
   }
 
+  /** Returns actions of one account, or of all (`null`), newest first. */
   async listActions(
     accountId: AccountId | null,
     before: ActionId | null,

@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { AttemptCounter, AttemptRule, CounterFactory } from "./attempts.ts";
 
 /**
- * Names that a counter holds at once. Strangers choose most of them: beyond this, those that were not tried for the
- * longest time are forgotten.
+ * The maximum number of names in a counter. Attackers can choose names, so beyond this number the least recently used ones are
+ * dropped.
  */
 const MAX_NAMES = 100_000;
 

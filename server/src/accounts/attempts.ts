@@ -1,41 +1,41 @@
 import ipaddr from "ipaddr.js";
 import { Failure } from "../errors/failure.ts";
 
-/** How often something may be tried: `points` times in `durationS` seconds for each name. */
+/** Allows `points` attempts in `durationS` seconds for each name. */
 export interface AttemptRule {
   readonly keyPrefix: string;
   readonly points: number;
   readonly durationS: number;
 }
 
-/** Counts attempts by name. The count of a name begins with its first attempt and ends with the rule's time. */
+/** Counts attempts by name. The count of a name begins with its first attempt and expires after the rule's time. */
 export interface AttemptCounter {
   /** Counts an attempt. @returns 0 when it is within the rule; otherwise milliseconds until the count ends. */
   count(name: string): Promise<number>;
-  /** Takes an attempt back. */
+  /** Subtracts an attempt. */
   uncount(name: string): Promise<void>;
-  /** Whether there is a count of the name. */
+  /** Returns whether the name has a count. */
   has(name: string): Promise<boolean>;
-  /** Begins a count for the whole of the rule's time, whatever was counted before. */
+  /** Starts a new count that lasts for the rule's full time. */
   remember(name: string): Promise<void>;
   forget(name: string): Promise<void>;
 }
 
-/** Makes a counter in this process's memory, or in what all nodes share. */
+/** Creates a counter, in the memory of the process or in Redis. */
 export type CounterFactory = (rule: AttemptRule) => AttemptCounter;
 
-// Someone who mistypes gets in; someone who guesses does not. Counting by user and address together is what
-// keeps a stranger from locking a user out; by user alone what keeps a guesser with many addresses from going on.
+// Counting by user and address keeps an attacker from locking the user out. Counting by user alone stops an attacker with many
+// addresses.
 const USER_AND_ADDRESS: AttemptRule = { keyPrefix: "sign-in-user-address", points: 10, durationS: 15 * 60 };
 const USER: AttemptRule = { keyPrefix: "sign-in-user", points: 100, durationS: 60 * 60 };
 const ADDRESS: AttemptRule = { keyPrefix: "sign-in-address", points: 100, durationS: 15 * 60 };
-/** Networks that a user has signed in from, for which the user's own counter does not matter: see {@link AttemptLimits}. */
+/** Networks that the user has signed in from, which are exempt from the user's counter: see {@link AttemptLimits}. */
 const FAMILIAR: AttemptRule = { keyPrefix: "sign-in-familiar", points: 1, durationS: 30 * 24 * 60 * 60 };
 const SIGN_UPS: AttemptRule = { keyPrefix: "sign-up-address", points: 100, durationS: 60 * 60 };
 
 /**
- * Limits on attempts to sign in and up, by address and by user. The user's own counter, over all addresses, does not
- * bear on networks that the user has signed in from before: guessing from elsewhere must not lock them out.
+ * Limits attempts to sign in and to sign up, by address and by user. The counter of the user over all addresses does not apply to
+ * networks that the user has signed in from before, so that guessing from elsewhere cannot lock them out.
  */
 export class AttemptLimits {
   readonly #userAndAddress: AttemptCounter;
@@ -53,9 +53,9 @@ export class AttemptLimits {
   }
 
   /**
-   * Counts an attempt before it is made, so that attempts made at once count too.
+   * Counts an attempt before it is made, so that concurrent attempts count, too.
    *
-   * @throws {Failure} `rate_limit_exceeded`, whether or not there is such a user.
+   * @throws {Failure} `rate_limit_exceeded`, whether or not the user exists.
    */
   async countSignIn(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);
@@ -64,8 +64,8 @@ export class AttemptLimits {
     if (!(await this.#familiar.has(`${email} ${from}`))) await count(this.#user, email);
   }
 
-  /** An attempt that succeeded does not count, nor do the user's mistakes before it. */
-  async forgive(email: string, address: string | null): Promise<void> {
+  /** Resets the counts after a successful attempt. */
+  async resetAttempts(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);
     await this.#userAndAddress.forget(`${email} ${from}`);
     await this.#address.uncount(from);
@@ -88,7 +88,7 @@ async function count(counter: AttemptCounter, name: string): Promise<void> {
   }
 }
 
-/** An IPv6 subscriber has a /56 or so of their own to choose addresses from (RFC 6177): it counts as one. */
+/** Returns the name to count an address by. An IPv6 subscriber controls about a /56 (RFC 6177), which counts as one. */
 export function networkOf(address: string | null): string {
   if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? "unknown";
   return ipaddr.IPv6.networkAddressFromCIDR(`${address}/56`).toString();

@@ -1,14 +1,14 @@
 import { type Account, type IpRules, rulesInForce } from "../contract/account.ts";
 import { type Networks, parseNetworks } from "../networks/networks.ts";
 
-/** What IP rules say of a request. `reported`: it passes, and is to be remembered as one that would not have. */
+/** The verdict of IP rules. `reported`: the request passes, and its entry records that it would have been refused. */
 export type IpVerdict = "passes" | "reported" | "blocked";
 
-/** Decides by IP rules, which are parsed once for as long as somebody holds them. */
+/** Applies IP rules. It parses each rule object once. */
 export class IpRuleBook {
   readonly #parsed = new WeakMap<IpRules, Networks>();
 
-  /** @param address the client's; `null`, when it could not be told, is inside no rule. */
+  /** @param address the client's; `null`, when it is unknown, matches no rule. */
   judge(account: Pick<Account, "plan" | "ipRules">, address: string | null): IpVerdict {
     const rules = rulesInForce(account);
     if (rules === null) return "passes";

@@ -6,9 +6,10 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
-import type { SessionId, SignedIn, Visit } from "./user.ts";
+import type { PostgresManagementTokens } from "./tokens-store.ts";
+import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 
-/** What lets a script do what its user may do in the dashboard. */
+/** A token by which a script acts for its user. */
 export interface ManagementToken {
   readonly id: TokenUuid;
   readonly name: string;
@@ -31,30 +32,11 @@ export interface NewManagementToken {
   readonly expiresAt: Date | null;
 }
 
-export interface ManagementTokenStore {
-  /** @returns whether it was created, or why not: the user has `limit` tokens that hold, or the session has ended. */
-  createToken(
-    token: NewManagementToken,
-    limit: number,
-    by: Actor,
-    session: SessionId,
-  ): Promise<"created" | "too-many" | "signed-out">;
-  listTokens(userId: UserId): Promise<readonly ManagementToken[]>;
-  /** Revoking a revoked token changes nothing. @returns `null` when the user has no such token. */
-  revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null>;
-  /** Whose token it is, as long as it holds; notes its use. */
-  useToken(
-    digest: Uint8Array,
-    visit: Visit,
-    now: Date,
-  ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn } | null>;
-}
-
 export interface CreatedManagementToken {
   readonly id: TokenUuid;
   readonly name: string;
   readonly tokenId: string;
-  /** The whole token, here and never again. */
+  /** The complete token, which cannot be read again. */
   readonly token: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
@@ -65,19 +47,19 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Creating, listing, revoking and checking management tokens. */
 export class ManagementTokens {
-  readonly #store: ManagementTokenStore;
+  readonly #store: PostgresManagementTokens;
   readonly #security: SecurityEvents;
   readonly #now: () => Date;
 
-  constructor(store: ManagementTokenStore, security: SecurityEvents, now: () => Date) {
+  constructor(store: PostgresManagementTokens, security: SecurityEvents, now: () => Date) {
     this.#store = store;
     this.#security = security;
     this.#now = now;
   }
 
   /**
-   * @param session by which it is created. One that ends meanwhile, as at a change of the password, creates nothing.
-   * @param expiresInDays `null`: it holds until it is revoked.
+   * @param session the session of the caller. If it ends meanwhile, as at a change of the password, no token is created.
+   * @param expiresInDays `null`: the token does not expire.
    * @throws {Failure} `key_limit_reached` when the user has too many; `not_signed_in`.
    */
   async create(
@@ -113,7 +95,7 @@ export class ManagementTokens {
     return this.#store.listTokens(userId);
   }
 
-  /** Once this has resolved the token opens nothing. @throws {Failure} `not_found` */
+  /** Once this has resolved, the token is refused. @throws {Failure} `not_found` */
   async revoke(by: Actor, id: TokenUuid): Promise<ManagementToken> {
     const revoked = await this.#store.revokeToken(by.userId, id, by, this.#now());
     if (revoked !== null) return revoked;
@@ -123,19 +105,19 @@ export class ManagementTokens {
   }
 
   /**
-   * Whose token it is. Asked of the database at every call, so that revoking needs no word to other nodes.
+   * Finds the user of a token. Every call reads the database, so that a revocation needs no publication to other nodes.
    *
    * @throws {Failure} `invalid_management_token`
    */
-  async identify(
+  async authenticate(
     token: string,
-    visit: Visit,
+    clientInfo: ClientInfo,
   ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
     const found = isSecretString(token, TOKEN_PREFIX)
-      ? await this.#store.useToken(digestOf(token), visit, this.#now())
+      ? await this.#store.useToken(digestOf(token), clientInfo, this.#now())
       : null;
     if (found !== null) return found;
-    this.#security.note({ kind: "management_token_refused", sourceIp: visit.sourceIp });
+    this.#security.note({ kind: "management_token_refused", sourceIp: clientInfo.sourceIp });
     throw new Failure(
       "invalid_management_token",
       "The management token is mistyped, revoked or expired. Create another one in the dashboard.",

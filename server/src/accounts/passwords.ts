@@ -2,28 +2,28 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { Failure } from "../errors/failure.ts";
 import { hashPassword, randomBase62, verifyPassword } from "../secrets/oslo.ts";
 
-/** Argon2id takes 19 MiB and tens of milliseconds of a core: what a flood of sign-ins may take of the machine. */
+/** Argon2id takes 19 MiB and tens of milliseconds of a core, so these limit what a flood of sign-ins can take. */
 const AT_ONCE = 2;
 const WAITING = 100;
 
-/** Hashes and checks passwords, a few at a time. */
+/** Hashes and verifies passwords, a few at a time. */
 export class Passwords {
   readonly #limit: LimitFunction = pLimit(AT_ONCE);
-  /** Verified against when there is no such user, so that the answer takes as long as for a wrong password. */
+  /** Verified when the user does not exist, so that the answer takes as long as for a wrong password. */
   readonly #decoy: Promise<string>;
 
   constructor() {
     this.#decoy = hashPassword(randomBase62(24));
   }
 
-  /** @throws {Failure} `server_is_overloaded` when too many wait already. */
+  /** @throws {Failure} `server_is_overloaded` when too many are waiting. */
   hash(password: string): Promise<string> {
     return this.#queued(() => hashPassword(password));
   }
 
   /**
-   * @param hash `null` for a user that does not exist: `false`, but no sooner.
-   * @throws {Failure} `server_is_overloaded` when too many wait already.
+   * @param hash `null` for a user that does not exist, for which the answer `false` takes as long.
+   * @throws {Failure} `server_is_overloaded` when too many are waiting.
    */
   async verify(hash: string | null, password: string): Promise<boolean> {
     const matches = await this.#queued(async () => verifyPassword(hash ?? (await this.#decoy), password));

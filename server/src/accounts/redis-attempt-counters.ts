@@ -5,12 +5,12 @@ import type { RedisAdmissionStoreOptions } from "../admission/redis-store.ts";
 import { type AttemptCounters, memoryCounter } from "./attempt-counters.ts";
 import type { AttemptCounter, AttemptRule } from "./attempts.ts";
 
-/** Counters that all nodes share. While Redis is away each node counts for itself: guessing stays slow. */
+/** Counters that all nodes share. While Redis is unavailable each node counts for itself, so guessing stays slow. */
 export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
   const redis = new Redis(options.url, redisOptions(options));
   let isClosed = false;
   redis.on("error", (error: Error) => {
-    // What a connection says that is closed before it was made is no news.
+    // Closing a connection before it is established causes an error that is expected.
     if (!isClosed) options.onError(error.message);
   });
   return {
@@ -56,12 +56,12 @@ function redisCounter(
   };
 }
 
-/** Counts in the first, and while that does not answer in the other one. What is remembered, both remember. */
+/** Counts in the shared counter, and in the local one while the shared one is unavailable. Both remember names. */
 function insured(shared: AttemptCounter, local: AttemptCounter): AttemptCounter {
   return {
     count: (name) => shared.count(name).catch(() => local.count(name)),
     uncount: (name) => shared.uncount(name).catch(() => local.uncount(name)),
-    // What was remembered while the first was away, only the other one knows.
+    // Only the local counter knows names that were remembered while the shared one was unavailable.
     has: async (name) => (await shared.has(name).catch(() => false)) || local.has(name),
     remember: async (name) => {
       await local.remember(name);

@@ -1,6 +1,6 @@
 import { Failure } from "../errors/failure.ts";
 
-/** The refusal of whatever acts for a suspended account. */
+/** The refusal of a key or management token of a suspended account. */
 export function suspended(): Failure {
   return new Failure("account_suspended", "The account is suspended. Ask the operator of the service why.");
 }

@@ -9,48 +9,19 @@ import { randomBase62, TimeSpan } from "../secrets/oslo.ts";
 import type { AttemptLimits } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
 import {
+  type ClientInfo,
   type ListedSession,
   type NewAccount,
   type NewUser,
   normaliseEmail,
   type SessionId,
   type SignedIn,
-  type Visit,
 } from "./user.ts";
+import type { PostgresUsers } from "./users-store.ts";
 
-/** How long a session of an account's user lasts. An operator's ends after a day's work. */
+/** The lifetime of sessions. Those of operators end after a working day. */
 export const SESSION_LENGTH = new TimeSpan(30, "d");
 const OPERATOR_SESSION_LENGTH = new TimeSpan(12, "h");
-
-/** What signing up and in needs of the store. */
-export interface UserStore {
-  /** @returns `null` when the e-mail address is taken. */
-  createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null>;
-  /** @returns `null` when the e-mail address is taken. */
-  createOperator(user: NewUser): Promise<SignedIn | null>;
-  findUser(email: string): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null>;
-  findPasswordHash(userId: UserId): Promise<string | null>;
-  /**
-   * Gives the user another password in place of the one that was verified, ends all their sessions, revokes their
-   * management tokens if asked to, and begins `session`, in one transaction.
-   *
-   * @returns how many tokens were revoked; `null` when the user has yet another password by now.
-   */
-  changePassword(
-    userId: UserId,
-    passwordHash: { readonly verified: string; readonly next: string },
-    session: NewSession | null,
-    change: UserChange & { readonly revokeTokens: boolean },
-  ): Promise<number | null>;
-  /** @returns `false` when the user has another password than the one that was verified by now. */
-  createSession(session: NewSession, verifiedHash: string): Promise<boolean>;
-  /** Whose session it is; notes, to the minute, that it was used. */
-  findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null>;
-  listSessions(userId: UserId, now: Date): Promise<readonly ListedSession[]>;
-  /** @returns `false` when the user has no such session. */
-  deleteSession(userId: UserId, id: SessionId): Promise<boolean>;
-  deleteSessions(userId: UserId, change: UserChange): Promise<void>;
-}
 
 /** How a change of a user is recorded. */
 export interface UserChange {
@@ -59,7 +30,7 @@ export interface UserChange {
   readonly action: "user.changePassword" | "user.resetPassword" | "user.signOutAll";
 }
 
-export interface NewSession extends Visit {
+export interface NewSession extends ClientInfo {
   readonly id: SessionId;
   readonly digest: Uint8Array;
   readonly userId: UserId;
@@ -78,7 +49,7 @@ export interface SignUpRequest {
   readonly accountName: string;
 }
 
-/** A fresh session: its token goes into the cookie and is kept nowhere else. */
+/** A new session. Its token goes into the cookie and is stored nowhere else. */
 export interface Session {
   readonly id: SessionId;
   readonly token: string;
@@ -86,7 +57,7 @@ export interface Session {
 }
 
 export interface SignInParts {
-  readonly store: UserStore;
+  readonly store: PostgresUsers;
   readonly passwords: Passwords;
   readonly attempts: AttemptLimits;
   readonly plans: Plans;
@@ -94,101 +65,96 @@ export interface SignInParts {
   readonly now: () => Date;
 }
 
-/** Signing up, in and out. */
+/** Signs users up, in and out, and changes their passwords. */
 export class SignIn {
-  readonly #store: UserStore;
-  readonly #passwords: Passwords;
-  readonly #attempts: AttemptLimits;
-  readonly #plans: Plans;
-  readonly #security: SecurityEvents;
-  readonly #now: () => Date;
+  readonly #parts: SignInParts;
 
-  constructor({ store, passwords, attempts, plans, security, now }: SignInParts) {
-    this.#plans = plans;
-    this.#security = security;
-    this.#store = store;
-    this.#passwords = passwords;
-    this.#attempts = attempts;
-    this.#now = now;
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
   }
 
   /**
-   * Makes an account with its first user, and signs them in.
+   * Creates an account with its first user, and signs them in.
    *
-   * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` when an address makes too many.
+   * @throws {Failure} `conflict` when the e-mail address is taken; `rate_limit_exceeded` after too many sign-ups from the address.
    */
-  async signUp(request: SignUpRequest, visit: Visit): Promise<Session> {
-    await this.#attempts.countSignUp(visit.sourceIp);
+  async signUp(request: SignUpRequest, clientInfo: ClientInfo): Promise<Session> {
+    await this.#parts.attempts.countSignUp(clientInfo.sourceIp);
     const account = await this.newAccount(request, "free");
-    const signedIn = await this.#store.createAccountWithUser(account, visit);
+    const signedIn = await this.#parts.store.createAccountWithUser(account, clientInfo);
     if (signedIn === null) throw addressTaken();
-    return this.#beginSession(signedIn, account.passwordHash, visit);
+    return this.#beginSession(signedIn, account.passwordHash, clientInfo);
   }
 
-  /** What there is to store of an account's beginning. */
+  /** Prepares a new account with its first user for storing. */
   async newAccount(request: SignUpRequest, plan: Plan): Promise<NewAccount> {
     return {
       accountId: uuidv7() as AccountId,
       accountName: request.accountName,
       plan,
-      startingCreditsNanoUsd: this.#plans[plan].startingCreditsNanoUsd,
+      startingCreditsNanoUsd: this.#parts.plans[plan].startingCreditsNanoUsd,
       ...(await this.#newUser(request.email, request.password)),
     };
   }
 
-  /** Makes an operator unless there is a user with this address. @returns `false` when there was one. */
+  /** Creates an operator unless a user with this address exists. @returns `false` when one does. */
   async ensureOperator(email: string, password: string): Promise<boolean> {
-    if ((await this.#store.findUser(normaliseEmail(email))) !== null) return false;
-    // Nodes that start together race for it; one of them wins.
-    return (await this.#store.createOperator(await this.#newUser(email, password))) !== null;
+    if ((await this.#parts.store.findUser(normaliseEmail(email))) !== null) return false;
+    // Of nodes that start together, one creates the operator.
+    return (await this.#parts.store.createOperator(await this.#newUser(email, password))) !== null;
   }
 
   /**
-   * Begins a session, always with a new token: one that was planted before the sign-in opens nothing.
+   * Begins a session, always with a new token, so that a token planted before the sign-in is useless.
    *
-   * @throws {Failure} `wrong_credentials`, alike for an unknown user and a wrong password, in words and in time;
-   *   `rate_limit_exceeded` after too many attempts, whether right or wrong.
+   * @throws {Failure} `wrong_credentials`, with the same message and timing for an unknown user and a wrong password;
+   *   `rate_limit_exceeded` after too many attempts, even with the right password.
    */
-  async signIn(email: string, password: string, visit: Visit): Promise<Session> {
+  async signIn(email: string, password: string, clientInfo: ClientInfo): Promise<Session> {
     const name = normaliseEmail(email);
-    const session = await this.#attempt(name, visit, async () => {
-      const found = await this.#store.findUser(name);
-      const matches = await this.#passwords.verify(found?.passwordHash ?? null, password);
+    const session = await this.#attempt(name, clientInfo, async () => {
+      const found = await this.#parts.store.findUser(name);
+      const matches = await this.#parts.passwords.verify(found?.passwordHash ?? null, password);
       if (found === null || !matches) throw wrongCredentials();
-      return this.#beginSession(found.signedIn, found.passwordHash, visit);
+      return this.#beginSession(found.signedIn, found.passwordHash, clientInfo);
     });
     if (session.signedIn.role === "operator") {
-      this.#security.note({ kind: "operator_signed_in", email: name, sourceIp: visit.sourceIp });
+      this.#parts.security.note({ kind: "operator_signed_in", email: name, sourceIp: clientInfo.sourceIp });
     }
     return session;
   }
 
   findSession(token: string): Promise<FoundSession | null> {
-    return this.#store.findSession(digestOf(token), this.#now());
+    return this.#parts.store.findSession(digestOf(token), this.#parts.now());
   }
 
   listSessions(userId: UserId): Promise<readonly ListedSession[]> {
-    return this.#store.listSessions(userId, this.#now());
+    return this.#parts.store.listSessions(userId, this.#parts.now());
   }
 
   /** @throws {Failure} `not_found` */
   async endSession(userId: UserId, id: SessionId): Promise<void> {
-    if (await this.#store.deleteSession(userId, id)) return;
+    if (await this.#parts.store.deleteSession(userId, id)) return;
     throw new Failure("not_found", "No such session exists. It may have ended already.", { param: "id" });
   }
 
   /** Ends a session that may have ended already. */
   async leaveSession(userId: UserId, id: SessionId): Promise<void> {
-    await this.#store.deleteSession(userId, id);
+    await this.#parts.store.deleteSession(userId, id);
   }
 
-  /** Signs the user out everywhere, here too. */
+  /** Ends all sessions of the user, including the current one. */
   endAllSessions(by: Actor): Promise<void> {
-    return this.#store.deleteSessions(by.userId, { by, at: this.#now(), action: "user.signOutAll" });
+    return this.#parts.store.deleteSessions(by.userId, {
+      by,
+      at: this.#parts.now(),
+      action: "user.signOutAll",
+    });
   }
 
   /**
-   * Ends every session of the user: who had the old password is out. With `revokeTokens` their management tokens end too.
+   * Ends every session of the user, so that nobody stays signed in by the old password. `revokeTokens` also revokes their
+   * management tokens.
    *
    * @returns a new session. @throws {Failure} `wrong_credentials` when `current` is not their password.
    */
@@ -196,28 +162,28 @@ export class SignIn {
     by: Actor,
     signedIn: SignedIn,
     change: { readonly current: string; readonly next: string; readonly revokeTokens: boolean },
-    visit: Visit,
+    clientInfo: ClientInfo,
   ): Promise<Session> {
     const { user } = signedIn;
-    // Whoever finds a browser unlocked must not be able to try passwords without end.
-    return this.#attempt(user.email, visit, async () => {
-      const verified = await this.#store.findPasswordHash(user.id);
-      if (verified === null || !(await this.#passwords.verify(verified, change.current))) {
+    // Attempts are limited, because a person at an unlocked browser could otherwise guess the password.
+    return this.#attempt(user.email, clientInfo, async () => {
+      const verified = await this.#parts.store.findPasswordHash(user.id);
+      if (verified === null || !(await this.#parts.passwords.verify(verified, change.current))) {
         throw wrongCurrent();
       }
-      const next = await this.#passwords.hash(change.next);
-      const { session, stored } = this.#newSession(signedIn, visit);
+      const next = await this.#parts.passwords.hash(change.next);
+      const { session, stored } = this.#newSession(signedIn, clientInfo);
       const { revokeTokens } = change;
-      const record = { by, at: this.#now(), action: "user.changePassword", revokeTokens } as const;
-      const revoked = await this.#store.changePassword(user.id, { verified, next }, stored, record);
+      const record = { by, at: this.#parts.now(), action: "user.changePassword", revokeTokens } as const;
+      const revoked = await this.#parts.store.changePassword(user.id, { verified, next }, stored, record);
       if (revoked === null) throw wrongCurrent();
       return session;
     });
   }
 
   /**
-   * Gives a user who lost theirs a new password, and ends all their sessions. Their management tokens end too, unless they
-   * are to be kept: whoever had the old password may have made some.
+   * Sets a new random password and ends all sessions of the user. It also revokes their management tokens unless `keepTokens`
+   * is set, because somebody with the old password may have created some.
    *
    * @returns the password, shown once. @throws {Failure} `not_found`
    */
@@ -226,12 +192,12 @@ export class SignIn {
     email: string,
     keepTokens: boolean,
   ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
-    const found = await this.#store.findUser(normaliseEmail(email));
+    const found = await this.#parts.store.findUser(normaliseEmail(email));
     if (found === null) {
       throw new Failure("not_found", "No user has this e-mail address.", { param: "email" });
     }
     if (found.signedIn.role === "operator") {
-      // Otherwise one operator's management token, once leaked, would become every operator.
+      // Otherwise a leaked management token of one operator could take over every operator.
       throw new Failure(
         "permission_denied",
         "An operator's password cannot be reset. Operators change their own; if one is lost, create another operator with a different address.",
@@ -239,57 +205,60 @@ export class SignIn {
       );
     }
     const password = randomBase62(20);
-    const next = await this.#passwords.hash(password);
+    const next = await this.#parts.passwords.hash(password);
     const record = {
       by,
-      at: this.#now(),
+      at: this.#parts.now(),
       action: "user.resetPassword",
       revokeTokens: !keepTokens,
     } as const;
     const { id } = found.signedIn.user;
     for (let verified = found.passwordHash; ; ) {
-      const revokedTokens = await this.#store.changePassword(id, { verified, next }, null, record);
+      const revokedTokens = await this.#parts.store.changePassword(id, { verified, next }, null, record);
       if (revokedTokens !== null) return { password, revokedTokens };
-      // The user was quicker: what they have just chosen goes too.
-      verified = (await this.#store.findPasswordHash(id)) ?? verified;
+      // The user has changed the password meanwhile. The reset replaces the new one, too.
+      verified = (await this.#parts.store.findPasswordHash(id)) ?? verified;
     }
   }
 
-  /** Makes an attempt at a password, unless there were too many; one that fails is noted, one that succeeds not counted. */
+  /** Runs an attempt with a password within the limits. A failure is recorded as a security event; a success resets the counts. */
   async #attempt<Outcome>(
     email: string,
-    { sourceIp }: Visit,
+    { sourceIp }: ClientInfo,
     attempt: () => Promise<Outcome>,
   ): Promise<Outcome> {
     try {
-      await this.#attempts.countSignIn(email, sourceIp);
+      await this.#parts.attempts.countSignIn(email, sourceIp);
       const outcome = await attempt();
-      await this.#attempts.forgive(email, sourceIp);
+      await this.#parts.attempts.resetAttempts(email, sourceIp);
       return outcome;
     } catch (thrown) {
       const kind = kindOfFailure(thrown);
-      if (kind !== null) this.#security.note({ kind, email, sourceIp });
+      if (kind !== null) this.#parts.security.note({ kind, email, sourceIp });
       throw thrown;
     }
   }
 
-  async #beginSession(signedIn: SignedIn, verifiedHash: string, visit: Visit): Promise<Session> {
-    const { session, stored } = this.#newSession(signedIn, visit);
-    // Checking a password takes its time, and it may have been changed meanwhile.
-    if (!(await this.#store.createSession(stored, verifiedHash))) throw wrongCredentials();
+  async #beginSession(signedIn: SignedIn, verifiedHash: string, clientInfo: ClientInfo): Promise<Session> {
+    const { session, stored } = this.#newSession(signedIn, clientInfo);
+    // The password may have been changed while it was verified.
+    if (!(await this.#parts.store.createSession(stored, verifiedHash))) throw wrongCredentials();
     return session;
   }
 
-  #newSession(signedIn: SignedIn, visit: Visit): { readonly session: Session; readonly stored: NewSession } {
+  #newSession(
+    signedIn: SignedIn,
+    clientInfo: ClientInfo,
+  ): { readonly session: Session; readonly stored: NewSession } {
     const id = uuidv7() as SessionId;
     const token = randomBase62(43);
-    const createdAt = this.#now();
+    const createdAt = this.#parts.now();
     const length = signedIn.role === "operator" ? OPERATOR_SESSION_LENGTH : SESSION_LENGTH;
     const expiresAt = new Date(createdAt.getTime() + length.milliseconds());
     const userId = signedIn.user.id;
     return {
       session: { id, token, signedIn },
-      stored: { id, digest: digestOf(token), userId, createdAt, expiresAt, ...visit },
+      stored: { id, digest: digestOf(token), userId, createdAt, expiresAt, ...clientInfo },
     };
   }
 
@@ -297,20 +266,19 @@ export class SignIn {
     return {
       userId: uuidv7() as UserId,
       email: normaliseEmail(email),
-      passwordHash: await this.#passwords.hash(password),
-      createdAt: this.#now(),
+      passwordHash: await this.#parts.passwords.hash(password),
+      createdAt: this.#parts.now(),
     };
   }
 }
 
-/** An e-mail address names one user. */
 export function addressTaken(): Failure {
   return new Failure("conflict", "A user with this e-mail address exists. Sign in instead.", {
     param: "email",
   });
 }
 
-/** `null`: it says nothing about the password. */
+/** The security event of a failed attempt; `null` for other failures. */
 function kindOfFailure(thrown: unknown): "sign_in_failed" | "sign_in_limited" | null {
   if (!(thrown instanceof Failure)) return null;
   if (thrown.code === "wrong_credentials") return "sign_in_failed";

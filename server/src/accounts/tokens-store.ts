@@ -4,8 +4,8 @@ import type { TokenUuid } from "../contract/ids.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { accountColumns } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
-import type { ManagementToken, ManagementTokenStore, NewManagementToken } from "./management-token.ts";
-import type { SessionId, SignedIn, Visit } from "./user.ts";
+import type { ManagementToken, NewManagementToken } from "./management-token.ts";
+import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 import { type SignedInRow, signedInOf } from "./users-store.ts";
 
 interface TokenRow {
@@ -19,17 +19,18 @@ interface TokenRow {
   last_used_ip: string | null;
 }
 
-/** Of which those that hold, a hundred at most, come first. */
+/** Active tokens, a hundred at most, are listed first. */
 const MAX_LISTED = 1_000;
 
-/** Management tokens in Postgres. */
-export class PostgresManagementTokens implements ManagementTokenStore {
+/** Management tokens in PostgreSQL. */
+export class PostgresManagementTokens {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** Fails when the user has `limit` active tokens, or the session has ended. */
   async createToken(
     token: NewManagementToken,
     limit: number,
@@ -64,6 +65,7 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     return rows.map(tokenOf);
   }
 
+  /** Revoking a revoked token changes nothing. @returns `null` when the user has no such token. */
   async revokeToken(userId: UserId, id: TokenUuid, by: Actor, now: Date): Promise<ManagementToken | null> {
     return inTransaction(this.#database, async (transaction) => {
       const [found] = await transaction<{ revoked_at: Date | null }[]>`
@@ -79,16 +81,17 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     });
   }
 
+  /** Finds the user of an active token, and notes its use. */
   async useToken(
     digest: Uint8Array,
-    visit: Visit,
+    clientInfo: ClientInfo,
     now: Date,
   ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn } | null> {
     // Uses management_tokens_digest_key. Written at most once a minute for each token and address.
     const [row] = await this.#database<(SignedInRow & { token: TokenUuid; note: boolean })[]>`
       select management_tokens.id as token, users.id as user_id, users.email, users.role,
              coalesce(last_used_at < ${now}::timestamptz - interval '1 minute', true)
-               or last_used_ip is distinct from ${visit.sourceIp}::inet as note,
+               or last_used_ip is distinct from ${clientInfo.sourceIp}::inet as note,
              ${accountColumns(this.#database)}
       from management_tokens
       join users on users.id = management_tokens.user_id
@@ -98,7 +101,7 @@ export class PostgresManagementTokens implements ManagementTokenStore {
     if (row === undefined) return null;
     if (row.note) {
       await this.#database`
-        update management_tokens set last_used_at = ${now}, last_used_ip = ${visit.sourceIp}
+        update management_tokens set last_used_at = ${now}, last_used_ip = ${clientInfo.sourceIp}
         where id = ${row.token}`;
     }
     return { id: row.token, signedIn: signedInOf(row) };

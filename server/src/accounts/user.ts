@@ -9,20 +9,20 @@ export interface User {
   readonly email: string;
 }
 
-/** Who is at the dashboard: a user of an account, or an operator, who belongs to none. */
+/** A signed-in user of an account, or an operator, who belongs to no account. */
 export type SignedIn =
   | { readonly role: "owner"; readonly user: User; readonly account: Account }
   | { readonly role: "operator"; readonly user: User };
 
-/** From where and with what somebody calls. */
-export interface Visit {
+/** The address and user agent of a client. */
+export interface ClientInfo {
   /** `null` when a trusted proxy sent an address that can't be parsed. */
   readonly sourceIp: string | null;
   readonly userAgent: string | null;
 }
 
-/** A sign-in that still holds, as its user sees it. */
-export interface ListedSession extends Visit {
+/** An active session, as its user sees it. */
+export interface ListedSession extends ClientInfo {
   readonly id: SessionId;
   readonly createdAt: Date;
   /** To the minute. */
@@ -41,11 +41,11 @@ export interface NewAccount extends NewUser {
   readonly accountId: AccountId;
   readonly accountName: string;
   readonly plan: Plan;
-  /** Granted with it. */
+  /** Credit granted with the account. */
   readonly startingCreditsNanoUsd: bigint;
 }
 
-/** An address names one user however it is typed. */
+/** Normalises case and surrounding spaces, so that every spelling of an address finds the same user. */
 export function normaliseEmail(email: string): string {
   return email.trim().toLowerCase();
 }

@@ -3,8 +3,8 @@ import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../contrac
 import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
-import type { FoundSession, NewSession, UserChange, UserStore } from "./sign-in.ts";
-import type { ListedSession, NewAccount, NewUser, SessionId, SignedIn, Visit } from "./user.ts";
+import type { FoundSession, NewSession, UserChange } from "./sign-in.ts";
+import type { ClientInfo, ListedSession, NewAccount, NewUser, SessionId, SignedIn } from "./user.ts";
 
 /** A user's row with that of their account, whose columns are all null for an operator. */
 export interface SignedInRow extends AccountRow {
@@ -13,19 +13,20 @@ export interface SignedInRow extends AccountRow {
   role: SignedIn["role"];
 }
 
-/** Of which those are listed that were seen last. */
+/** The most recently seen sessions are listed. */
 const MAX_SESSIONS = 1_000;
 
-/** Users and their sessions in Postgres. */
-export class PostgresUsers implements UserStore {
+/** Users and their sessions in PostgreSQL. */
+export class PostgresUsers {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  async createAccountWithUser(account: NewAccount, visit: Visit): Promise<SignedIn | null> {
-    const by = { userId: account.userId, managementToken: null, sourceIp: visit.sourceIp };
+  /** @returns `null` when the e-mail address is taken. */
+  async createAccountWithUser(account: NewAccount, clientInfo: ClientInfo): Promise<SignedIn | null> {
+    const by = { userId: account.userId, managementToken: null, sourceIp: clientInfo.sourceIp };
     const created = await unlessTaken(() =>
       inTransaction(this.#database, async (transaction) => {
         await insertAccount(transaction, account);
@@ -45,6 +46,7 @@ export class PostgresUsers implements UserStore {
     return { role: "owner", user: { id, email }, account: freshAccount(account) };
   }
 
+  /** @returns `null` when the e-mail address is taken. */
   async createOperator({ userId, email, passwordHash, createdAt }: NewUser): Promise<SignedIn | null> {
     const created = await unlessTaken(
       () => this.#database`
@@ -72,6 +74,12 @@ export class PostgresUsers implements UserStore {
     return row?.password_hash ?? null;
   }
 
+  /**
+   * Replaces the verified password, ends all sessions of the user, revokes their management tokens if asked to, and begins
+   * `session`, in one transaction.
+   *
+   * @returns how many tokens were revoked; `null` when the verified password is no longer the current one.
+   */
   async changePassword(
     userId: UserId,
     { verified, next }: { readonly verified: string; readonly next: string },
@@ -90,6 +98,7 @@ export class PostgresUsers implements UserStore {
     });
   }
 
+  /** @returns `false` when the verified password is no longer the current one. */
   async createSession(session: NewSession, verifiedHash: string): Promise<boolean> {
     const isCreated = await insertSession(this.#database, session, verifiedHash);
     await this
@@ -97,6 +106,7 @@ export class PostgresUsers implements UserStore {
     return isCreated;
   }
 
+  /** Finds a session that has not expired, and notes its use to the minute. */
   async findSession(digest: Uint8Array, now: Date): Promise<FoundSession | null> {
     // Uses sessions_pkey. Written at most once a minute for each session.
     const [row] = await this.#database<(SignedInRow & { session: SessionId; seen_long_ago: boolean })[]>`
@@ -142,6 +152,7 @@ export class PostgresUsers implements UserStore {
     }));
   }
 
+  /** @returns `false` when the user has no such session. */
   async deleteSession(userId: UserId, id: SessionId): Promise<boolean> {
     const { count } = await this.#database`delete from sessions where id = ${id} and user_id = ${userId}`;
     return count > 0;
@@ -155,7 +166,7 @@ export class PostgresUsers implements UserStore {
   }
 }
 
-/** The lock makes a change of the password wait for the session, and then end it; or the session see the change. */
+/** The lock orders this against a change of the password, which then either ends the session or prevents it. */
 async function insertSession(
   sql: Database | Transaction,
   session: NewSession,
@@ -198,7 +209,7 @@ async function recordUserChange(
   });
 }
 
-/** An account with its first user and what it starts with, in a transaction. */
+/** Inserts an account with its first user and starting credit. */
 export async function insertAccount(transaction: Transaction, account: NewAccount): Promise<void> {
   const credits = account.startingCreditsNanoUsd;
   await transaction`
@@ -214,7 +225,7 @@ export async function insertAccount(transaction: Transaction, account: NewAccoun
     values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
 }
 
-/** @returns `false` when the e-mail address is somebody's. */
+/** @returns `false` when the e-mail address is taken. */
 export async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<boolean> {
   try {
     await insert();

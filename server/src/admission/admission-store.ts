@@ -3,49 +3,49 @@ import type { Admission, Demand, HeldSlot, LimitUse, Release } from "../contract
 import { Unavailable } from "../errors/failure.ts";
 
 /**
- * What all nodes agree on about an account without asking the database: its version, and what its requests use of its
+ * The state of accounts that all nodes share without asking the database: the version of each account, and the use of its
  * limits.
  *
  * A node decides by a cached snapshot of a key and its account, read at some version. `check` and `admit` refuse the
- * snapshot as stale when a newer version was published, or when the store knows none: then the node reads the database
- * again and vouches for what it read.
+ * snapshot as stale when a newer version was published, or when the store knows none. The node then reads the database
+ * again and commits the read.
  *
- * The store may forget everything at any time. It must then not believe a node that read the database before the
- * forgetting, for a change may have been published and forgotten since. That is what the epoch is for: taken before
- * the read, told with `vouch`, and different once the store has forgotten.
+ * The store may lose everything at any time. It must then reject a read from before the loss, because a change may have
+ * been published and lost since. The epoch detects this: a node takes it before the read and passes it to `commitRead`,
+ * and it changes when the store loses its data.
  *
- * Every method throws a {@link AdmissionStoreUnavailable} when the store can't be asked.
+ * Every method throws {@link AdmissionStoreUnavailable} when the store cannot be reached.
  */
 export interface AdmissionStore {
-  /** Is a snapshot of this version still good? */
+  /** Returns whether a snapshot of this version is current. */
   check(accountId: AccountId, version: bigint): Promise<"current" | "stale">;
-  /** The same, and all or nothing of what the request demands. */
+  /** Checks the version, and takes all of the demand or nothing. */
   admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission>;
   /**
-   * To be called for each demand that was admitted, when its request has ended, and for each whose answer was lost,
-   * as it may have been admitted. Harmless when repeated, and when the slot was never taken.
+   * Must be called once the request of an admitted demand has ended, and for a demand whose answer was lost, because it
+   * may have been admitted. Repeating it, or releasing a slot that was never taken, changes nothing.
    */
   release(accountId: AccountId, release: Release): Promise<void>;
   /**
-   * Keeps the concurrency slots of running requests from being taken for those of a dead node, and takes them again
-   * where the store has lost them. To be called well within their lease.
+   * Extends the leases of running requests' concurrency slots, and takes the slots again where the store has lost them.
+   * Must be called well within their lease.
    */
   renew(slots: readonly HeldSlot[]): Promise<void>;
-  /** For who wants to see how close to its limits an account is. Changes nothing. */
+  /** Returns how much of its limits the account uses. */
   useOf(accountId: AccountId): Promise<LimitUse>;
   /**
-   * To be called after a change was committed and before it is answered. Never lowers the version. Of an account that
-   * it does not know the store learns no version by this, for the word may be an old one that comes late; only that
-   * what was read before can't be relied on.
+   * Must be called after a change was committed and before it is answered. It never lowers the version. For an unknown
+   * account the store does not remember the version, because the publication may be an old one that arrives late; it only
+   * rejects reads from before it.
    */
   publish(accountId: AccountId, version: bigint): Promise<void>;
-  /** To be called before the database is read. */
+  /** Must be called before the database is read. */
   epoch(accountId: AccountId): Promise<Epoch>;
-  /** Says which version was read since the epoch. @returns `false` when the store has forgotten since. */
-  vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
-  /** Calls back when what was learnt from this store can't be relied on any more. */
-  onDoubt(listener: () => void): void;
-  /** Calls back when the store answers again and may have forgotten the slots of running requests. */
+  /** Commits the version that was read after the epoch. @returns `false` when the store has lost its data since. */
+  commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
+  /** Registers a listener that is called when earlier answers of this store are no longer reliable. */
+  onInvalidated(listener: () => void): void;
+  /** Registers a listener that is called when the store answers again and may have lost the slots of running requests. */
   onRestored(listener: () => void): void;
   /** Resolves when the store answers. */
   ping(): Promise<void>;
@@ -56,7 +56,7 @@ export type Epoch = string & { readonly __brand: "epoch" };
 
 export class AdmissionStoreUnavailable extends Unavailable {
   override readonly name = "AdmissionStoreUnavailable";
-  /** Whether the store may have done what it was asked for, and only its answer was not received. */
+  /** Whether the store may have executed the command although its answer was not received. */
   readonly mayBeDone: boolean;
 
   constructor(message: string, details: { readonly mayBeDone?: boolean; readonly cause?: unknown } = {}) {

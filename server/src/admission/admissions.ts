@@ -1,20 +1,20 @@
 import type { AccountId } from "../contract/account.ts";
-import type { Admission, HeldSlot, Limits, Place, Rates } from "../contract/limits.ts";
+import type { Admission, HeldSlot, Limits, Rates, Slot } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable } from "./admission-store.ts";
-import { InFlight, type InFlightItem, NOWHERE } from "./in-flight.ts";
+import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
 import { UnreleasedSlots } from "./unreleased.ts";
 
-/** What an account's limits have let through. */
+/** A request that the account's limits have admitted. */
 export interface AdmittedRequest {
   readonly rates: Rates;
   /**
-   * Gives back what the request took. To be called when it has ended, before its last bytes go out: who has seen one
-   * answer end may have the next. Harmless when called again.
+   * Releases the concurrency slot and corrects the tokens. Must be called before the last bytes of the answer go out, so that
+   * a client that has seen an answer end can send its next request. Repeating it changes nothing.
    *
-   * @param tokens what it took in the end; `null`: what was estimated.
+   * @param tokens the tokens that the request used; `null` keeps the estimate.
    */
   end(tokens: number | null): Promise<void>;
-  /** Releases all that it took, including the request of its minute, because it will not be served. */
+  /** Releases everything, including the request of its minute, because the request will not be served. */
   cancel(): Promise<void>;
 }
 
@@ -24,20 +24,20 @@ export type AdmissionOutcome =
 
 const ENDED = Promise.resolve();
 
-/** This node's admitted requests: they keep their concurrency slots as long as it lives. */
+/** Admits requests on this node, and renews their concurrency slots while they run. */
 export class Admissions {
   readonly #store: AdmissionStore;
   readonly #admitted = new InFlight<Admitted>();
   readonly #unreleased: UnreleasedSlots;
-  /** Slots are told apart by a number, nodes by what goes before it. */
+  /** The name of a slot is the name of its node and a number. */
   readonly #node = crypto.randomUUID();
   #count = 0;
 
   constructor(store: AdmissionStore, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
     this.#unreleased = new UnreleasedSlots(store, monotonicMs);
-    // A store that answers again may be empty, or may have freed the slots while this node was cut off. Until the slots
-    // are renewed it would admit more requests than the limit.
+    // A store that answers again may be empty, or may have freed the slots while this node was disconnected. It would admit
+    // more requests than the limit until the slots are renewed.
     store.onRestored(() => void this.renew().catch(() => {}));
   }
 
@@ -47,15 +47,21 @@ export class Admissions {
     limits: Limits,
     tokens: number,
   ): Promise<AdmissionOutcome> {
-    const place = `${this.#node}-${(++this.#count).toString(36)}` as Place;
-    const wanted = Math.min(tokens, limits.tokensPerMinute ?? tokens);
+    const slot = `${this.#node}-${(++this.#count).toString(36)}` as Slot;
+    const estimatedTokens = Math.min(tokens, limits.tokensPerMinute ?? tokens);
     let admission: Admission;
     try {
-      admission = await this.#store.admit(accountId, version, { limits, tokens, place });
+      admission = await this.#store.admit(accountId, version, { limits, tokens, slot });
     } catch (error) {
-      // The store may have admitted it all the same, and it will not be served.
+      // The store may have admitted the request, which will not be served.
       if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
-        const release = { place, atS: null, tokensMore: -wanted, isCancelled: true, isContested: true };
+        const release = {
+          slot,
+          atS: null,
+          tokensMore: -estimatedTokens,
+          isCancelled: true,
+          isContested: true,
+        };
         this.#unreleased.add(accountId, release);
       }
       throw error;
@@ -65,23 +71,23 @@ export class Admissions {
     const request = new Admitted(
       rates,
       accountId,
-      place,
+      slot,
       (admitted, tokensMore, isCancelled) => {
         if (!this.#admitted.delete(admitted)) return ENDED;
-        const release = { place, atS, tokensMore, isCancelled, isContested: admitted.isContested };
+        const release = { slot, atS, tokensMore, isCancelled, isContested: admitted.isContested };
         return this.#store
           .release(accountId, release)
           .catch(() => this.#unreleased.add(accountId, { ...release, isContested: true }));
       },
-      wanted,
+      estimatedTokens,
     );
     this.#admitted.add(request);
     return { kind: "admitted", request };
   }
 
   /**
-   * Keeps the concurrency slots of requests that take long, and takes them again where they were lost. To be called
-   * well within {@link PLACE_LEASE_MS}.
+   * Renews the concurrency slots of running requests, and takes lost ones again. Must be called well within
+   * {@link SLOT_LEASE_MS}.
    */
   async renew(): Promise<void> {
     const renewed = [...this.#admitted];
@@ -94,7 +100,7 @@ export class Admissions {
     }
   }
 
-  /** Repeats the releases that the store has not confirmed. To be called every second or so. */
+  /** Repeats the releases that the store has not confirmed. A background job calls it every second. */
   async retryReleases(): Promise<void> {
     await this.#unreleased.retry();
   }
@@ -103,19 +109,19 @@ export class Admissions {
 type End = (admitted: Admitted, tokensMore: number, isCancelled: boolean) => Promise<void>;
 
 class Admitted implements AdmittedRequest, InFlightItem, HeldSlot {
-  inFlightAt = NOWHERE;
-  /** Whether the store may still receive an earlier renewal, of which no answer came. */
+  inFlightIndex = NOT_IN_FLIGHT;
+  /** Whether an earlier renewal that got no answer may still reach the store. */
   isContested = false;
   readonly rates: Rates;
   readonly accountId: AccountId;
-  readonly place: Place;
+  readonly slot: Slot;
   readonly #end: End;
   readonly #estimatedTokens: number;
 
-  constructor(rates: Rates, accountId: AccountId, place: Place, end: End, estimatedTokens: number) {
+  constructor(rates: Rates, accountId: AccountId, slot: Slot, end: End, estimatedTokens: number) {
     this.rates = rates;
     this.accountId = accountId;
-    this.place = place;
+    this.slot = slot;
     this.#end = end;
     this.#estimatedTokens = estimatedTokens;
   }

@@ -1,19 +1,19 @@
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** How many bytes request bodies may come to that are being received, or wait to be admitted. */
+/** Limits on the bytes of request bodies that are being received or wait for admission. */
 export interface BodyBudgetLimits {
   readonly processBytes: number;
-  /** Of bodies that came with one account's keys or sessions. */
+  /** Bodies sent with the keys or sessions of one account. */
   readonly accountBytes: number;
-  /** Of bodies from one client address whose account is not known yet. */
+  /** Bodies from one client address whose account is not known yet. */
   readonly addressBytes: number;
 }
 
-/** Bodies of callers that are not known are small: what signs in, and what manages an account. */
+/** Requests of unknown callers, such as sign-ins and management calls, have small bodies. */
 const ADDRESS_BYTES = 8 * 1024 * 1024;
 
-/** The shares of a budget: some bodies of the largest size for an account, and never all of it. */
+/** Divides a budget: an account can send several bodies of the maximum size, but can never use the whole budget. */
 export function shareOut(processBytes: number, maxBodyBytes: number): BodyBudgetLimits {
   return {
     processBytes,
@@ -22,48 +22,65 @@ export function shareOut(processBytes: number, maxBodyBytes: number): BodyBudget
   };
 }
 
-/** Why a body was not received. */
-export type BodyRefusal =
-  | "account_bytes"
-  | "account_concurrency"
-  | "address_bytes"
-  | "process_bytes"
-  | "too_slow"
-  | "too_many_pieces";
-
-const REASONS: readonly BodyRefusal[] = [
-  "account_bytes",
-  "account_concurrency",
-  "address_bytes",
-  "process_bytes",
-  "too_slow",
-  "too_many_pieces",
-];
-/** When bytes become free can't be told. */
+/** A sender whose bytes were refused retries after this time: the service cannot know when bytes become free. */
 const RETRY_AFTER_MS = 1_000;
-/** Bodies up to this size may use all that there is, larger ones all but a part: then they don't keep small ones out. */
+/** Code, message and retry time of each refusal. */
+const REFUSALS = {
+  account_bytes: [
+    "rate_limit_exceeded",
+    "The account has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
+    RETRY_AFTER_MS,
+  ],
+  account_concurrency: [
+    "too_many_concurrent_requests",
+    "The account has reached its limit on concurrent requests. Retry when one of them has ended.",
+    RETRY_AFTER_MS,
+  ],
+  address_bytes: [
+    "rate_limit_exceeded",
+    "This address has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
+    RETRY_AFTER_MS,
+  ],
+  process_bytes: [
+    "server_is_overloaded",
+    "The service has reached its limit on bytes of request bodies in transit. Try again shortly.",
+    RETRY_AFTER_MS,
+  ],
+  too_slow: [
+    "request_timeout",
+    "The request body arrived too slowly. Send it over a faster connection, or send less.",
+    null,
+  ],
+  too_many_pieces: [
+    "invalid_request",
+    "The request body arrived in too many small chunks. Send it with a `Content-Length`, or in larger chunks.",
+    null,
+  ],
+} as const;
+/** Why a body was not received. */
+export type BodyRefusal = keyof typeof REFUSALS;
+/** Larger bodies may not use the last part of the budget, so that they do not keep small bodies out. */
 const SMALL_BODY_BYTES = 64 * 1024;
 const SHARE_OF_LARGE_BODIES = 7 / 8;
-/** Senders without a body are dropped when there are more: to make and drop one for each request would cost more. */
+/** Idle senders are dropped beyond this number. Creating and dropping one for each request would cost more. */
 const SENDERS_REMEMBERED = 10_000;
 
-/** Bounds what request bodies take of this process's memory before limits and concurrency slots bear on their requests. */
+/** Limits the memory that request bodies take before limits and concurrency slots apply to their requests. */
 export class BodyBudget {
   readonly limits: BodyBudgetLimits;
   readonly #senders = new Map<string, BodySender>();
-  readonly #refused = new Map<BodyRefusal, number>(REASONS.map((reason) => [reason, 0]));
+  readonly #refused = new Map((Object.keys(REFUSALS) as BodyRefusal[]).map((reason) => [reason, 0]));
   #bytes = 0;
 
   constructor(limits: BodyBudgetLimits) {
     this.limits = limits;
   }
 
-  /** Bytes that are in use or reserved. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How many bodies were refused so far, by the reason. */
+  /** Counts of refused bodies by reason. */
   get refused(): ReadonlyMap<BodyRefusal, number> {
     return this.#refused;
   }
@@ -72,7 +89,7 @@ export class BodyBudget {
     return this.#sender(id, "account");
   }
 
-  /** `address`: the client's; `null` when it could not be told. */
+  /** `address`: the client's; `null` when it is unknown. */
   address(address: string | null): BodySender {
     return this.#sender(address ?? "unknown", "address");
   }
@@ -80,15 +97,16 @@ export class BodyBudget {
   /** Counts a refusal and returns its failure, for the caller to throw. */
   refuse(reason: BodyRefusal): Failure {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
-    return failureOf(reason);
+    const [code, message, retryAfterMs] = REFUSALS[reason];
+    return new Failure(code, message, retryAfterMs === null ? {} : { retryAfterMs });
   }
 
-  /** Whether a body may have `more` bytes; `total` is what it then has in all. */
+  /** Returns whether a body may grow by `more` bytes to `total` bytes. */
   hasRoom(more: number, total: number): boolean {
     return this.#bytes + more <= roomFor(total, this.limits.processBytes);
   }
 
-  /** For {@link BodySender} alone. Negative: given back. */
+  /** Only {@link BodySender} calls this. A negative number releases bytes. */
   add(bytes: number): void {
     this.#bytes += bytes;
   }
@@ -107,7 +125,7 @@ export class BodyBudget {
   }
 }
 
-/** An account, or an address, with the bodies that are being received from it. */
+/** An account or a client address that is sending bodies. */
 export class BodySender {
   readonly budget: BodyBudget;
   readonly #kind: "account" | "address";
@@ -124,7 +142,7 @@ export class BodySender {
   }
 
   /**
-   * Begins a body. Each that was begun is ended with {@link end}.
+   * Begins a body, which must be ended with {@link end}.
    *
    * @param maxBodies how many the sender may have at once; `null`: any number.
    * @throws {Failure} `too_many_concurrent_requests`.
@@ -135,7 +153,7 @@ export class BodySender {
   }
 
   /**
-   * Reserves `more` bytes of a body that has `total` with them.
+   * Reserves `more` bytes for a body that grows to `total` bytes.
    *
    * @throws {Failure} `rate_limit_exceeded` when the sender has too many, `server_is_overloaded` when the process has.
    */
@@ -151,7 +169,7 @@ export class BodySender {
     budget.add(more);
   }
 
-  /** Ends a body and gives its bytes back. */
+  /** Ends a body and releases its bytes. */
   end(bytes: number): void {
     this.#bodies--;
     this.#bytes -= bytes;
@@ -159,47 +177,7 @@ export class BodySender {
   }
 }
 
-/** How much of `bytes` may be in use with a body that has `bodyBytes` of them. */
+/** The part of a limit that may be in use together with a body of `bodyBytes`. */
 function roomFor(bodyBytes: number, bytes: number): number {
   return bodyBytes > SMALL_BODY_BYTES ? bytes * SHARE_OF_LARGE_BODIES : bytes;
-}
-
-function failureOf(reason: BodyRefusal): Failure {
-  const retry = { retryAfterMs: RETRY_AFTER_MS };
-  switch (reason) {
-    case "account_bytes":
-      return new Failure(
-        "rate_limit_exceeded",
-        "The account has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
-        retry,
-      );
-    case "account_concurrency":
-      return new Failure(
-        "too_many_concurrent_requests",
-        "The account has reached its limit on concurrent requests. Retry when one of them has ended.",
-        retry,
-      );
-    case "address_bytes":
-      return new Failure(
-        "rate_limit_exceeded",
-        "This address has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
-        retry,
-      );
-    case "process_bytes":
-      return new Failure(
-        "server_is_overloaded",
-        "The service has reached its limit on bytes of request bodies in transit. Try again shortly.",
-        retry,
-      );
-    case "too_slow":
-      return new Failure(
-        "request_timeout",
-        "The request body arrived too slowly. Send it over a faster connection, or send less.",
-      );
-    case "too_many_pieces":
-      return new Failure(
-        "invalid_request",
-        "The request body arrived in too many small chunks. Send it with a `Content-Length`, or in larger chunks.",
-      );
-  }
 }

@@ -2,13 +2,13 @@ import type { AccountId } from "../contract/account.ts";
 import type { Admission, Demand, HeldSlot, LimitUse, Release } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 
-/** Does a publication, and resolves when it is certain that every node which admits will heed it. */
+/** Publishes, and resolves when every node that admits requests is certain to respect the publication. */
 export type ConfirmPublication = (publish: () => Promise<void>) => Promise<void>;
 
-/** An admission store that a node can be kept from, when other nodes may no longer hear of each other through it. */
+/** An admission store with a fence, which keeps the node from admitting requests while it may miss the changes of other nodes. */
 export class FencedAdmissionStore implements AdmissionStore {
   readonly #store: AdmissionStore;
-  readonly #doubters: (() => void)[] = [];
+  readonly #invalidated: (() => void)[] = [];
   #reason: string | null = null;
   #confirm: ConfirmPublication = (publish) => publish();
 
@@ -16,9 +16,9 @@ export class FencedAdmissionStore implements AdmissionStore {
     this.#store = store;
   }
 
-  /** From now on nothing is admitted, until the fence is lifted. What was asked before is not believed either. */
+  /** Refuses every request until the fence is lifted, and invalidates earlier answers. */
   fence(reason: string): void {
-    if (this.#reason === null) for (const doubt of this.#doubters) doubt();
+    if (this.#reason === null) for (const listener of this.#invalidated) listener();
     this.#reason = reason;
   }
 
@@ -30,12 +30,13 @@ export class FencedAdmissionStore implements AdmissionStore {
     return this.#reason !== null;
   }
 
-  /** Has every publication confirmed from now on, by who knows of the other nodes. */
+  /** Sets the function that confirms every later publication with the other nodes. */
   confirmPublications(confirm: ConfirmPublication): void {
     this.#confirm = confirm;
   }
 
-  // These two not `async`, as every request passes one of them: a promise that is returned there is waited for thrice.
+  // Every request calls one of these two. They are not `async`, because an async function that returns a promise takes three
+  // turns of the event loop to resolve.
 
   check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
     return this.#reason === null ? this.#store.check(accountId, version) : Promise.reject(this.#closed());
@@ -69,14 +70,14 @@ export class FencedAdmissionStore implements AdmissionStore {
     return this.#store.epoch(accountId);
   }
 
-  async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     this.#requireOpen();
-    return this.#store.vouch(accountId, version, epoch);
+    return this.#store.commitRead(accountId, version, epoch);
   }
 
-  onDoubt(listener: () => void): void {
-    this.#doubters.push(listener);
-    this.#store.onDoubt(listener);
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
+    this.#store.onInvalidated(listener);
   }
 
   onRestored(listener: () => void): void {

@@ -1,19 +1,18 @@
-/** What can stand among those {@link InFlight}. */
+/** A member of {@link InFlight}. */
 export interface InFlightItem {
-  /** Where it stands; for {@link InFlight} alone to read and write. Begins at {@link NOWHERE}. */
-  inFlightAt: number;
+  /** The position in {@link InFlight}, which alone writes it; initially {@link NOT_IN_FLIGHT}. */
+  inFlightIndex: number;
 }
 
-export const NOWHERE = -1;
+export const NOT_IN_FLIGHT = -1;
 
 /**
- * What comes and goes with requests, by the thousand a second. A Set does the same, but V8 makes its table anew after every so many
- * additions, and each table that is over leads to the next: once one has grown old, the collector of young objects keeps all that
- * follow, with everything that was ever found in them, until the old ones are collected. Of a request under load that was more
- * than all else that outlived it.
+ * A set of objects that are added and deleted thousands of times a second. V8 replaces the table of a `Set` after every so many
+ * additions, and each abandoned table references the next one. Once one of them is in the old generation, minor collections keep
+ * all that follow and everything in them. Under load this retained more of a request than everything else together.
  */
 export class InFlight<Item extends InFlightItem> implements Iterable<Item> {
-  /** Those that are there, and then nothing: it is not made shorter, as it would have to be made longer again. */
+  /** The members, followed by `null`s. The array never shrinks, because it would have to grow again. */
   readonly #items: (Item | null)[] = [];
   #size = 0;
 
@@ -22,23 +21,23 @@ export class InFlight<Item extends InFlightItem> implements Iterable<Item> {
   }
 
   add(item: Item): void {
-    item.inFlightAt = this.#size;
+    item.inFlightIndex = this.#size;
     this.#items[this.#size++] = item;
   }
 
-  /** @returns whether it was there. */
+  /** @returns whether the item was a member. */
   delete(item: Item): boolean {
-    const { inFlightAt } = item;
+    const { inFlightIndex } = item;
     const last = this.#items[this.#size - 1] ?? null;
-    if (inFlightAt === NOWHERE || last === null) return false;
-    last.inFlightAt = inFlightAt;
-    this.#items[inFlightAt] = last;
+    if (inFlightIndex === NOT_IN_FLIGHT || last === null) return false;
+    last.inFlightIndex = inFlightIndex;
+    this.#items[inFlightIndex] = last;
     this.#items[--this.#size] = null;
-    item.inFlightAt = NOWHERE;
+    item.inFlightIndex = NOT_IN_FLIGHT;
     return true;
   }
 
-  /** Those that are there now, whoever comes and goes meanwhile. In no order. */
+  /** Iterates over the present members in no particular order. Later changes do not affect the iteration. */
   [Symbol.iterator](): IterableIterator<Item> {
     return this.#items.flatMap((item) => item ?? []).values();
   }

@@ -1,12 +1,12 @@
 import { Failure } from "../errors/failure.ts";
 import type { BodySender } from "./body-budget.ts";
 
-/** A body of undeclared length has room for so much at first, and twice as much whenever that is full. */
+/** The first buffer of a body of undeclared length, which doubles whenever it is full. */
 const FIRST_STEP_BYTES = 16 * 1024;
-/** Each piece costs some microseconds, however small it is: what is sent byte by byte would cost a hundred times its size. */
+/** Each piece costs some microseconds whatever its size, so a body that is sent byte by byte costs a hundred times as much. */
 const MAX_PIECES = 4_096;
 const MIN_BYTES_PER_PIECE = 64;
-/** A body must bring so many bytes a second, on average over windows of this length. The first is free. */
+/** The minimum rate of a body, averaged over windows of `PACE_WINDOW_MS`. The first window is exempt. */
 const MIN_BYTES_PER_SECOND = 4_096;
 const PACE_WINDOW_MS = 10_000;
 
@@ -20,9 +20,9 @@ export interface IncomingBodyParts {
 }
 
 /**
- * A request's body as it comes in, on any runtime: bounded in its size, in what it takes of the budget, in how slowly and in how
- * many pieces it may come. What was declared is reserved before the first byte is read. The bytes stay reserved until
- * {@link release}, which is to be called once the request was admitted or refused.
+ * Receives the body of a request on any runtime, with limits on its size, its share of the budget, its rate and the number of its
+ * pieces. The declared length is reserved before the first byte is read. The bytes stay reserved until {@link release}, which must
+ * be called once the request was admitted or refused.
  */
 export class IncomingBody {
   readonly #sender: BodySender;
@@ -54,19 +54,19 @@ export class IncomingBody {
     }
   }
 
-  /** How many bytes the body has; `null` while it is not whole, or if it was refused. */
+  /** The length of the complete body; `null` while it is incomplete, or if it was refused. */
   get wholeBytes(): number | null {
     return this.#wholeBytes;
   }
 
-  /** True when nothing more is taken: the body is whole, or was refused. */
+  /** True when the body is complete or was refused. */
   get isOver(): boolean {
     return this.#resolve === null;
   }
 
   /**
-   * The whole body. `start` begins to feed it by {@link add}, {@link end} and {@link breakOff}; what it feeds after the body is over
-   * is dropped.
+   * Resolves with the complete body. `start` begins to pass data to {@link add}, {@link end} and {@link abort}; data that follows
+   * the end of the body is dropped.
    *
    * @throws {Failure} `request_too_large`, `request_timeout`, `invalid_request`, or as {@link BodySender}.
    */
@@ -96,15 +96,15 @@ export class IncomingBody {
     resolve(content.length === this.#bytes ? content : content.subarray(0, this.#bytes));
   }
 
-  /** The body will not come to its end: its client has gone. */
-  breakOff(cause?: unknown): void {
+  /** Ends an incomplete body, because its client has gone. */
+  abort(cause?: unknown): void {
     if (this.isOver) return;
     this.refuse(
       new Failure("request_timeout", "The request body arrived incomplete. Send it again.", { cause }),
     );
   }
 
-  /** Refuses a body that comes too slowly. To be called every few seconds with the time since its request came. */
+  /** Refuses a body that arrives too slowly. Must be called every few seconds with the time since the request arrived. */
   checkPace(elapsedMs: number): void {
     const windowMs = elapsedMs - this.#paceSinceMs;
     if (this.isOver || windowMs < PACE_WINDOW_MS) return;
@@ -116,7 +116,7 @@ export class IncomingBody {
     this.refuse(this.#sender.budget.refuse("too_slow"));
   }
 
-  /** Takes no more of it: {@link receive} rejects with `failure`. Harmless when the body is over. */
+  /** Refuses the body: {@link receive} rejects with `failure`. Does nothing once the body is over. */
   refuse(failure: Error): void {
     const reject = this.#reject;
     if (reject === null) return;
@@ -125,7 +125,7 @@ export class IncomingBody {
     reject(failure);
   }
 
-  /** Gives back what is reserved. Harmless when called again. */
+  /** Releases the reserved bytes. Repeating it changes nothing. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -138,7 +138,7 @@ export class IncomingBody {
     if (++this.#pieces > MAX_PIECES && bytes < this.#pieces * MIN_BYTES_PER_PIECE) {
       throw this.#sender.budget.refuse("too_many_pieces");
     }
-    // Nearly every body: it came in one piece, and stays as it is.
+    // Nearly every body arrives in one piece, which needs no copy.
     if (this.#bytes === 0 && bytes === this.#declaredBytes) this.#content = piece;
     else this.#copy(piece, bytes);
     this.#bytes = bytes;
@@ -149,14 +149,14 @@ export class IncomingBody {
     this.#reserved = total;
   }
 
-  /** Into memory of our own: small pieces kept as they are would take many times their size. */
+  /** Copies the piece into one buffer, because small pieces held separately take many times their size. */
   #copy(piece: Uint8Array, bytes: number): void {
     let content = this.#content;
     if (content === null || bytes > content.length) {
       const grown = Math.min(this.#maxBytes, Math.max(FIRST_STEP_BYTES, bytes, 2 * (content?.length ?? 0)));
       const room = Math.max(this.#declaredBytes ?? grown, bytes);
       this.#reserve(room);
-      // Where nothing was written yet the system has given no memory yet.
+      // The system does not allocate pages of the buffer before something is written to them.
       const larger = new Uint8Array(room);
       if (content !== null) larger.set(content);
       content = larger;
@@ -165,7 +165,7 @@ export class IncomingBody {
     content.set(piece, this.#bytes);
   }
 
-  /** What listeners of the request still hold on to must not hold the body. */
+  /** Drops references, because listeners of the request still hold this object and must not keep the body alive. */
   #finish(): void {
     this.#resolve = null;
     this.#reject = null;

@@ -1,17 +1,17 @@
 import { type Database, inTransaction } from "../database/database.ts";
 import type { NotedRedis, OtherNode, RedisNote, RedisNotes } from "./redis-agreement.ts";
 
-/** Any number that nothing else in the database locks on. */
+/** An arbitrary number that no other advisory lock uses. */
 const NODES_LOCK = 7_305_113_003n;
 
-/** How a node hears of other nodes' changes. */
+/** How a node learns of changes that other nodes make. */
 export type Coordination = "alone" | "redis";
 
 export interface NodeRow {
   readonly id: string;
   readonly coordination: Coordination;
   readonly label: string;
-  /** Since it was last seen, by the database's clock. */
+  /** Time since the node was last seen, by the database's clock. */
   readonly seenAgoMs: number;
 }
 
@@ -23,12 +23,12 @@ interface LiveRow {
   readonly run_id: string | null;
 }
 
-/** A node that was not seen for so long does not count: it notes itself every second. */
+/** A node that was not seen for this long counts as gone. Each node updates its row every second. */
 const LIVE_S = 10;
-/** Those that no node uses are forgotten, beyond so many. */
+/** Unused Redis servers beyond this number are deleted. */
 const MAX_SERVERS = 1_000;
 
-/** The nodes that use a database. */
+/** The nodes that use the database, in its table `nodes`. */
 export class PostgresNodes implements RedisNotes {
   readonly #database: Database;
 
@@ -36,7 +36,7 @@ export class PostgresNodes implements RedisNotes {
     this.#database = database;
   }
 
-  /** Enters a node unless another one is in its way. @returns those that are. */
+  /** Inserts a node unless other nodes prevent it. @returns the nodes that do. */
   async enter(
     node: Pick<NodeRow, "id" | "coordination" | "label"> & { readonly life: string },
     isInTheWay: (other: NodeRow) => boolean,
@@ -63,20 +63,20 @@ export class PostgresNodes implements RedisNotes {
     });
   }
 
-  /** Says that the node is there still. @returns `false` when it was removed. */
+  /** Records that the node is alive. @returns `false` when it was removed. */
   async renew(id: string): Promise<boolean> {
     const { count } = await this.#database`update nodes set seen_at = now() where id = ${id}`;
     return count > 0;
   }
 
-  /** Says that the node is there still, and what it heeds. @returns the others; `null` when it was removed. */
+  /** Records that the node is alive, and its minimum generation. @returns the other nodes; `null` when it was removed. */
   async renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
-    // A statement that was given up for lost may come after a later one: then it changes nothing.
+    // A statement whose answer was lost may arrive after a later one. The sequence number makes it change nothing.
     const rows = await this.#database<LiveRow[]>`
       with renewed as (
         update nodes
         set seen_at = now(), redis_sequence = ${note.sequence}, redis_generation = ${note.generation},
-            redis_heeded = ${note.heeds}, shares_redis = ${note.hasJoined}
+            redis_heeded = ${note.minGeneration}, shares_redis = ${note.hasJoined}
         where id = ${note.id} and life = ${note.life} and redis_sequence < ${note.sequence}
         returning id
       )
@@ -89,7 +89,7 @@ export class PostgresNodes implements RedisNotes {
     return rows.length === 0 ? null : rows.flatMap(otherNodeOf);
   }
 
-  /** The other nodes that are alive. */
+  /** Returns the other nodes that are alive. */
   async others(id: string): Promise<readonly OtherNode[]> {
     const rows = await this.#database<LiveRow[]>`
       select label, shares_redis, redis_generation, redis_heeded, run_id
@@ -98,7 +98,7 @@ export class PostgresNodes implements RedisNotes {
     return rows.flatMap(otherNodeOf);
   }
 
-  /** Notes a Redis, unless a node has done so before. */
+  /** Records a Redis server, unless a node has done so before. */
   async noteRedis(runId: string, replicationId: string): Promise<NotedRedis> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
@@ -121,12 +121,12 @@ export class PostgresNodes implements RedisNotes {
     await this.#database`delete from nodes where id = ${id}`;
   }
 
-  /** Removes all others: somebody knows that they are gone. */
+  /** Removes all other nodes, because the operator has confirmed that they are gone. */
   async removeOthers(id: string): Promise<void> {
     await this.#database`delete from nodes where id <> ${id}`;
   }
 
-  /** Whether another node, whose Redis bears the mark, was seen in the last while. */
+  /** Returns whether another node that shares this installation's Redis was seen within the time. */
   async hasCompany(id: string, withinMs: number): Promise<boolean> {
     const rows = await this.#database`
       select from nodes
@@ -134,8 +134,8 @@ export class PostgresNodes implements RedisNotes {
     return rows.length > 0;
   }
 
-  /** What marks the Redis of this database's nodes. */
-  async redisMark(): Promise<string> {
+  /** Returns the id that identifies this installation as the owner of its keys in Redis. */
+  async redisOwner(): Promise<string> {
     const [row] = await this.#database<{ redis_mark: string }[]>`select redis_mark from installation`;
     if (row === undefined) throw new Error("the installation has no row");
     return row.redis_mark;
@@ -143,11 +143,11 @@ export class PostgresNodes implements RedisNotes {
 }
 
 function otherNodeOf(row: LiveRow): OtherNode[] {
-  // Where there are no other nodes, the outer join gives one row of nulls.
+  // Without other nodes the outer join returns one row of nulls.
   if (row.label === null) return [];
   const redis =
     row.redis_generation === null || row.run_id === null
       ? null
       : { generation: row.redis_generation, runId: row.run_id };
-  return [{ label: row.label, hasJoined: row.shares_redis, redis, heeds: row.redis_heeded }];
+  return [{ label: row.label, hasJoined: row.shares_redis, redis, minGeneration: row.redis_heeded }];
 }

@@ -3,23 +3,23 @@ import { withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { AdmissionStore } from "./admission-store.ts";
 
-/** Versions that were committed and perhaps not published. Noted in the transaction of each change. */
+/** Committed versions that may not be published yet. Each change records its version in its own transaction. */
 export interface UnpublishedVersions {
   list(limit: number): Promise<readonly { readonly accountId: AccountId; readonly version: bigint }[]>;
-  /** Whether this version, or a newer one, still waits. */
+  /** Returns whether this version, or a newer one, still waits for publication. */
   isPending(accountId: AccountId, version: bigint): Promise<boolean>;
-  /** Forgets the account's versions up to this one. */
+  /** Deletes the account's versions up to this one. */
   clear(accountId: AccountId, version: bigint): Promise<void>;
 }
 
-/** Time that a change may wait for the admission store before its answer is that it could not be made known. */
-const PATIENCE_MS = 4_000;
+/** A change that the admission store does not confirm within this time is answered with a failure. */
+const PUBLISH_TIMEOUT_MS = 4_000;
 const PAUSE_MS = 200;
 const SWEPT_AT_ONCE = 1_000;
 
 /**
- * Makes committed changes known to all nodes. A change is answered only after {@link publish}: from then on no node
- * admits by what was before it.
+ * Publishes committed changes to all nodes. A change is answered only after {@link publish} has resolved, when no node admits
+ * a request by the state before the change.
  */
 export class Publisher {
   readonly #admission: AdmissionStore;
@@ -31,14 +31,13 @@ export class Publisher {
   }
 
   /**
-   * @throws {Failure} `server_is_overloaded` when the admission store could not be told: the change is made, and will
-   *   be known once the store can be reached again.
+   * @throws {Failure} `server_is_overloaded` when the admission store is unavailable. The change is committed, and is published
+   *   once the store can be reached again.
    */
   async publish(accountId: AccountId, version: bigint): Promise<void> {
     let cause: unknown;
     try {
-      // Also when the store takes longer over each attempt than there is time for all.
-      await withTimeout(PATIENCE_MS, () => this.#tell(accountId, version));
+      await withTimeout(PUBLISH_TIMEOUT_MS, () => this.#publishUntil(accountId, version));
       return;
     } catch (error) {
       cause = error;
@@ -50,24 +49,24 @@ export class Publisher {
     );
   }
 
-  async #tell(accountId: AccountId, version: bigint): Promise<void> {
-    const untilMs = performance.now() + PATIENCE_MS;
+  async #publishUntil(accountId: AccountId, version: bigint): Promise<void> {
+    const deadlineMs = performance.now() + PUBLISH_TIMEOUT_MS;
     for (;;) {
       try {
         await this.#admission.publish(accountId, version);
-        // The sweep does what is left of this.
+        // If this fails, the sweep repeats it.
         await this.#unpublished.clear(accountId, version).catch(() => {});
         return;
       } catch (error) {
-        // This node may be cut off while another one has told the store already.
+        // This node may be disconnected while another node has already published the version.
         if (!(await this.#unpublished.isPending(accountId, version).catch(() => true))) return;
-        if (performance.now() + PAUSE_MS > untilMs) throw error;
+        if (performance.now() + PAUSE_MS > deadlineMs) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 
-  /** Publishes what was left over, of this node or of one that died. @returns how many. */
+  /** Publishes versions that this node or a crashed one has left unpublished. @returns how many. */
   async sweep(): Promise<number> {
     const waiting = await this.#unpublished.list(SWEPT_AT_ONCE);
     for (const { accountId, version } of waiting) {

@@ -3,61 +3,61 @@ import { AdmissionStoreUnavailable } from "./admission-store.ts";
 import type { FencedAdmissionStore } from "./fenced-store.ts";
 import type { RedisServer } from "./redis-info.ts";
 
-/** A Redis that nodes have found behind REDIS_URL. */
+/** A Redis server that a node has reached through REDIS_URL. */
 export interface NotedRedis {
-  /** A Redis that was found later has a higher one. */
+  /** Servers that were recorded later have higher numbers. */
   readonly generation: number;
   readonly runId: string;
 }
 
-/** Another node that shares its changes through Redis, and was seen in the last seconds. */
+/** Another live node that shares its changes through Redis. */
 export interface OtherNode {
-  /** For people: which one it is. */
+  /** Describes the node to operators. */
   readonly label: string;
-  /** Whether it serves requests, if nothing keeps it from it. One that is starting does not yet. */
+  /** Whether the node has begun to serve requests. */
   readonly hasJoined: boolean;
   /** The Redis that it is connected to. */
   readonly redis: NotedRedis | null;
-  /** It admits nothing by an older Redis than this one. `null` where it is too old to tell. */
-  readonly heeds: number | null;
+  /** The node admits no requests by a Redis of a lower generation. `null` for a version that does not report it. */
+  readonly minGeneration: number | null;
 }
 
-/** What a node notes for the others. */
+/** The state that a node records for the others. */
 export interface RedisNote {
   readonly id: string;
-  /** Of the node's process. What an earlier one said may come late, and counts no more. */
+  /** Identifies the process of the node, so that late statements of an earlier process have no effect. */
   readonly life: string;
-  /** Of what this process notes: what comes after a later one counts no more. */
+  /** Numbers the notes of this process, so that a note that arrives after a later one has no effect. */
   readonly sequence: number;
-  /** Of the Redis that it is connected to; `null` while there is none. */
+  /** The generation of the connected Redis; `null` without a connection. */
   readonly generation: number | null;
-  readonly heeds: number;
+  readonly minGeneration: number;
   readonly hasJoined: boolean;
 }
 
-/** Where nodes note which Redis they are connected to: the database, which all of them share. */
+/** The record of which Redis each node is connected to, in the database that all nodes share. */
 export interface RedisNotes {
-  /** Gives a Redis its generation, or tells the one that it has. */
+  /** Returns the generation of a Redis, and assigns one to a new Redis. */
   noteRedis(runId: string, replicationId: string): Promise<NotedRedis>;
-  /** Notes what the node knows. @returns the others; `null` when the node was removed. */
+  /** Records the state of the node. @returns the other nodes; `null` when the node was removed. */
   renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null>;
   others(id: string): Promise<readonly OtherNode[]>;
 }
 
-/** The connection to Redis, as far as it matters where it leads to. */
+/** The parts of a connection to Redis that tell which server it reaches. */
 export interface RedisConnection {
   /** Changes whenever the connection is lost. */
   readonly connection: number;
   reconnect(): void;
-  /** @returns `null` when Redis does not say which one it is. */
+  /** @returns `null` when the server does not identify itself. */
   server(): Promise<RedisServer | null>;
-  onDoubt(listener: () => void): void;
+  onInvalidated(listener: () => void): void;
   onRestored(listener: () => void): void;
 }
 
 export interface AgreementParts {
   readonly id: string;
-  /** Of this process, as it was entered among the nodes. */
+  /** Identifies this process in the table of nodes. */
   readonly life: string;
   readonly notes: RedisNotes;
   readonly redis: RedisConnection;
@@ -66,96 +66,99 @@ export interface AgreementParts {
   readonly onFenced: (reason: string | null) => void;
 }
 
-/** Whether a starting node may serve beside the others, and why not. */
+/** Whether a starting node may begin to serve, or why not. */
 export type Joining = "may join" | "waiting" | "replica" | "elsewhere";
 
 const DATABASE_TIMEOUT_MS = 5_000;
 
-const TRIED_AFTER_LOOKS = 3;
-const TRIED_EVERY_LOOKS = 20;
+const RECONNECT_AFTER_CHECKS = 3;
+const RECONNECT_EVERY_CHECKS = 20;
 
-const NOT_LOOKED = "it is not known yet whether this node uses the same Redis as the others";
+const NOT_CHECKED = "it is not known yet whether this node uses the same Redis as the others";
 const IS_REPLICA = "the Redis of REDIS_URL is a replica";
 const IS_OLDER = "other nodes use a newer Redis than this node";
 
 /**
  * Keeps nodes that do not use the same Redis from admitting requests. After a failover a node may stay connected to the
- * old primary, which lives on and never hears of what the others publish. So each node notes in the database which
- * Redis it is connected to, and heeds what the others note:
+ * old primary, which keeps running and never receives what the others publish. Each node therefore records in the database
+ * which Redis it is connected to, and respects the records of the others:
  *
- * - On every new connection it admits nothing until it has noted where the connection leads to.
- * - While another node is connected to a Redis that was found later, it admits nothing, and connects again and again:
- *   the address may lead there by now.
- * - A change that it publishes counts only once all other nodes heed a Redis at least as new as its own, and none uses
- *   a newer one. A node that heeds a newer one has stopped to admit by its own, and reads the database again before it
- *   goes on; one that comes later reads it, too.
+ * - On every new connection it admits nothing until it has recorded which server the connection reaches.
+ * - While another node is connected to a Redis of a higher generation, it admits nothing and reconnects repeatedly, because
+ *   the address may reach that server by now.
+ * - A change that it publishes is confirmed only when the minimum generation of all other nodes is at least that of its own
+ *   Redis, and no node uses a newer one. A node with a higher minimum has stopped admitting by its own Redis, and reads the
+ *   database again before it continues; a node that starts later reads it too.
  *
- * A node that can't reach the database goes on, as it can't know whether the database is away for all nodes. The others
- * wait for it only as long as it counts as alive.
+ * A node that cannot reach the database continues, because it cannot know whether other nodes can. The others wait for it
+ * only while it counts as alive.
  */
 export class RedisAgreement {
   readonly #parts: AgreementParts;
   #hasJoined = false;
   #isRemoved = false;
   #sequence = 0;
-  /** The generation of which the node has said that it admits by none that is older. */
-  #heeds = 0;
-  /** Where the connection leads to; `null` when it is lost, or leads to a replica. */
-  #noted: { readonly connection: number; readonly redis: NotedRedis; readonly replicationId: string } | null =
-    null;
-  /** Redis does not say which one it is: nothing can be agreed on. */
+  /** The recorded minimum generation: the node admits no requests by an older Redis. */
+  #minGeneration = 0;
+  /** The server that the connection reaches; `null` when the connection is lost, or the server is a replica. */
+  #current: {
+    readonly connection: number;
+    readonly redis: NotedRedis;
+    readonly replicationId: string;
+  } | null = null;
+  /** True when the server does not identify itself, so that the nodes cannot agree on one. */
   #isUnknown = false;
-  /** For how many looks another node has been connected to another Redis. */
-  #looksApart = 0;
-  /** What keeps it from admitting, beside a connection that is lost or new. */
+  /** The number of checks for which another node has been connected to another Redis. */
+  #checksApart = 0;
+  /** The reason of the fence, apart from a connection that is lost or new. */
   #fencedFor: string | null = null;
   #mayReconnect = true;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
 
   constructor(parts: AgreementParts) {
     this.#parts = parts;
     const { redis, fence } = parts;
-    fence.fence(NOT_LOOKED);
-    redis.onDoubt(() => {
-      if (!this.#isUnknown) fence.fence(NOT_LOOKED);
-      this.#lookSoon();
+    fence.fence(NOT_CHECKED);
+    redis.onInvalidated(() => {
+      if (!this.#isUnknown) fence.fence(NOT_CHECKED);
+      this.#checkSoon();
     });
-    redis.onRestored(() => this.#lookSoon());
-    fence.confirmPublications((publish) => this.#confirmed(publish));
+    redis.onRestored(() => this.#checkSoon());
+    fence.confirmPublications((publish) => this.#confirmPublication(publish));
   }
 
-  /** Whether the node was removed from the database, because another one has taken over. */
+  /** Whether another node has taken over and removed this one from the database. */
   get isRemoved(): boolean {
     return this.#isRemoved;
   }
 
-  /** Whether Redis does not say which one it is, so that nothing can be agreed on. */
+  /** Whether the server does not identify itself, so that the nodes cannot agree on one. */
   get isUnknown(): boolean {
     return this.#isUnknown;
   }
 
-  /** Notes where the connection leads to, and heeds what others note. To be called every second or so. */
-  look(): Promise<void> {
+  /** Records which server the connection reaches, and respects the records of other nodes. Must be called every second. */
+  check(): Promise<void> {
     this.#mayReconnect = true;
-    return this.#lookOnce();
+    return this.#checkOnce();
   }
 
-  #lookOnce(): Promise<void> {
-    // A look that is under way may have read the notes too early; one that waits to begin serves all callers.
-    this.#next ??= this.#looking
+  #checkOnce(): Promise<void> {
+    // A running check may have read the records too early. One that has not begun serves all callers.
+    this.#next ??= this.#checking
       .catch(() => {})
       .then(() => {
         this.#next = null;
-        this.#looking = this.#look();
-        return this.#looking;
+        this.#checking = this.#check();
+        return this.#checking;
       });
     return this.#next;
   }
 
   /**
-   * Whether a starting node may begin to serve: the others are connected to the same Redis, as far as they are to any.
-   * To be called until it may, or there is no more time.
+   * Returns whether a starting node may begin to serve: all connected nodes use the same Redis. Must be repeated until it may,
+   * or until the time for joining is over.
    */
   async mayJoin(isLastTry: boolean): Promise<Joining> {
     const { server, others } = await this.#observe();
@@ -165,52 +168,52 @@ export class RedisAgreement {
       redis.reconnect();
       return "replica";
     }
-    const own = this.#noted?.redis ?? null;
+    const own = this.#current?.redis ?? null;
     if (own === null) return "waiting";
     const company = others.filter(({ hasJoined }) => hasJoined).map((other) => other.redis);
     if (company.some((theirs) => theirs !== null && theirs.runId !== own.runId)) {
-      // The address may lead there by now. If this node is the one that is right, the others will come.
+      // The address may reach that server by now. If this node has the right server, the others will reconnect.
       redis.reconnect();
       return "elsewhere";
     }
-    // A node that is connecting may come to this Redis or not.
+    // A connecting node may reach this Redis or another one.
     return company.includes(null) && !isLastTry ? "waiting" : "may join";
   }
 
   /** The node begins to serve. */
   async join(): Promise<void> {
     this.#hasJoined = true;
-    await this.look();
+    await this.check();
   }
 
-  #lookSoon(): void {
-    // What fails is tried again within a second.
-    if (this.#hasJoined) this.#lookOnce().catch(() => {});
+  #checkSoon(): void {
+    // The next check, within a second, retries what fails.
+    if (this.#hasJoined) this.#checkOnce().catch(() => {});
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { redis } = this.#parts;
     const { server, others, connection } = await this.#observe();
     if (this.#isRemoved || server === "away") return;
-    const own = this.#noted?.redis ?? null;
+    const own = this.#current?.redis ?? null;
     const newest = newestOf(others);
     if (server === "replica" || (own !== null && newest !== null && isNewer(newest, own))) {
-      // Once a look: where the address leads to does not change by asking faster.
+      // One reconnection for each check is enough: more would not move the address.
       if (this.#mayReconnect) redis.reconnect();
       this.#mayReconnect = false;
       return;
     }
     if (redis.connection !== connection) return;
     this.#lift();
-    // Counted by those looks that are made every second.
-    if (own !== null && this.#mayReconnect) this.#tryApart(own, others);
+    // Only the checks that are made every second count.
+    if (own !== null && this.#mayReconnect) this.#reconnectWhileApart(own, others);
     this.#mayReconnect = false;
   }
 
   /**
-   * Asks where the connection leads to, notes it, and sees what the others have noted, until what the node says that
-   * it heeds is what it does: it stops to admit by an older Redis before it says so, and says that it may admit by it
-   * again before it does.
+   * Identifies the server, records it and reads the records of the others, until the recorded minimum generation is the
+   * one that the node applies: it stops admitting by an older Redis before it raises the minimum, and lowers the minimum
+   * before it admits by that Redis again.
    */
   async #observe(): Promise<{
     readonly server: "primary" | "replica" | "unknown" | "away";
@@ -219,22 +222,22 @@ export class RedisAgreement {
   }> {
     const { redis } = this.#parts;
     const { connection } = redis;
-    const server = await this.#whereTo(connection);
+    const server = await this.#identifyServer(connection);
     for (;;) {
       const others = await this.#note();
       if (others === null) {
         this.#isRemoved = true;
         return { server, others: [], connection };
       }
-      const own = this.#noted?.redis ?? null;
+      const own = this.#current?.redis ?? null;
       const newest = newestOf(others);
       if (own !== null && newest !== null && isNewer(newest, own)) this.#fence(IS_OLDER);
-      const heeds = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
-      // A node without a connection admits nothing, whatever it notes.
-      if (heeds === this.#heeds || (own === null && heeds < this.#heeds))
+      const minGeneration = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
+      // A node without a connection admits nothing, whatever it records.
+      if (minGeneration === this.#minGeneration || (own === null && minGeneration < this.#minGeneration))
         return { server, others, connection };
-      if (heeds > this.#heeds) this.#mayReconnect = true;
-      this.#heeds = heeds;
+      if (minGeneration > this.#minGeneration) this.#mayReconnect = true;
+      this.#minGeneration = minGeneration;
     }
   }
 
@@ -244,76 +247,76 @@ export class RedisAgreement {
       id,
       life,
       sequence: ++this.#sequence,
-      generation: this.#noted?.redis.generation ?? null,
-      heeds: this.#heeds,
+      generation: this.#current?.redis.generation ?? null,
+      minGeneration: this.#minGeneration,
       hasJoined: this.#hasJoined,
     };
     return withTimeout(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
   }
 
-  async #whereTo(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
+  async #identifyServer(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
     const { redis, notes } = this.#parts;
     let server: RedisServer | null;
     try {
       server = await redis.server();
     } catch {
-      // It does not answer. What is not lost leads to where it did.
-      if (this.#noted?.connection !== redis.connection) this.#noted = null;
+      // The server does not answer. A connection that was not lost still reaches the same server.
+      if (this.#current?.connection !== redis.connection) this.#current = null;
       return "away";
     }
     if (redis.connection !== connection) {
-      this.#noted = null;
+      this.#current = null;
       return "away";
     }
     this.#isUnknown = server === null;
     if (server === null || server.isReplica) {
       if (server !== null) this.#fence(IS_REPLICA);
-      this.#noted = null;
+      this.#current = null;
       return server === null ? "unknown" : "replica";
     }
     const { runId, replicationId } = server;
-    const before = this.#noted;
+    const before = this.#current;
     if (before?.redis.runId === runId && before.replicationId === replicationId) {
-      this.#noted = { ...before, connection };
+      this.#current = { ...before, connection };
       return "primary";
     }
-    // A connection that leads elsewhere without having been lost goes through a proxy. What was learnt by it is void.
-    if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_LOOKED);
-    this.#noted = null;
+    // A connection that reaches another server without having been lost goes through a proxy. Earlier answers are invalid.
+    if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_CHECKED);
+    this.#current = null;
     const noted = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
-    this.#noted = { connection, redis: noted, replicationId };
+    this.#current = { connection, redis: noted, replicationId };
     return "primary";
   }
 
   /**
-   * The node uses the newest Redis, and another node stays with an older one though it connects again and again. The
-   * other may be the one that is right: whether the address still leads here is worth a try.
+   * The node uses the newest Redis, and another node keeps reaching an older one. The other node may have the right server,
+   * so this node reconnects to find out whether the address still reaches its own.
    */
-  #tryApart(own: NotedRedis, others: readonly OtherNode[]): void {
+  #reconnectWhileApart(own: NotedRedis, others: readonly OtherNode[]): void {
     const isApart = others.some(({ redis }) => redis !== null && redis.runId !== own.runId);
-    // A node that is connecting says nothing about where it will be.
+    // A connecting node may reach either server.
     const isTogether = others.every(({ redis }) => redis?.runId === own.runId);
-    if (isTogether) this.#looksApart = 0;
+    if (isTogether) this.#checksApart = 0;
     if (!isApart) return;
-    this.#looksApart++;
-    if (this.#looksApart % TRIED_EVERY_LOOKS === TRIED_AFTER_LOOKS) this.#parts.redis.reconnect();
+    this.#checksApart++;
+    if (this.#checksApart % RECONNECT_EVERY_CHECKS === RECONNECT_AFTER_CHECKS) this.#parts.redis.reconnect();
   }
 
-  async #confirmed(publish: () => Promise<void>): Promise<void> {
+  async #confirmPublication(publish: () => Promise<void>): Promise<void> {
     const { redis, notes, id } = this.#parts;
     const { connection } = redis;
-    const noted = this.#noted;
+    const noted = this.#current;
     await publish();
     if (this.#isUnknown) return;
     const others = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.others(id));
-    // It was published where all others look: by a connection that has not changed, and is the one that was noted.
+    // The publication is valid if the connection has not changed and reaches the recorded server.
     const isAgreed =
       noted !== null &&
       noted.connection === connection &&
       redis.connection === connection &&
-      this.#noted?.redis.runId === noted.redis.runId &&
+      this.#current?.redis.runId === noted.redis.runId &&
       this.#fencedFor === null &&
-      isHeededByAll(noted.redis, others);
+      isRequiredByAll(noted.redis, others);
     if (!isAgreed) throw new AdmissionStoreUnavailable("The nodes do not all use the same Redis yet.");
   }
 
@@ -330,7 +333,7 @@ export class RedisAgreement {
   }
 }
 
-/** The newest Redis that a node which serves is connected to. */
+/** The Redis of the highest generation that a serving node is connected to. */
 function newestOf(others: readonly OtherNode[]): NotedRedis | null {
   return others.reduce<NotedRedis | null>(
     (newest, { hasJoined, redis }) =>
@@ -339,14 +342,14 @@ function newestOf(others: readonly OtherNode[]): NotedRedis | null {
   );
 }
 
-/** Whether it is another Redis, and was found later. One process keeps what it holds, whatever its replicas do. */
+/** Whether this is another server with a higher generation. A server keeps its data when only its replication id changes. */
 function isNewer(redis: NotedRedis, than: NotedRedis): boolean {
   return redis.generation > than.generation && redis.runId !== than.runId;
 }
 
-/** Whether no other node can admit by another Redis. */
-function isHeededByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
+/** Whether no other node can admit requests by another Redis. */
+function isRequiredByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
   const newest = newestOf(others);
   if (newest !== null && isNewer(newest, own)) return false;
-  return others.every(({ heeds }) => heeds === null || heeds >= own.generation);
+  return others.every(({ minGeneration }) => minGeneration === null || minGeneration >= own.generation);
 }

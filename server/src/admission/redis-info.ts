@@ -1,21 +1,20 @@
-/** Which Redis a connection leads to. Two connections share what it holds exactly if they lead to the same run. */
+/** The identity of a Redis server. Two connections share their data exactly if they reach the same run. */
 export interface RedisServer {
-  /** Of one life of a process: neither a replica nor the same server after a restart has it. */
+  /** Identifies one run of a process. A replica, and the same server after a restart, have another one. */
   readonly runId: string;
-  /** Changes when a replica is promoted, though its process goes on: tells the times apart in which it was a primary. */
+  /** Changes when a replica is promoted, although its process continues. */
   readonly replicationId: string;
   /** A replica refuses the scripts. */
   readonly isReplica: boolean;
 }
 
-/** What Redis does when its memory is full. */
+/** How Redis behaves when its memory is full. */
 export interface RedisMemory {
   readonly policy: string;
-  /** Whether it may drop what it holds before its time. */
+  /** Whether Redis may delete keys before they expire. */
   readonly mayEvict: boolean;
 }
 
-/** The fields of an answer to `INFO`. */
 function fieldsOf(info: string): ReadonlyMap<string, string> {
   const pairs = info.split("\r\n").map((line) => line.split(/:(.*)/, 2));
   return new Map(

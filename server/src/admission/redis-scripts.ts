@@ -1,9 +1,9 @@
-import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, PLACE_LEASE_MS, WINDOW_S } from "../contract/limits.ts";
+import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, SLOT_LEASE_MS, WINDOW_S } from "../contract/limits.ts";
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
-// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey): one that was a primary until a
-// moment ago must not go on deciding by what it knew then.
+// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey). A demoted primary must not keep
+// deciding by its old data.
 const SCRIPT = `#!lua flags=allow-oom
 `;
 
@@ -14,7 +14,7 @@ local function current(version)
 end
 `;
 
-// Redis has a clock that all nodes share. Tests give theirs.
+// All nodes share the clock of Redis. Tests pass their own.
 const NOW = `
 local function clock(given)
   if tonumber(given) then return tonumber(given) end
@@ -27,7 +27,7 @@ const CHECK = `${SCRIPT}${CURRENT}
 if current(ARGV[1]) then return 1 end
 return 0`;
 
-// A window is a hash of seconds and what was used in each. A second leaves when its last moment is a minute ago.
+// A window is a hash from seconds to the amount used in each. A second expires a minute after its last moment.
 const WINDOW = `
 local function used(key, now)
   local flat = redis.call('HGETALL', key)
@@ -69,9 +69,9 @@ end
 // A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
 const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local tokens, place, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
-local lease = ${PLACE_LEASE_MS}
-if not current(version) or redis.call('ZSCORE', KEYS[5], place) then return { 0, 0, 0, 0, 0, 0, 0 } end
+local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
+local lease = ${SLOT_LEASE_MS}
+if not current(version) or redis.call('ZSCORE', KEYS[5], slot) then return { 0, 0, 0, 0, 0, 0, 0 } end
 if tpm >= 0 and tokens > tpm then tokens = tpm end
 
 local code, retry = 1, 0
@@ -98,11 +98,11 @@ end
 local full = ${(1 + WINDOW_S) * 1000} - now % 1000
 if rpm >= 0 then take(KEYS[2], 1, now) end
 if tpm >= 0 then take(KEYS[3], tokens, now) end
-redis.call('ZADD', KEYS[4], now + lease, place)
+redis.call('ZADD', KEYS[4], now + lease, slot)
 redis.call('PEXPIRE', KEYS[4], 2 * lease)
 return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full }`;
 
-// Unlike ADMIT it leaves behind what has run out: asking how much is used must not write.
+// Unlike ADMIT it keeps expired seconds, because a read must not write.
 const USE = `${SCRIPT}${NOW}
 local now = clock(ARGV[1])
 
@@ -117,22 +117,22 @@ end
 
 return { used(KEYS[1]), used(KEYS[2]), redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf') }`;
 
-// A release counts only if the slot is there, and so only once. The lease of a slot that was never renewed tells when it
-// was taken.
+// A release takes effect only if the slot exists, and so only once. The lease of a slot that was never renewed gives the time
+// of its admission.
 const RELEASE = `${SCRIPT}${NOW}
-local place, second, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local slot, second, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local cancelled, contested = ARGV[4] == '1', ARGV[5] == '1'
 if contested then
   local now = clock(ARGV[6])
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
-  redis.call('ZADD', KEYS[4], now + ${ENDED_REMEMBERED_MS}, place)
+  redis.call('ZADD', KEYS[4], now + ${ENDED_REMEMBERED_MS}, slot)
   redis.call('PEXPIRE', KEYS[4], ${ENDED_REMEMBERED_MS})
 end
 if not second then
-  local lapses = redis.call('ZSCORE', KEYS[1], place)
-  if lapses then second = math.floor((tonumber(lapses) - ${PLACE_LEASE_MS}) / 1000) end
+  local lapses = redis.call('ZSCORE', KEYS[1], slot)
+  if lapses then second = math.floor((tonumber(lapses) - ${SLOT_LEASE_MS}) / 1000) end
 end
-if redis.call('ZREM', KEYS[1], place) == 0 then return 0 end
+if redis.call('ZREM', KEYS[1], slot) == 0 then return 0 end
 
 local function correct(key, more)
   local amount = redis.call('HGET', key, second)
@@ -143,19 +143,19 @@ correct(KEYS[2], tokens)
 if cancelled then correct(KEYS[3], -1) end
 return 1`;
 
-// Takes the slots again where they were lost, whether or not the limit is reached: their requests are running. A slot
-// that was released is not taken by a renewal that arrives late.
+// Takes lost slots again even above the limit, because their requests are running. A renewal that arrives late does not take a
+// slot that was released.
 const RENEW = `${SCRIPT}${NOW}
 local now = clock(ARGV[1])
 for index = 2, #ARGV do
   if not redis.call('ZSCORE', KEYS[2], ARGV[index]) then
-    redis.call('ZADD', KEYS[1], now + ${PLACE_LEASE_MS}, ARGV[index])
+    redis.call('ZADD', KEYS[1], now + ${SLOT_LEASE_MS}, ARGV[index])
   end
 end
-redis.call('PEXPIRE', KEYS[1], ${2 * PLACE_LEASE_MS})
+redis.call('PEXPIRE', KEYS[1], ${2 * SLOT_LEASE_MS})
 return 1`;
 
-// What expires is forgotten, which is always safe: the account is read again, once a day at most.
+// Expiry is always safe: the account is read again, at most once a day.
 const REMEMBERED_S = 24 * 60 * 60;
 
 const RAISE = `
@@ -180,7 +180,7 @@ redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S})
 return redis.call('HGET', KEYS[1], 'epoch')`;
 
-const VOUCH = `${SCRIPT}${RAISE}
+const COMMIT_READ = `${SCRIPT}${RAISE}
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[2] then return 0 end
 raise(ARGV[1])
 return 1`;
@@ -198,33 +198,33 @@ export interface Scripts {
     key: string,
     requests: string,
     tokens: string,
-    places: string,
+    slots: string,
     ended: string,
     version: string,
     requestsPerMinute: string,
     tokensPerMinute: string,
     concurrentRequests: string,
     demandedTokens: string,
-    place: string,
+    slot: string,
     nowMs: string,
   ): Promise<AdmitReply>;
-  ostiaryUse(requests: string, tokens: string, places: string, nowMs: string): Promise<UseReply>;
+  ostiaryUse(requests: string, tokens: string, slots: string, nowMs: string): Promise<UseReply>;
   ostiaryRelease(
-    places: string,
+    slots: string,
     tokens: string,
     requests: string,
     ended: string,
-    place: string,
+    slot: string,
     atS: string,
     tokensMore: string,
     isCancelled: string,
     isContested: string,
     nowMs: string,
   ): Promise<number>;
-  ostiaryRenew(places: string, ended: string, nowMs: string, ...slots: string[]): Promise<number>;
+  ostiaryRenew(slots: string, ended: string, nowMs: string, ...held: string[]): Promise<number>;
   ostiaryPublish(key: string, version: string, freshEpoch: string): Promise<number>;
   ostiaryEpoch(key: string, freshEpoch: string): Promise<string>;
-  ostiaryVouch(key: string, version: string, epoch: string): Promise<number>;
+  ostiaryCommitRead(key: string, version: string, epoch: string): Promise<number>;
 }
 
 export const SCRIPTS = {
@@ -235,5 +235,5 @@ export const SCRIPTS = {
   ostiaryRenew: { lua: RENEW, numberOfKeys: 2 },
   ostiaryPublish: { lua: PUBLISH, numberOfKeys: 1 },
   ostiaryEpoch: { lua: EPOCH, numberOfKeys: 1 },
-  ostiaryVouch: { lua: VOUCH, numberOfKeys: 1 },
+  ostiaryCommitRead: { lua: COMMIT_READ, numberOfKeys: 1 },
 };

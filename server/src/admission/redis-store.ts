@@ -6,17 +6,17 @@ import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-
 import { redisOptions } from "./redis-options.ts";
 import { type AdmitReply, SCRIPTS, type Scripts } from "./redis-scripts.ts";
 
-/** A script that renews more would keep everybody waiting. */
+/** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
 
 export interface RedisAdmissionStoreOptions {
   readonly url: string;
-  /** What all its keys begin with, so that several services can share a Redis. */
+  /** The prefix of all keys, so that several services can share a Redis. */
   readonly prefix: string;
-  /** A command that took longer counts as failed, and its connection is given up. */
+  /** A command that takes longer fails, and its connection is closed. */
   readonly commandTimeoutMs: number;
   readonly onError: (message: string) => void;
-  /** Instead of Redis's own clock, for tests. */
+  /** Replaces the clock of Redis in tests. */
   readonly nowMs?: () => number;
 }
 
@@ -24,9 +24,9 @@ export interface RedisAdmissionStoreOptions {
 export class RedisAdmissionStore implements AdmissionStore {
   readonly #redis: Redis & Scripts;
   readonly #prefix: string;
-  /** Milliseconds, or nothing: Redis has a clock that all nodes share. */
+  /** Milliseconds in tests; otherwise empty, and the scripts read the clock of Redis, which all nodes share. */
   readonly #testClock: () => string;
-  readonly #doubters: (() => void)[] = [];
+  readonly #invalidated: (() => void)[] = [];
   readonly #restored: (() => void)[] = [];
   #connection = 0;
 
@@ -40,9 +40,9 @@ export class RedisAdmissionStore implements AdmissionStore {
     redis.on("error", (error: Error) => options.onError(error.message));
     redis.on("close", () => {
       this.#connection++;
-      for (const doubt of this.#doubters) doubt();
+      for (const listener of this.#invalidated) listener();
     });
-    // What is said here goes first on the new connection, before anybody is admitted by it.
+    // Listeners send their commands first on the new connection, before it admits any request.
     redis.on("ready", () => this.restored());
     // ioredis adds a method for each of `scripts`; its types can't say so.
     this.#redis = redis as Redis & Scripts;
@@ -63,7 +63,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 
   async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
-    const { limits, tokens, place } = demand;
+    const { limits, tokens, slot } = demand;
     const limit = (value: number | null) => (value === null ? "-1" : String(value));
     const reply = await this.#ask(() =>
       this.#redis.ostiaryAdmit(
@@ -77,7 +77,7 @@ export class RedisAdmissionStore implements AdmissionStore {
         limit(limits.tokensPerMinute),
         limit(limits.concurrentRequests),
         String(tokens),
-        place,
+        slot,
         this.#testClock(),
       ),
     );
@@ -92,7 +92,7 @@ export class RedisAdmissionStore implements AdmissionStore {
         this.#keyOf(accountId, "tokens"),
         this.#keyOf(accountId, "requests"),
         this.#keyOf(accountId, "ended"),
-        release.place,
+        release.slot,
         release.atS === null ? "" : String(release.atS),
         String(release.tokensMore),
         flag(release.isCancelled),
@@ -109,7 +109,7 @@ export class RedisAdmissionStore implements AdmissionStore {
       if (held === undefined) byAccount.set(slot.accountId, [slot]);
       else held.push(slot);
     }
-    // All are sent before this returns: what is released later is released after it was renewed.
+    // All renewals are sent before this function yields, so a later release arrives after its renewal.
     await Promise.all(
       [...byAccount].flatMap(([accountId, held]) =>
         chunksOf(held, MAX_RENEWED_AT_ONCE).map((chunk) =>
@@ -118,7 +118,7 @@ export class RedisAdmissionStore implements AdmissionStore {
               this.#keyOf(accountId, "places"),
               this.#keyOf(accountId, "ended"),
               this.#testClock(),
-              ...chunk.map(({ place }) => place),
+              ...chunk.map(({ slot }) => slot),
             ),
           ),
         ),
@@ -151,25 +151,25 @@ export class RedisAdmissionStore implements AdmissionStore {
     return epoch as Epoch;
   }
 
-  async vouch(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
     const answer = await this.#ask(() =>
-      this.#redis.ostiaryVouch(this.#keyOf(accountId), version.toString(), epoch),
+      this.#redis.ostiaryCommitRead(this.#keyOf(accountId), version.toString(), epoch),
     );
     return answer === 1;
   }
 
-  /** What {@link mark} has left there; `null` in a Redis that is new, or has lost it. */
-  async markThere(): Promise<string | null> {
+  /** Returns the installation that {@link claim} has recorded; `null` in a Redis that is new or has lost its data. */
+  async owner(): Promise<string | null> {
     return this.#ask(() => this.#redis.get(`${this.#prefix}:mark`));
   }
 
   /**
-   * Leaves word of which installation the store belongs to, unless there is such word already.
+   * Records which installation the store belongs to, unless one is recorded already.
    *
-   * @returns whether there was none: the store has forgotten everything.
+   * @returns whether none was recorded, so that the store has lost everything.
    */
-  async mark(mark: string): Promise<boolean> {
-    return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, mark, "NX"))) === "OK";
+  async claim(owner: string): Promise<boolean> {
+    return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, owner, "NX"))) === "OK";
   }
 
   /** Changes whenever the connection is lost. */
@@ -177,32 +177,32 @@ export class RedisAdmissionStore implements AdmissionStore {
     return this.#connection;
   }
 
-  /** Gives the connection up and makes another one, which may lead to another server. */
+  /** Closes the connection and opens a new one, which may reach another server. */
   reconnect(): void {
     this.#redis.disconnect(true);
   }
 
-  /** Which Redis it is. @returns `null` when it does not say, or this user of Redis may not ask. */
+  /** Identifies the server. @returns `null` when it does not, or when the user of Redis lacks the permission. */
   async server(): Promise<RedisServer | null> {
     const info = await this.#info("server", "replication");
     return info === null ? null : serverOf(info);
   }
 
-  /** What Redis does when its memory is full. @returns `null` when it does not say. */
+  /** Returns how Redis behaves when its memory is full; `null` when it is unknown. */
   async memory(): Promise<RedisMemory | null> {
     const info = await this.#info("memory");
     return info === null ? null : memoryOf(info);
   }
 
-  onDoubt(listener: () => void): void {
-    this.#doubters.push(listener);
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
   }
 
   onRestored(listener: () => void): void {
     this.#restored.push(listener);
   }
 
-  /** Calls those that have registered with {@link onRestored}. */
+  /** Calls the listeners of {@link onRestored}. */
   restored(): void {
     for (const listener of this.#restored) listener();
   }
@@ -215,7 +215,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     this.#redis.disconnect();
   }
 
-  /** `{account}` is the part that a cluster hashes: what belongs to an account is in one place. */
+  /** `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot. */
   #keyOf(accountId: AccountId, part?: string): string {
     return `${this.#prefix}:{${accountId}}${part === undefined ? "" : `:${part}`}`;
   }
@@ -225,14 +225,13 @@ export class RedisAdmissionStore implements AdmissionStore {
       return await this.#ask(() => this.#redis.info(...sections));
     } catch (error) {
       const cause = error instanceof AdmissionStoreUnavailable ? error.cause : null;
-      // Redis does not tell this user, or not so.
+      // The user of Redis lacks the permission, or the server does not know the command.
       if (isRefusal(cause) && /^(?:NOPERM|ERR)/.test(cause.message)) return null;
       throw error;
     }
   }
 
   async #ask<Answer>(command: () => Promise<Answer>): Promise<Answer> {
-    // Without a connection nothing is sent.
     const isConnected = this.#redis.status === "ready";
     try {
       return await command();
@@ -243,7 +242,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 }
 
-/** Redis has answered: that it has not done what it was asked for. */
+/** True when Redis has answered that it did not execute the command. */
 function isRefusal(cause: unknown): cause is Error {
   return cause instanceof Error && cause.name === "ReplyError";
 }

@@ -1,10 +1,9 @@
 import { type Rate, WINDOW_S } from "../contract/limits.ts";
 
-/** What was used in the last minute, by the second. */
+/** The amounts used in the last minute, by second. */
 export class SlidingMinute {
   readonly #seconds = new Map<number, number>();
 
-  /** How much of a limit is used at a time. */
   used(nowMs: number): number {
     this.#dropOld(nowMs);
     let sum = 0;
@@ -17,13 +16,13 @@ export class SlidingMinute {
     this.#seconds.set(second, (this.#seconds.get(second) ?? 0) + amount);
   }
 
-  /** Corrects what was added in a second, unless that is over a minute ago. */
+  /** Corrects the amount of a second that has not expired. */
   correct(second: number, more: number): void {
     const amount = this.#seconds.get(second);
     if (amount !== undefined) this.#seconds.set(second, Math.max(0, amount + more));
   }
 
-  /** Time until `amount` fits below the limit, if nothing else comes; 0 when it does now. */
+  /** Returns the time until `amount` fits below the limit if nothing else is added; 0 when it fits now. */
   waitMs(amount: number, limit: number, nowMs: number): number {
     let excess = this.used(nowMs) + amount - limit;
     for (const [second, used] of this.#seconds) {
@@ -46,7 +45,7 @@ export class SlidingMinute {
   }
 
   #dropOld(nowMs: number): void {
-    // Seconds are added in their order, so the oldest comes first.
+    // A Map iterates in order of insertion, so the oldest second comes first.
     for (const second of this.#seconds.keys()) {
       if (leavesAtMs(second) > nowMs) return;
       this.#seconds.delete(second);
@@ -58,7 +57,7 @@ export function secondOf(nowMs: number): number {
   return Math.floor(nowMs / 1_000);
 }
 
-/** A second leaves the window when its last moment is a minute ago. */
+/** A second expires a minute after its last moment. */
 function leavesAtMs(second: number): number {
   return (second + 1 + WINDOW_S) * 1_000;
 }

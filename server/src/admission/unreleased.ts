@@ -2,11 +2,11 @@ import type { AccountId } from "../contract/account.ts";
 import type { Release } from "../contract/limits.ts";
 import type { AdmissionStore } from "./admission-store.ts";
 
-/** Beyond this number the oldest are dropped: their slots lapse with their leases, as those of a dead node do. */
+/** Beyond this number the oldest are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
 /**
- * What was on its way when a connection was given up may arrive for as long as TCP keeps trying: about a quarter of an hour. An
- * admission that arrives then takes a slot, for the length of its lease, unless the store has been told that it has ended.
+ * A command in transit when its connection was closed may arrive for as long as TCP retransmits, about a quarter of an hour. An
+ * admission that arrives then takes a slot for the length of its lease, unless the store knows that the request has ended.
  */
 const ARRIVES_WITHIN_MS = 15 * 60_000;
 const RELEASED_AT_ONCE = 100;
@@ -14,15 +14,15 @@ const RELEASED_AT_ONCE = 100;
 interface Unreleased {
   readonly accountId: AccountId;
   readonly release: Release;
-  /** When nothing that was said of the slot can arrive any more. */
+  /** The time after which no command for the slot can still arrive. */
   readonly lapsesMs: number;
 }
 
-/** Releases that the store has not confirmed: without them an account's limits are used up by requests that are over. */
+/** Releases that the store has not confirmed. Without them, requests that have ended would count against the limits. */
 export class UnreleasedSlots {
   readonly #store: Pick<AdmissionStore, "release">;
   readonly #monotonicMs: () => number;
-  /** In the order in which they lapse. */
+  /** In order of expiry. */
   readonly #waiting = new Set<Unreleased>();
 
   constructor(store: Pick<AdmissionStore, "release">, monotonicMs: () => number) {
@@ -40,7 +40,7 @@ export class UnreleasedSlots {
     this.#waiting.add({ accountId, release, lapsesMs: this.#monotonicMs() + ARRIVES_WITHIN_MS });
   }
 
-  /** Repeats the releases until one fails. Must not be called again before it has resolved. */
+  /** Repeats the releases until one fails. Calls must not overlap. */
   async retry(): Promise<void> {
     const nowMs = this.#monotonicMs();
     for (const waiting of this.#waiting) {
@@ -55,7 +55,7 @@ export class UnreleasedSlots {
       for (const [index, waiting] of batch.entries()) {
         if (outcomes[index]?.status === "fulfilled") this.#waiting.delete(waiting);
       }
-      // While the store is away there is no use in asking it for the others.
+      // The store is unavailable, so the other releases would fail too.
       if (outcomes.some(({ status }) => status === "rejected")) return;
     }
   }

@@ -3,8 +3,8 @@ import type { Database, Transaction } from "../database/database.ts";
 import type { UnpublishedVersions } from "./publisher.ts";
 
 /**
- * Raises an account's version and notes that it is to be published. The account's row is locked from here on, so
- * changes of one account are made one after the other.
+ * Raises an account's version and records it as unpublished. This locks the account's row, so that changes of one account are
+ * made one after the other.
  */
 export async function raiseVersion(transaction: Transaction, accountId: AccountId): Promise<bigint> {
   const [row] = await transaction<{ version: bigint }[]>`
@@ -16,7 +16,7 @@ export async function raiseVersion(transaction: Transaction, accountId: AccountI
   return row.version;
 }
 
-/** Versions that wait to be published, in Postgres. */
+/** Unpublished versions in PostgreSQL. */
 export class PostgresUnpublishedVersions implements UnpublishedVersions {
   readonly #database: Database;
 

@@ -3,7 +3,7 @@ import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 
-/** What the service was told by its environment, checked. Times and sizes carry their unit in the name. */
+/** The checked settings from the environment. Names of times and sizes carry their unit. */
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -11,40 +11,40 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
-  /** What the names of its keys in Redis begin with. */
+  /** The prefix of keys in Redis. */
   readonly redisPrefix: string;
   /** Whether to look for model servers on this machine when there is no catalog file. */
   readonly localModels: boolean;
-  /** Whether other nodes that are noted as using the database are known to be gone. */
+  /** Whether the operator confirms that all other recorded nodes are gone. */
   readonly takeOver: boolean;
   readonly demo: boolean;
-  /** Made at start unless there is a user with this address. */
+  /** Created at start unless a user with this address exists. */
   readonly firstOperator: { readonly email: string; readonly password: string } | null;
   readonly signUp: "open" | "closed";
-  /** CIDR blocks whose `X-Forwarded-For` is believed. */
+  /** CIDR blocks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Scheme, host and port, without a trailing slash. `null`: from where the service listens. */
+  /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
   readonly publicUrl: string | null;
   /** CIDR blocks from which metrics may be read. */
   readonly metricsFrom: readonly string[];
-  /** Whether there is somewhere to send traces to: the exporter's own variables say where. */
+  /** Whether traces are exported. The exporter reads its own variables. */
   readonly traces: boolean;
   readonly auditDurability: "journal" | "disk" | "database";
   readonly maxBodyBytes: number;
-  /** Of all request bodies that are being received, or wait to be admitted. */
+  /** The limit on all request bodies that are being received or wait for admission. */
   readonly maxUnfinishedBodyBytes: number;
-  /** Clients' connections at once. */
+  /** The maximum of open client connections. */
   readonly maxConnections: number;
   readonly drainS: number;
-  /** After so long without a sign of a node its reserved credit is released; 0: never. */
+  /** The reserved credit of a node without a heartbeat for this long is released; 0: never. */
   readonly creditReleaseAfterS: number;
   /** How long requests are still served after SIGTERM, while the service is no longer ready. */
   readonly prestopS: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
   readonly serviceName: string;
-  /** What is dangerous about the settings together, for the operator; empty: nothing. */
+  /** Warnings about dangerous combinations of settings. */
   readonly warnings: readonly string[];
-  /** What to tell the operator of variables that look like settings and are none. */
+  /** Messages about variables that look like settings but are none. */
   readonly unknownSettings: readonly string[];
 }
 
@@ -129,7 +129,7 @@ const variables = z.object({
 
 const EVEN_IF_OTHERS_FAIL = { when: () => true };
 
-/** With what must fit together: told with the faults of single variables, not after they are mended. */
+/** Checks combinations, too. Their problems are reported together with those of single variables. */
 const checkedVariables = variables
   .refine((given) => isAbsent(given.OSTIARY_OPERATOR_PASSWORD) || !isAbsent(given.OSTIARY_OPERATOR_EMAIL), {
     path: ["OSTIARY_OPERATOR_EMAIL"],
@@ -153,7 +153,7 @@ const checkedVariables = variables
 
 const MAX_TYPING_ERRORS = 3;
 
-/** Read by the SDK, and so likely to stand in the same environment. */
+/** Variables of the SDK, which may be set in the same environment. */
 const SDK_VARIABLES = new Set(["OSTIARY_API_KEY", "OSTIARY_BASE_URL", "OSTIARY_MANAGEMENT_TOKEN"]);
 
 /**
@@ -219,7 +219,7 @@ function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
   return !isLoopback && !isBehindTls;
 }
 
-/** A line for each variable that looks like a setting and is none, with the one that was most likely meant. */
+/** A line for each variable that looks like a setting but is none, with the closest setting. */
 export function unknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
@@ -235,7 +235,7 @@ export function unknownSettings(
   });
 }
 
-/** Several of the largest bodies fit, and more of those that are usual. */
+/** The default allows several bodies of the maximum size. */
 function unfinishedBytesOf(given: number | undefined, maxBodyBytes: number): number {
   return given ?? Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * maxBodyBytes);
 }

@@ -44,14 +44,14 @@ export const NO_OVERRIDES: LimitOverrides = {
   concurrentRequests: null,
 };
 
-/** Active keys that a plan allows; `null`: as many as one likes (specification, section 8). */
+/** The maximum of active keys on each plan; `null`: unlimited (specification, section 8). */
 export const ACTIVE_KEY_LIMITS: Readonly<Record<Plan, number | null>> = {
   free: 50,
   pro: null,
   enterprise: null,
 };
 
-/** The rules that bear on requests: an account's own, as long as its plan has them. */
+/** The IP rules in force: the account's rules, if its plan includes IP rules. */
 export function rulesInForce({ plan, ipRules }: Pick<Account, "plan" | "ipRules">): IpRules | null {
   return plan === "enterprise" && ipRules.networks.length > 0 ? ipRules : null;
 }

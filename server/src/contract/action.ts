@@ -3,10 +3,10 @@ import type { TokenUuid } from "./ids.ts";
 
 export type ActionId = string & { readonly __id: "action" };
 
-/** Who changes something: a person at the dashboard, or a script with their management token. */
+/** The author of a change: a user by session, or a script with their management token. */
 export interface Actor {
   readonly userId: UserId;
-  /** `null` for the person themselves. */
+  /** `null` for a session. */
   readonly managementToken: TokenUuid | null;
   readonly sourceIp: string | null;
 }
@@ -33,10 +33,10 @@ export type ActionName =
   | "user.resetPassword"
   | "user.signOutAll";
 
-/** What the record shows of a thing before or after it was changed: plain JSON, money as decimal strings. */
+/** The state of an object before or after a change: plain JSON, money as decimal strings. */
 export type ActionState = Readonly<Record<string, unknown>>;
 
-/** Something that somebody changed. Written with the change itself, and never after. */
+/** A recorded change. It is written in the transaction of the change. */
 export interface NewAction {
   readonly at: Date;
   /** `null`: the service itself. */
@@ -54,14 +54,4 @@ export interface Action extends NewAction {
   readonly userEmail: string | null;
   readonly byOperator: boolean;
   readonly accountName: string | null;
-}
-
-/** Where actions are read. They are written by the stores that make the changes. */
-export interface ActionReader {
-  /** Newest first, before `before`; of one account, or of all. */
-  listActions(
-    accountId: AccountId | null,
-    before: ActionId | null,
-    limit: number,
-  ): Promise<readonly Action[]>;
 }

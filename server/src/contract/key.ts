@@ -17,12 +17,12 @@ export interface Key {
   readonly replaces: KeyUuid | null;
 }
 
-/** Who uses a key, and how much. Requests that were refused count too: somebody still sends them. */
+/** The usage of a key. Refused requests count, too, because a client still sends them. */
 export interface KeyUsage {
   readonly lastUsedAt: Date | null;
-  /** Where the last request came from; `null` also when that address could not be told. */
+  /** Where the last request came from; `null` also when that address is unknown. */
   readonly lastUsedIp: string | null;
-  /** How many addresses it was used from, each in the 30 days before it was last seen. */
+  /** The number of client addresses in the last 30 days. */
   readonly addresses: number;
   /** Exactly the last 60 seconds. */
   readonly requestsLastMinute: number;
@@ -38,7 +38,7 @@ export interface ListedKey extends Key {
   readonly rotation: Rotation | null;
 }
 
-/** How far a key's successor has taken over. Revoking the old key stays its owner's act. */
+/** How far a key's successor has taken over. The owner must revoke the old key. */
 export interface Rotation {
   readonly successorId: KeyUuid;
   /** For how long the old key has to be unused. */
@@ -49,7 +49,7 @@ export interface Rotation {
   readonly isIdle: boolean;
 }
 
-/** A key and its account at one version: all that is needed to decide whether a request may pass. */
+/** A key and its account at one version, which is enough to authorize a request. */
 export interface KeySnapshot {
   readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly state: KeyState };
   readonly account: {
@@ -58,12 +58,12 @@ export interface KeySnapshot {
     readonly plan: Plan;
     readonly ipRules: IpRules;
     readonly limits: LimitOverrides;
-    /** Raised by every change of the account that bears on who may pass. */
+    /** Raised by every change that affects authorization. */
     readonly version: bigint;
   };
 }
 
-/** Where snapshots are read afresh. */
+/** Reads snapshots from the database. */
 export interface KeyLookup {
   /** @returns `null` when there is no such key, active or revoked. */
   findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null>;

@@ -10,32 +10,32 @@ export interface Limits {
 
 export const UNLIMITED: Limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
 
-/** A request's place among those being answered: unique, and given back when it has ended. */
-export type Place = string & { readonly __brand: "place" };
+/** The unique name of a request's concurrency slot, which is released when the request has ended. */
+export type Slot = string & { readonly __brand: "slot" };
 
-/** What a request would take of its account's limits. */
+/** The amounts that a request takes of its account's limits. */
 export interface Demand {
   readonly limits: Limits;
   /** Estimated; corrected when it has ended. */
   readonly tokens: number;
-  readonly place: Place;
+  readonly slot: Slot;
 }
 
 /** How much of a minute's limit is left. */
 export interface Rate {
   readonly limit: number;
   readonly remaining: number;
-  /** Until nothing of it is used any more, if nothing else comes. */
+  /** Time until the whole limit is free, if no further request arrives. */
   readonly resetMs: number;
 }
 
-/** For each limit that there is. */
+/** The rates of the account's limits; `null` for a limit that is not set. */
 export interface Rates {
   readonly requests: Rate | null;
   readonly tokens: Rate | null;
 }
 
-/** What an account's requests take of its limits at a moment. Where a minute has no limit nothing is counted: 0. */
+/** The present use of an account's limits. Without a limit nothing is counted, so the use is 0. */
 export interface LimitUse {
   /** In the last minute. */
   readonly requests: number;
@@ -48,17 +48,17 @@ export interface LimitUse {
 export type LimitName = "requests" | "tokens" | "concurrency";
 
 /**
- * The answer to a demand. A limited one has taken nothing; asked again after `retryAfterMs` it is admitted, if nobody
- * else has taken what was free by then.
+ * The answer to a demand. A limited demand has taken nothing. A retry after `retryAfterMs` succeeds unless another request of the
+ * account used the capacity.
  */
 export type Admission =
   | { readonly kind: "admitted"; readonly rates: Rates; readonly atS: number }
   | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
   | { readonly kind: "stale" };
 
-/** What is released when a request has ended. If the store does not hold the slot, the release changes nothing. */
+/** The release of a request that has ended. If the store does not hold the slot, the release changes nothing. */
 export interface Release {
-  readonly place: Place;
+  readonly slot: Slot;
   /** The second in which it was admitted; `null` when the store's answer was lost, and the store has to know it. */
   readonly atS: number | null;
   /** Tokens that it took more than estimated, or fewer (negative). */
@@ -76,14 +76,14 @@ export interface Release {
 /** A running request's concurrency slot. */
 export interface HeldSlot {
   readonly accountId: AccountId;
-  readonly place: Place;
+  readonly slot: Slot;
 }
 
-/** A minute of counting is kept by its seconds, the present one and the 60 before it: never is more let through. */
+/** Limits use a sliding window of the present second and the 60 before it, so no 60 seconds exceed the limit. */
 export const WINDOW_S = 60;
-/** A place whose node has died is free again after so long; a living node renews it. */
-export const PLACE_LEASE_MS = 60_000;
-/** For so long the store remembers that a contested slot has ended: longer than a connection takes to die. */
-export const ENDED_REMEMBERED_MS = 2 * PLACE_LEASE_MS;
-/** When a place will be free can't be told. */
+/** A live node renews its slots. The slot of a crashed node expires after this time. */
+export const SLOT_LEASE_MS = 60_000;
+/** How long the store remembers that a contested slot has ended: longer than a broken connection lasts. */
+export const ENDED_REMEMBERED_MS = 2 * SLOT_LEASE_MS;
+/** The service cannot know when a slot becomes free, so a refused request may retry after this time. */
 export const CONCURRENCY_RETRY_MS = 1_000;

@@ -1,10 +1,10 @@
 import type { Account, Plan } from "./account.ts";
 import type { Limits } from "./limits.ts";
 
-/** What belongs to a plan beside the number of keys, which the specification fixes. */
+/** The terms of a plan, apart from the number of keys, which the specification fixes. */
 export interface PlanTerms {
   readonly limits: Limits;
-  /** What an account on this plan has when it is made. */
+  /** The credit that a new account on this plan starts with. */
   readonly startingCreditsNanoUsd: bigint;
   /** How long audit entries are kept; `null`: for ever. */
   readonly auditRetentionDays: number | null;
@@ -15,7 +15,7 @@ export type Plans = Readonly<Record<Plan, PlanTerms>>;
 /** 5 USD: enough to try everything. */
 const STARTING = 5_000_000_000n;
 
-/** What the operator has not configured otherwise. */
+/** The plans without configuration by the operator. */
 export const BUILT_IN_PLANS: Plans = {
   free: {
     limits: { requestsPerMinute: 300, tokensPerMinute: 500_000, concurrentRequests: 20 },
@@ -34,7 +34,7 @@ export const BUILT_IN_PLANS: Plans = {
   },
 };
 
-/** An account's limits: its plan's, but where it has its own. */
+/** Returns an account's limits: its own, or those of its plan. */
 export function limitsOf(plans: Plans, { plan, limits }: Pick<Account, "plan" | "limits">): Limits {
   const terms = plans[plan].limits;
   return {

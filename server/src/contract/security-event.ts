@@ -3,26 +3,25 @@ import type { AccountId } from "./account.ts";
 
 export type { SecurityEventKind };
 
-/** Of events that were counted together: a UUIDv7. */
+/** The UUIDv7 of a group of events. */
 export type SecurityEventId = string & { readonly __id: "security-event" };
 
-/** From where somebody came; `null` when that could not be told. */
-interface FromSomewhere {
+/** The client's address; `null` when it is unknown. */
+interface WithSourceIp {
   readonly sourceIp: string | null;
 }
 
 /**
- * What somebody did at a door, with all that may be written down of it: of a key that is nobody's and of a management token
- * nothing.
+ * A security event with everything that may be recorded of it. Nothing is recorded of an unknown key or a management token.
  */
 export type SecurityEvent =
-  | (FromSomewhere & {
+  | (WithSourceIp & {
       readonly kind: "sign_in_failed" | "sign_in_limited" | "operator_signed_in";
-      /** As it was typed, in lower case. It is written down only if it is a user's: people type all sorts of things. */
+      /** The input in lower case. It is stored only if it is the address of a user, because people type passwords here, too. */
       readonly email: string;
     })
-  | (FromSomewhere & { readonly kind: "unknown_key" | "management_token_refused" })
-  | (FromSomewhere & {
+  | (WithSourceIp & { readonly kind: "unknown_key" | "management_token_refused" })
+  | (WithSourceIp & {
       readonly kind: "revoked_key" | "account_suspended" | "ip_blocked";
       readonly accountId: AccountId;
       /** `null`: it was a management token. */
@@ -30,8 +29,8 @@ export type SecurityEvent =
     })
   | { readonly kind: "upstream_credential_refused"; readonly upstream: string };
 
-/** Who is told of them. */
+/** Receives security events. */
 export interface SecurityEvents {
-  /** Counts it in memory: costs next to nothing, never waits and never fails. */
+  /** Counts the event in memory. It never waits and never fails. */
   note(event: SecurityEvent): void;
 }

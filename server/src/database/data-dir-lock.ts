@@ -12,12 +12,12 @@ const execute = promisify(execFile);
 
 const LOCKS_FOLDER = "lock";
 const CONTENDER_NAME = /^(\d+)-[0-9a-f]{16}$/;
-/** A live process whose event loop is busy answers late; one that never answers is alive all the same. */
+/** A busy process answers late. One that accepts the connection but never answers counts as alive. */
 const ANSWER_TIMEOUT_MS = 5_000;
 /** Between `listen` and `rename` a socket has its temporary name for microseconds. */
 const ABANDONED_AFTER_MS = 60_000;
 /** `sun_path` holds 104 bytes on macOS and 108 on Linux, with a terminating zero. */
-const LONGEST_SOCKET_PATH_BYTES = 103;
+const MAX_SOCKET_PATH_BYTES = 103;
 
 /** Another service works in the data folder. The message is for the operator. */
 export class DataDirLockedError extends Error {
@@ -36,7 +36,7 @@ export class DataDirLockedError extends Error {
   }
 }
 
-/** The data folder is this process's until it is released or the process ends, however it ends. */
+/** A lock on the data folder, held until it is released or the process ends. */
 export interface DataDirLock {
   release(): Promise<void>;
 }
@@ -139,7 +139,7 @@ class Contender {
 
   #answer(socket: Socket): void {
     socket.unref();
-    // The asker may have given up, which is its own affair.
+    // The asker may have given up, which is no error here.
     socket.on("error", () => socket.destroy());
     socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
     socket.once("data", (question) => socket.end(this.#judge(question.toString().trim())));
@@ -167,13 +167,13 @@ async function ask(path: string, name: string): Promise<Answer> {
     socket.setTimeout(ANSWER_TIMEOUT_MS, () => settle("taken"));
     socket.once("connect", () => socket.write(`${name}\n`));
     socket.once("data", (answer) => settle(answer.toString() === "yours" ? "yours" : "taken"));
-    // It ended, or withdrew, while it was asked.
+    // The other process ended or withdrew meanwhile.
     socket.once("close", () => settle("yours"));
     socket.once("error", (error) => {
       const code = codeOf(error);
       if (code === "ECONNREFUSED") settle("stale");
       else if (code === "ENOENT" || code === "ECONNRESET" || code === "EPIPE") settle("yours");
-      // Not allowed to ask: whoever it is may well be alive.
+      // The connection was not permitted, so the other process may be alive.
       else settle("taken");
     });
   });
@@ -199,7 +199,7 @@ async function isClosedPipe(path: string): Promise<boolean> {
     await pipe.close();
     return false;
   } catch (error) {
-    // That there is none, or that it is not ours to open, says nothing.
+    // A missing pipe, or one without permission, says nothing.
     return codeOf(error) === "ENXIO";
   }
 }
@@ -226,8 +226,8 @@ function codeOf(error: unknown): unknown {
 
 /** A path to the folder that leaves room for a socket's name. */
 async function shortAlias(folder: string): Promise<{ folder: string; remove(): Promise<void> }> {
-  const longestName = `/${"9".repeat(10)}-${"f".repeat(16)}.sock`;
-  if (Buffer.byteLength(folder + longestName) <= LONGEST_SOCKET_PATH_BYTES) {
+  const sampleName = `/${"9".repeat(10)}-${"f".repeat(16)}.sock`;
+  if (Buffer.byteLength(folder + sampleName) <= MAX_SOCKET_PATH_BYTES) {
     return { folder, remove: async () => {} };
   }
   const parent = await mkdtemp(join(tmpdir(), "ostiary-"));

@@ -1,13 +1,13 @@
-/** How many may have a turn at once, and how many may wait. */
+/** Limits on concurrent and waiting turns. */
 export interface TurnLimits {
-  /** Of all names together. */
+  /** Concurrent turns of all names together. */
   readonly max: number;
   readonly maxOfName: number;
-  /** Beyond this, whoever comes is refused at once. */
+  /** Further callers are refused at once. */
   readonly maxWaitingOfName: number;
 }
 
-/** Why there was no turn: `waiting`, when too many of the name wait already; `timeout`, when it did not come in time. */
+/** Why there was no turn: `waiting`, when too many of the name are waiting; `timeout`, when it did not come in time. */
 export type NoTurn = "waiting" | "timeout";
 
 interface Waiter {
@@ -20,12 +20,12 @@ interface Line {
 }
 
 /**
- * Turns for those who share something, each under a name. Names are served in rotation, and a name's own in the order in which they
- * came: whoever has much to do waits behind itself, and keeps nobody else waiting for longer than a turn.
+ * Schedules turns on a shared resource fairly between names. Names are served in rotation, and the callers of a name in order, so that a
+ * busy name delays others by at most one turn.
  */
 export class FairTurns {
   readonly #limits: TurnLimits;
-  /** In the order in which they are served next. Names for which nobody is there have no line. */
+  /** In the order of service. Idle names have no line. */
   readonly #lines = new Map<string, Line>();
   #running = 0;
   #waiting = 0;
@@ -42,13 +42,13 @@ export class FairTurns {
     return this.#waiting;
   }
 
-  /** How many of a name have a turn now. */
+  /** The number of current turns of a name. */
   runningOf(name: string): number {
     return this.#lines.get(name)?.running ?? 0;
   }
 
   /**
-   * Resolves with a function that ends the turn, to be called once; or with the reason why there was none.
+   * Resolves with a function that ends the turn and must be called once, or with the reason why there was no turn.
    */
   take(name: string, timeoutMs: number): Promise<(() => void) | NoTurn> {
     const line = this.#lineOf(name);
@@ -95,7 +95,7 @@ export class FairTurns {
   #begin(name: string, line: Line): void {
     this.#running++;
     line.running++;
-    // Who has just been served is served last.
+    // The name that was just served moves to the end.
     this.#lines.delete(name);
     this.#lines.set(name, line);
   }

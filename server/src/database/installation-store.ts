@@ -3,8 +3,8 @@ import type { Database } from "./database.ts";
 
 const SECRET_BYTES = 32;
 
-/** The secret that marks this installation's key strings; made by whichever node asks first. */
-export async function keyMarkSecret(database: Database): Promise<Uint8Array> {
+/** Returns the secret for the MAC of key strings. The first node that asks creates it. */
+export async function keyMacSecret(database: Database): Promise<Uint8Array> {
   await database`
     insert into installation (key_mark_secret) values (${randomBytes(SECRET_BYTES)})
     on conflict (singleton) do nothing`;

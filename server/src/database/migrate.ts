@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { type Database, inTransaction, type Transaction } from "./database.ts";
 
-/** Any number that nothing else in the database locks on. */
+/** An arbitrary number that no other advisory lock uses. */
 const MIGRATION_LOCK = 7_305_113_001n;
 /** For a file that changes all rows of a large table, and for nodes that wait for another one's migration. */
 const MIGRATION_TIMEOUT_MS = 60 * 60_000;

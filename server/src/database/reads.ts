@@ -4,8 +4,8 @@ import { Failure, Unavailable } from "../errors/failure.ts";
 import { FairTurns, type NoTurn } from "./fair-turns.ts";
 
 /**
- * For whom the database is read: an account's keys and management tokens together; its people at the dashboard, who must be able to
- * find and revoke a leaked key whatever somebody does with it; or the service's operators together.
+ * Whose budget a read uses: that of an account's keys and management tokens; that of its sessions, which must be able to find and
+ * revoke a leaked key however it is used; or that of the operators.
  */
 export type Reader = AccountId | `people of ${AccountId}` | "operators";
 
@@ -16,36 +16,36 @@ const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
 const MAX_WAITING_READS_OF_READER = 20;
 const MAX_STREAMS_OF_READER = 5;
-/** One of which nothing was read for this long is not counted any more: its reader is gone, or does not take in what there is. */
+/** A stream without a read for this long no longer counts, because its reader is gone or stalled. */
 const STREAM_LEASE_MS = 2 * 60_000;
-/** Until the reader's own reads that came before have ended. */
+/** How long a read waits for earlier reads of the same reader. */
 const READ_TIMEOUT_MS = 10_000;
-/** Until a part has its turn. */
+/** How long a part waits for its turn. */
 const PART_TIMEOUT_MS = 10_000;
-/** Time of the database that a reader may take all at once, and that becomes free again within a minute. */
+/** The database time that a reader may use at once. It refills within a minute. */
 const BUDGET_MS = 30_000;
 const REFILL = BUDGET_MS / 60_000;
-/** Long statements may take more than there is left: at most so much has to be waited for afterwards. */
+/** A long statement may exceed the budget. The debt is limited to this. */
 const MAX_DEBT_MS = BUDGET_MS;
 const MAX_BUDGETS = 100_000;
 const MIN_RETRY_MS = 1_000;
 
-/** Why a read was refused: too many of the reader's own wait; its turn did not come in time; its time is spent. */
+/** Why a read was refused: too many reads wait, its turn did not come in time, the budget is spent, or too many exports run. */
 export type ReadRefusal = NoTurn | "budget" | "streams";
 
-/** The parts of one read. Each has the database for itself for a while, and lets others have their turns before the next. */
+/** Runs the parts of one read. Other readers get their turns between the parts. */
 export interface ReadParts {
   /** @throws {Failure | Unavailable} when its turn does not come in time. */
   run<Result>(part: () => Promise<Result>): Promise<Result>;
-  /** Whether the reader's time is spent: what has been read should be answered. */
+  /** Whether the budget is spent, so that the read should answer with what it has. */
   readonly isSpent: boolean;
 }
 
-/** A read that goes on for as long as its reader takes in what was read. */
+/** A read that lasts as long as its reader consumes the result. */
 export interface StreamedRead {
-  /** The same, but waits until the reader has time again. */
+  /** Runs a part once the reader has budget. */
   run<Result>(part: () => Promise<Result>): Promise<Result>;
-  /** To be called when nothing more is read. */
+  /** Must be called when the read has ended. */
   end(): void;
 }
 
@@ -100,7 +100,7 @@ export class Reads {
     const end = await this.#reads.take(reader, READ_TIMEOUT_MS);
     if (typeof end === "string") throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
     try {
-      // Those before it may have taken what there was.
+      // Earlier reads may have spent the budget meanwhile.
       this.#requireTime(reader);
       const isSpent = () => this.#leftMs(reader) <= 0;
       return await read({
@@ -142,7 +142,7 @@ export class Reads {
     };
   }
 
-  /** One part of what is read without end, once the reader has time for it. */
+  /** Runs one part of an endless read once the reader has budget. */
   async paced<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
     for (let waitMs = this.#untilTimeMs(reader); waitMs > 0; waitMs = this.#untilTimeMs(reader))
       await pause(waitMs);
@@ -161,7 +161,7 @@ export class Reads {
     try {
       return await part();
     } catch (error) {
-      // That a store is away is not its reader's doing.
+      // A reader does not pay for an unavailable store.
       isAway = error instanceof Unavailable;
       throw error;
     } finally {
@@ -195,7 +195,7 @@ export class Reads {
 
   #untilTimeMs(reader: Reader): number {
     const leftMs = this.#leftMs(reader);
-    // A little is waited for, so that a reader who is out of time does not come back for each millisecond.
+    // The wait covers some budget, so that a reader does not retry for each millisecond.
     return leftMs > 0 ? 0 : Math.ceil((MIN_RETRY_MS * REFILL - leftMs) / REFILL);
   }
 

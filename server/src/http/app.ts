@@ -9,30 +9,30 @@ export interface AppParts {
   readonly metrics: (request: Request, peer: string) => Promise<Response>;
   readonly dashboard: Pick<Dashboard, "answer">;
   readonly newId: () => EntryId;
-  /** What keeps the node from doing its work; `null` when nothing does. */
+  /** Why the node is not ready; `null` when it is. */
   readonly notReady: () => Promise<string | null>;
   readonly log: Logger;
 }
 
 /**
- * Everything that is not the request plane: procedures, health, the dashboard. It always resolves: whatever is thrown below it is
- * logged, without secrets, and answered in the one form of errors.
+ * Creates the handler of everything but the API: procedures, health, metrics, the dashboard. It always resolves. Errors are logged
+ * without secrets and answered with the error envelope.
  */
 export function createApp(parts: AppParts): (request: Request, peer: string) => Promise<Response> {
   const app = new Hono<{ Bindings: { peer: string } }>();
   const answerFailure = (thrown: unknown, request: Request): Response => {
     const failure = toFailure(thrown);
     const requestId = requestIdOf(parts.newId());
-    // The path alone: what is asked with it may hold anything.
+    // The query is left out, because it may hold anything.
     const path = request.url.replace(/^[a-z]+:\/\/[^/]*|[?#].*$/gi, "");
-    const told = {
+    const fields = {
       requestId,
       method: request.method,
       path,
       code: failure.code,
       err: failure.cause ?? failure,
     };
-    parts.log.error(told, "a request failed");
+    parts.log.error(fields, "a request failed");
     return Response.json(envelopeOf(failure), {
       status: failure.status,
       headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },
@@ -58,7 +58,7 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
     try {
       return await app.fetch(request, { peer });
     } catch (thrown) {
-      // What is no `Error` passes Hono's handler by.
+      // Hono's handler ignores thrown values that are no `Error`.
       return answerFailure(thrown, request);
     }
   };

@@ -3,12 +3,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { chooseCoding } from "../operations/content-coding.ts";
 
-/** How the build has compressed files, best first, and what their names end in then. */
+/** The suffixes of compressed files by coding, best first. */
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 type Coding = keyof typeof SUFFIXES;
 const CODINGS = Object.keys(SUFFIXES) as readonly Coding[];
 
-/** A file's content in one coding, ready to be sent. */
+/** The content of a file in one coding. */
 interface Representation {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ interface Representation {
 
 interface File {
   readonly asItIs: Representation;
-  /** Those codings that make it smaller. */
+  /** Only codings that make the file smaller. */
   readonly coded: ReadonlyMap<Coding, Representation>;
 }
 
@@ -44,31 +44,15 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'self'",
   "object-src 'none'",
-  // Text never becomes script by way of the document: nothing here writes markup.
+  // The dashboard never writes markup, so text cannot become script through the document.
   "require-trusted-types-for 'script'",
 ].join("; ");
 
-/** What a page with keys on it has no use for, whoever gets a script into it. It copies keys, when it is asked to. */
+/** Denies features that the dashboard does not use, in case a script is injected. Copying a key needs the clipboard. */
 const PERMISSIONS_POLICY = [
-  ...[
-    "accelerometer",
-    "camera",
-    "display-capture",
-    "geolocation",
-    "gyroscope",
-    "hid",
-    "idle-detection",
-    "local-fonts",
-    "magnetometer",
-    "microphone",
-    "midi",
-    "payment",
-    "screen-wake-lock",
-    "serial",
-    "usb",
-    "xr-spatial-tracking",
-  ].map((feature) => `${feature}=()`),
-  "clipboard-write=(self)",
+  "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), idle-detection=()",
+  "local-fonts=(), magnetometer=(), microphone=(), midi=(), payment=(), screen-wake-lock=(), serial=(), usb=()",
+  "xr-spatial-tracking=(), clipboard-write=(self)",
 ].join(", ");
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -79,10 +63,10 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-opener-policy": "same-origin",
 };
 
-/** A year (RFC 6797). Not for subdomains: those may belong to others. */
+/** A year (RFC 6797). Subdomains are not included, because they may belong to other services. */
 const STRICT_TRANSPORT = "max-age=31536000";
 
-/** The built dashboard, held in memory: it is small, and a file that is missing shows at start. */
+/** The built dashboard, in memory. It is small, and a missing file is noticed at start. */
 export class Dashboard {
   readonly #files: ReadonlyMap<string, File>;
 
@@ -94,7 +78,7 @@ export class Dashboard {
   }
 
   /**
-   * @param isHttps whether browsers reach the service by HTTPS. Then they are told to use nothing else from now on.
+   * @param isHttps whether browsers reach the service by HTTPS. If so, they are told to use only HTTPS.
    * @throws {Error} when the folder holds no built dashboard.
    */
   static async load(folder: URL, { isHttps }: { readonly isHttps: boolean }): Promise<Dashboard> {
@@ -105,7 +89,7 @@ export class Dashboard {
     return new Dashboard(files, isHttps);
   }
 
-  /** A file; for every other path the page itself, whose router knows the path or says that there is none. */
+  /** Answers with a file, or with the page for every other path. The page's router handles unknown paths. */
   answer(request: Request): Response {
     const response = this.#answer(request);
     if (this.#isHttps) response.headers.set("strict-transport-security", STRICT_TRANSPORT);
@@ -133,7 +117,7 @@ function respond(request: Request, { asItIs, coded }: File): Response {
   return new Response(request.method === "HEAD" ? null : bytes, { headers });
 }
 
-/** Whether the client has it already (RFC 9110, section 13.1.2). Proxies may have weakened its validator. */
+/** Returns whether the client holds this content (RFC 9110, section 13.1.2). Proxies may have weakened its validator. */
 function isHeld(ifNoneMatch: string | null, etag: string): boolean {
   const held = ifNoneMatch?.split(",").map((text) => text.trim().replace(/^W\//, "")) ?? [];
   return held.some((text) => text === etag || text === "*");
@@ -148,7 +132,7 @@ async function filesBelow(folder: URL): Promise<string[]> {
   const root = new URL(folder).pathname.replace(/\/$/, "");
   return (
     entries
-      // The build leaves a note of its own, whose name begins with a dot.
+      // The build writes a stamp whose name begins with a dot.
       .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
       .map((entry) =>
         `${entry.parentPath.replace(/\/$/, "")}/${entry.name}`.slice(decodeURIComponent(root).length + 1),
@@ -156,7 +140,7 @@ async function filesBelow(folder: URL): Promise<string[]> {
   );
 }
 
-/** Whether it is another file, compressed. */
+/** Returns whether the file is the compressed form of another file. */
 function isCoded(name: string, names: ReadonlySet<string>): boolean {
   return CODINGS.some(
     (coding) => name.endsWith(SUFFIXES[coding]) && names.has(name.slice(0, -SUFFIXES[coding].length)),
@@ -175,7 +159,7 @@ async function load(folder: URL, name: string, names: ReadonlySet<string>): Prom
   return { asItIs: representation(await read(name), headers), coded };
 }
 
-/** Each coding has a validator of its own: they are different bytes (RFC 9110, section 8.8.3.3). */
+/** Each coding has its own validator, because the bytes differ (RFC 9110, section 8.8.3.3). */
 function representation(
   bytes: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>>,

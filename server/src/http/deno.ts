@@ -1,7 +1,7 @@
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 
-/** As much of Deno's namespace as is used here: its own types would clash with Node's. */
+/** The parts of Deno's namespace that are used here. Deno's own types conflict with those of Node. */
 interface DenoNamespace {
   serve(
     options: { hostname: string; port: number; onListen: () => void; signal: AbortSignal },
@@ -27,7 +27,7 @@ export async function serveOnDeno(served: Served, { host, port }: ListenerOption
   );
   return {
     port: server.addr.port,
-    // Deno's server does this itself, at its shutdown only.
+    // Deno closes idle connections at shutdown by itself.
     retire: () => {},
     close: async (drainMs) => {
       const timer = setTimeout(() => cut.abort(), drainMs);

@@ -15,7 +15,7 @@ export class FetchExchange implements Exchange {
   readonly peer: string;
   isClientGone = false;
   #clientGone: () => void = () => {};
-  /** Resolves when the answer's head is known. */
+  /** Resolves once the status and headers of the answer are known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
   readonly #resolve: (response: Response) => void;
@@ -32,7 +32,7 @@ export class FetchExchange implements Exchange {
       resolve = settle;
     });
     this.#resolve = resolve;
-    // Deno aborts the request's signal after successful answers too. By then nobody listens to ours any more.
+    // Deno aborts the signal after successful answers, too. By then no listener is registered.
     request.signal.addEventListener("abort", () => this.#gone(), { once: true });
   }
 
@@ -56,15 +56,16 @@ export class FetchExchange implements Exchange {
   }
 
   stream(status: number, headers: ResponseHeaders): BodySink {
-    const passage = new TransformStream<Uint8Array, Uint8Array>();
-    const writer = passage.writable.getWriter();
-    // The reading side's cancellation is how a client's leaving shows on a stream.
+    const passThrough = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = passThrough.writable.getWriter();
+    // When the client disconnects, the readable side is cancelled.
     writer.closed.catch(() => this.#gone());
-    this.#resolve(new Response(passage.readable, { status, headers }));
+    this.#resolve(new Response(passThrough.readable, { status, headers }));
     return {
       write: async (chunk) => {
-        if (!(await isReady(writer))) await writer.abort(new Error("nobody reads")).catch(() => {});
-        // After the client has gone writes are dropped: `closed` above has told.
+        if (!(await isReady(writer)))
+          await writer.abort(new Error("the client does not read")).catch(() => {});
+        // Writes after the client has gone are dropped; `closed` above reports the disconnection.
         await writer.write(typeof chunk === "string" ? encoder.encode(chunk) : chunk).catch(() => {});
       },
       end: async () => {
@@ -84,7 +85,7 @@ export class FetchExchange implements Exchange {
       }
       body.end();
     } catch (cause) {
-      body.breakOff(cause);
+      body.abort(cause);
     }
   }
 
@@ -97,7 +98,7 @@ export class FetchExchange implements Exchange {
 
 const encoder = new TextEncoder();
 
-/** Whether the client takes more, in time. One that has gone takes all, and it is dropped. */
+/** Resolves whether the client accepts more data in time. For a client that has gone it resolves with true. */
 async function isReady(writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
   const ready = writer.ready.then(
     () => true,

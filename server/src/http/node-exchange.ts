@@ -7,7 +7,7 @@ import {
   type ResponseHeaders,
 } from "../request/exchange.ts";
 
-/** How much of a body that was refused is still read and dropped, so that the client sees the answer and keeps its connection. */
+/** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
 /** An exchange on `node:http`. */
@@ -22,7 +22,7 @@ export class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #awaitsContinue: boolean;
 
-  /** `awaitsContinue`: the client sends the body once it is told that it is wanted. */
+  /** `awaitsContinue`: the client sends the body after `100 Continue`. */
   constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
     const target = request.url ?? "/";
     const question = target.indexOf("?");
@@ -64,16 +64,16 @@ export class NodeExchange implements Exchange {
 
   receive(body: IncomingBody): void {
     const request = this.#request;
-    const breakOff = (cause?: unknown) => body.breakOff(cause);
+    const abort = (cause?: unknown) => body.abort(cause);
     // By events: to iterate over a request costs several times as much as the rest of this. The listeners stay, as to take them
     // off takes longer than all else here; of a body that is over they drop what comes.
     request.on("data", (piece: Buffer) => body.add(piece));
     request.on("end", () => body.end());
-    request.on("close", breakOff);
-    request.on("error", breakOff);
+    request.on("close", abort);
+    request.on("error", abort);
     if (this.#awaitsContinue) this.#response.writeContinue();
-    // What happened before somebody listened is not told again.
-    if (request.destroyed) breakOff();
+    // Events from before the listeners were registered are not repeated.
+    if (request.destroyed) abort();
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
@@ -88,7 +88,7 @@ export class NodeExchange implements Exchange {
     const response = this.#response;
     response.writeHead(status, headers);
     let isBegun = false;
-    // By then what comes at once is there, and the head has gone out in one piece with it.
+    // By then a first chunk that was ready has been written in one piece with the head.
     process.nextTick(() => {
       if (!isBegun) response.flushHeaders();
     });
@@ -108,7 +108,7 @@ export class NodeExchange implements Exchange {
     };
   }
 
-  /** Whether the connection can be used again after the answer: what is left of the body is not too much. */
+  /** Returns whether the rest of the body is short enough to keep the connection after the answer. */
   #isWorthDraining(): boolean {
     if (this.#request.complete) return true;
     return Number(this.header("content-length")[0] ?? 0) <= MAX_DRAINED_BYTES;
@@ -132,7 +132,7 @@ function writeChunk(response: ServerResponse, chunk: string | Uint8Array): boole
   }
 }
 
-/** Whether more may be written, in time. `close` comes instead of `drain` when the client has gone. */
+/** Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. */
 function drained(response: ServerResponse): Promise<boolean> {
   return new Promise((resolve) => {
     const decide = (isDrained: boolean) => {

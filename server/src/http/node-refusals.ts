@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
 
 /**
- * Answers what Node refuses by itself with our error envelope and a request id, as everything else: heads that it can't parse, that
- * are too large or come too slowly, expectations that nobody meets, and tunnels. What was sent is never repeated.
+ * Answers requests that Node refuses by itself with the error envelope and a request id: malformed, oversized or slow heads,
+ * unsupported expectations, and tunnels. Answers never repeat what was sent.
  */
 export function answerRefusals(server: Server, newRequestId: () => string): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -57,7 +57,7 @@ function failureOf({ code }: NodeJS.ErrnoException): Failure {
   }
 }
 
-/** Node's own property, by which Node itself decides this: no public one tells. */
+/** Reads the private property by which Node decides this itself; no public one exists. */
 function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
   return socket._httpMessage?.headersSent === true;
 }

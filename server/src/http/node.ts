@@ -9,7 +9,7 @@ import { answerRefusals, refuse } from "./node-refusals.ts";
 /** From a connection's opening, or the first byte of its next request, to the end of the request's head. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const CHECK_CONNECTIONS_MS = 5_000;
-/** For so long the rest of a body that was refused is read and dropped, so that its client sees the answer. */
+/** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
 
 /** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
@@ -17,7 +17,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const route = routerOf(served);
   let retiring = false;
   let closing = false;
-  /** Connections on which nothing was asked yet. */
+  /** Connections without a request so far. */
   const unused = new Set<Socket>();
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     unused.delete(request.socket);
@@ -50,7 +50,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     close: (drainMs) => {
       closing = true;
       const closed = close(server, drainMs);
-      // Nobody waits on them for an answer.
+      // No client waits for an answer on these.
       for (const socket of unused) socket.destroy();
       return closed;
     },
@@ -91,9 +91,9 @@ const SERVER_OPTIONS = {
   keepAliveTimeout: 65_000,
   headersTimeout: HEADERS_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
-  // A body may take long, as long as it keeps coming: whoever receives it sees to that.
+  // The receiver of a body enforces its minimum rate, so a large body may take long.
   requestTimeout: 0,
-  // Node's own refusal would have no body.
+  // Node's own refusal has no body.
   requireHostHeader: false,
 };
 
@@ -110,7 +110,7 @@ function noHost(): Failure {
   return new Failure("invalid_request", "The request has no `Host` header, which HTTP/1.1 requires. Add it.");
 }
 
-/** Ends the connection of a request that was answered before its body came, unless the rest comes soon. */
+/** Closes the connection of a request that was answered before its body arrived, unless the rest arrives soon. */
 function linger(request: IncomingMessage): void {
   const { socket } = request;
   if (socket.destroyed) return;

@@ -3,24 +3,24 @@ import { randomBase62 } from "../secrets/oslo.ts";
 import { base62, bodyOf, isSecretString, KEY_PREFIX, withChecksum } from "../secrets/secret-string.ts";
 
 const RANDOM_LENGTH = 35;
-const MARK_LENGTH = 8;
+const MAC_LENGTH = 8;
 
 /** The key ID of a key string: its last 4 characters (specification, section 2). */
 export function keyIdOf(keyString: string): string {
   return keyString.slice(-4);
 }
 
-/** True for a text in the form of a key string, made here or not. */
+/** True for text in the form of a key string, whether or not this installation minted it. */
 export function isKeyString(text: string): boolean {
   return isSecretString(text, KEY_PREFIX);
 }
 
 /**
- * Makes key strings and recognises its own: `sk-`, 35 random base62 characters (208 bits), 8 more that are their
- * keyed hash (47 bits), 6 of CRC-32.
+ * Mints key strings and recognises its own: `sk-`, 35 random base62 characters (208 bits), 8 of their message authentication
+ * code (MAC, 47 bits), 6 of CRC-32.
  *
- * Anybody can compute the checksum. The mark they can't: a flood of made-up keys is therefore refused without asking
- * the database, on every node, whatever the addresses it comes from.
+ * Anyone can compute the checksum, but not the MAC. Every node therefore refuses a flood of made-up keys without asking the
+ * database.
  */
 export class KeyMint {
   readonly #secret: string;
@@ -32,22 +32,19 @@ export class KeyMint {
 
   mint(): string {
     const random = randomBase62(RANDOM_LENGTH);
-    return withChecksum(KEY_PREFIX, random + this.#markOf(random));
+    return withChecksum(KEY_PREFIX, random + this.#macOf(random));
   }
 
-  /** Whether this installation minted the key string. It may still be nobody's any more. */
-  recognises(keyString: string): boolean {
+  /** Returns whether this installation minted the key string. The key may have been deleted or reissued since. */
+  hasMinted(keyString: string): boolean {
     const body = bodyOf(keyString, KEY_PREFIX);
-    // No secret is compared here: who finds a mark by trying has found that a key does not exist.
-    return body.slice(RANDOM_LENGTH) === this.#markOf(body.slice(0, RANDOM_LENGTH));
+    // The comparison need not take constant time: a guessed MAC only leads to a key that does not exist.
+    return body.slice(RANDOM_LENGTH) === this.#macOf(body.slice(0, RANDOM_LENGTH));
   }
 
-  #markOf(random: string): string {
-    // Of secret and message, both of one length, a plain hash is as good as HMAC where only a part of it shows: there
-    // is nothing to extend. It costs a sixth. 48 bits are a whole number that a double holds.
-    return base62(
-      Number.parseInt(hash("sha256", this.#secret + random, "hex").slice(0, 12), 16),
-      MARK_LENGTH,
-    );
+  #macOf(random: string): string {
+    // Secret and message have fixed lengths and the digest is truncated, so a plain hash is as safe as HMAC (no length
+    // extension) at a sixth of the cost. A double holds 48 bits exactly.
+    return base62(Number.parseInt(hash("sha256", this.#secret + random, "hex").slice(0, 12), 16), MAC_LENGTH);
   }
 }

@@ -13,9 +13,9 @@ export interface UsageRow {
 }
 
 /**
- * What to select beside `keys` for {@link usageOf}. Each part is a look-up by the key's own index, whatever the number
- * of entries: key_usage_pkey, key_addresses_pkey, key_usage_minutes_pkey, and audit_entries_by_key for the last minute,
- * which whole minutes can't tell.
+ * The columns that {@link usageOf} reads. Each is a look-up by an index on the key, whatever the number of entries:
+ * key_usage_pkey, key_addresses_pkey, key_usage_minutes_pkey, and audit_entries_by_key for the last 60 seconds, which whole
+ * minutes do not cover exactly.
  */
 export function usageColumns(sql: Database, now: Date) {
   return sql`
@@ -26,7 +26,7 @@ export function usageColumns(sql: Database, now: Date) {
     minutes.last_hour, minutes.last_day`;
 }
 
-/** What {@link usageColumns} reads from. */
+/** The joins that {@link usageColumns} needs. */
 export function usageJoins(sql: Database, now: Date) {
   return sql`
     left join key_usage on key_usage.key = keys.id
@@ -55,7 +55,7 @@ export interface SuccessorRow {
   quiet_after_s: number | null;
 }
 
-/** How far the successor has taken over from a key that was last used then. */
+/** Returns how far the successor has taken over from a key. */
 export function rotationOf(row: SuccessorRow, lastUsedAt: Date | null, now: Date): Rotation | null {
   const { successor, successor_created_at: createdAt, quiet_after_s: idleAfterSeconds } = row;
   if (successor === null || createdAt === null || idleAfterSeconds === null) return null;
@@ -64,10 +64,10 @@ export function rotationOf(row: SuccessorRow, lastUsedAt: Date | null, now: Date
   return { successorId: successor, idleAfterSeconds, idleSince, isIdle };
 }
 
-/** Deletes what is not asked for any more, by the database's clock. Harmless at any time, on any node. */
+/** Deletes usage older than any query covers. Any node may run this at any time. */
 export async function dropOldUsage(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
-  // In the order in which batches of entries take them, and none that a batch has taken: neither waits for the other.
+  // Locks rows in the order in which batches of entries do, and skips rows that a batch has locked, so neither waits.
   await sql`
     delete from key_usage_minutes where ctid in (
       select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'

@@ -1,6 +1,7 @@
+import { type AccountRow, accountColumns, accountOf } from "../accounts/account-row.ts";
 import { recordAction } from "../accounts/actions-store.ts";
 import { raiseVersion } from "../admission/versions-store.ts";
-import type { AccountId, AccountState, IpRules, Plan } from "../contract/account.ts";
+import type { AccountId, AccountState, Plan } from "../contract/account.ts";
 import type { ActionName, Actor } from "../contract/action.ts";
 import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../contract/key.ts";
 import {
@@ -32,59 +33,35 @@ interface KeyRow {
 
 type ListedRow = KeyRow & UsageRow & SuccessorRow;
 
-/** Enough to find a free name among them. */
+/** Enough names to find a free one. */
 const MAX_NAMES = 5_000;
 
-/** Keys in Postgres. */
+/** Keys in PostgreSQL. */
 export class PostgresKeys implements KeyStore, KeyLookup {
   readonly #database: Database;
   readonly #longReads: Database;
 
-  /** `longReads`: the same database, for lists with what keys are used for. */
+  /** `longReads`: the same database by other connections, for lists with usage. */
   constructor(database: Database, longReads: Database = database) {
     this.#database = database;
     this.#longReads = longReads;
   }
 
   async findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null> {
+    const sql = this.#database;
     // Uses keys_digest_key and the accounts' primary key.
-    const [row] = await this.#database<
-      {
-        key: KeyUuid;
-        key_id: string;
-        key_state: KeyState;
-        account: AccountId;
-        account_state: AccountState;
-        plan: Plan;
-        ip_rules: readonly string[];
-        ip_rules_mode: IpRules["mode"];
-        requests_per_minute: number | null;
-        tokens_per_minute: number | null;
-        concurrent_requests: number | null;
-        version: bigint;
-      }[]
+    const [row] = await sql<
+      (AccountRow & { key: KeyUuid; key_id: string; key_state: KeyState; version: bigint })[]
     >`
-      select keys.id as key, keys.key_id, keys.state as key_state, accounts.id as account,
-             accounts.state as account_state, accounts.plan, accounts.ip_rules, accounts.ip_rules_mode,
-             accounts.requests_per_minute, accounts.tokens_per_minute, accounts.concurrent_requests, accounts.version
+      select keys.id as key, keys.key_id, keys.state as key_state, accounts.version, ${accountColumns(sql)}
       from keys
       join accounts on accounts.id = keys.account_id
       where keys.digest = ${digest}`;
     if (row === undefined) return null;
+    const { id, state, plan, ipRules, limits } = accountOf(row);
     return {
       key: { id: row.key, keyId: row.key_id, state: row.key_state },
-      account: {
-        id: row.account,
-        state: row.account_state,
-        plan: row.plan,
-        ipRules: { mode: row.ip_rules_mode, networks: row.ip_rules },
-        limits: {
-          requestsPerMinute: row.requests_per_minute,
-          tokensPerMinute: row.tokens_per_minute,
-          concurrentRequests: row.concurrent_requests,
-        },
-        version: row.version,
-      },
+      account: { id, state, plan, ipRules, limits, version: row.version },
     };
   }
 
@@ -98,14 +75,14 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
     try {
       return await inTransaction(this.#database, async (transaction) => {
-        // Locks the account's row: two creations count the active keys one after the other. A key that nobody could
-        // have used yet bears on no decision, so the version stays.
+        // Locks the account's row, so that two creations count the active keys one after the other. A new key affects no
+        // earlier decision, so the version stays.
         const [account] = await transaction<{ plan: Plan; state: AccountState }[]>`
           select plan, state from accounts where id = ${key.accountId} for no key update`;
         if (account === undefined) throw new Error("the account does not exist");
         if (account.state === "suspended") return { kind: "suspended" };
-        const again = await issueAgain(transaction, key, rules, by);
-        if (again !== null) return again;
+        const reissued = await reissue(transaction, key, rules, by);
+        if (reissued !== null) return reissued;
         const refusal =
           key.rotation === null ? null : await mayReplace(transaction, key, key.rotation.replaces);
         if (refusal !== null) return refusal;
@@ -173,7 +150,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
       const isOwn = transaction`select state from keys where id = ${id} and account_id = ${accountId}`;
       if ((await isOwn).length === 0) return null;
       const version = await raiseVersion(transaction, accountId);
-      // Asked again under the account's lock: of two revocations at once, one is recorded.
+      // Read again under the account's lock, so that only one of two concurrent revocations is recorded.
       const [found] = await transaction<{ state: KeyState }[]>`select state from keys where id = ${id}`;
       const [row] = await transaction<KeyRow[]>`
         update keys set state = 'revoked', revoked_at = coalesce(revoked_at, ${now})
@@ -186,7 +163,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     });
   }
 
-  /** `chosen`: the rows of keys that are listed, a page at most. */
+  /** `chosen`: a query for the rows of at most one page. */
   async #list(chosen: SqlFragment, now: Date): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     // Uses keys_key_id_unique, by account, and keys_by_replaced.
@@ -209,15 +186,15 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   }
 }
 
-/** What comes after a key in the order of lists. */
+/** The condition for keys after a position in the order of lists. */
 function restAfter(sql: Database, { state, id }: KeyPosition) {
   return state === "active"
     ? sql`and (state = 'revoked' or id < ${id})`
     : sql`and state = 'revoked' and id < ${id}`;
 }
 
-/** What becomes of a call that has created a key before; `null` when it has not. */
-async function issueAgain(
+/** Handles a repeated call that has created a key before; `null` when it has not. */
+async function reissue(
   transaction: Transaction,
   key: NewKey,
   rules: CreationRules,
@@ -249,7 +226,7 @@ async function issueAgain(
   return { kind: "reissued", key: keyOf(issued), version };
 }
 
-/** Why a key can't have a successor; `null` when it can. */
+/** Why a key cannot have a successor; `null` when it can. */
 async function mayReplace(
   transaction: Transaction,
   { accountId }: NewKey,

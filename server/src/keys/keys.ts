@@ -11,14 +11,14 @@ import { digestOf } from "../secrets/digest.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
 import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 
-/** What managing keys needs of the store. Every change is recorded in its transaction. */
+/** The store of keys. Every change is recorded in its transaction. */
 export interface KeyStore {
   createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome>;
   /** Active keys first, each state's newest first. */
   listKeys(accountId: AccountId, page: KeyPage, now: Date): Promise<readonly ListedKey[]>;
   /** The newest key that was created to replace a key. */
   findSuccessor(accountId: AccountId, id: KeyUuid): Promise<Pick<Key, "name" | "state"> | null>;
-  /** Names of active keys that begin so: some thousands of them at most. */
+  /** Returns names of active keys with this prefix, at most some thousands. */
   listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]>;
   /** @returns `null` when the account has no such key. */
   findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null>;
@@ -38,7 +38,7 @@ export interface KeyPage {
   readonly limit: number;
 }
 
-/** Where a key stands among its account's. */
+/** The position of a key in the list of its account's keys. */
 export interface KeyPosition {
   readonly state: KeyState;
   readonly id: KeyUuid;
@@ -59,13 +59,13 @@ export interface CreationRules {
   readonly activeKeyLimits: typeof ACTIVE_KEY_LIMITS;
   /** For how long an idempotency key is remembered. */
   readonly replayableForMs: number;
-  /** For how long an answer may still be on its way, so that a second string must not take the first one's place. */
+  /** How long an answer may still be in transit. Until then the key string must not be replaced. */
   readonly answeringForMs: number;
 }
 
 export type CreateOutcome =
   | { readonly kind: "created"; readonly key: Key }
-  /** The same call had created a key that nobody has used: its string was replaced, and the version raised. */
+  /** The same call had created a key that is still unused. Its string was replaced, and the version raised. */
   | { readonly kind: "reissued"; readonly key: Key; readonly version: bigint }
   | { readonly kind: "name-taken" }
   | { readonly kind: "key-id-taken" }
@@ -82,17 +82,17 @@ export interface CreatedKey {
   readonly id: KeyUuid;
   readonly name: string;
   readonly keyId: string;
-  /** The whole key string, here and never again. */
+  /** The complete key string, which cannot be read again. */
   readonly key: string;
   readonly state: "active";
   readonly createdAt: Date;
-  /** The key that it is to take over from. */
+  /** The key that this one replaces. */
   readonly replaces: KeyUuid | null;
 }
 
 export interface RotateRequest {
   readonly id: KeyUuid;
-  /** `null`: the old key's, with a number. */
+  /** `null`: the name of the old key with a number. */
   readonly name: string | null;
   /** For how long the old key has to be unused before it is reported idle. */
   readonly idleAfterSeconds: number;
@@ -109,14 +109,13 @@ export interface KeysParts {
   readonly store: KeyStore;
   readonly publisher: Publisher;
   readonly mint: KeyMint;
-  /** Resolves when what this node has recorded can be read. */
+  /** Resolves when the entries that this node has recorded can be read. */
   readonly flushed: () => Promise<void>;
-  /** What a key is used for is counted anew at each read. */
   readonly reads: Reads;
   readonly now: () => Date;
 }
 
-/** Creating, listing, rotating and revoking an account's keys. */
+/** Creates, lists, rotates and revokes the keys of accounts. */
 export class Keys {
   readonly #parts: KeysParts;
 
@@ -125,8 +124,8 @@ export class Keys {
   }
 
   /**
-   * Creates a key. With an idempotency key a repeated call makes no second one: as long as nobody has used the first,
-   * it gets a new string in its place, for the one that was lost can't be shown again.
+   * Creates a key. With an idempotency key a repeated call creates no second key. As long as the first is unused, the call
+   * replaces its string, because the lost one cannot be shown again.
    *
    * @throws {Failure} `conflict` when an active key has the name, when the first call may still be answered, or when its
    *   key is in use; `idempotency_key_reused` when it asked for something else; `key_limit_reached` at the plan's
@@ -160,7 +159,7 @@ export class Keys {
     return this.#create(by, accountId, nameFor, request.idempotencyKey, rotation);
   }
 
-  /** A page of keys with who uses them: what this node has answered by now is counted. */
+  /** Returns a page of keys with their usage, including all requests that this node has answered. */
   async list(
     accountId: AccountId,
     { after, limit }: KeyPage,
@@ -173,7 +172,7 @@ export class Keys {
     return { keys, next: found.length > limit ? (keys.at(-1) ?? null) : null };
   }
 
-  /** Who uses a key, now. @throws {Failure} `not_found` */
+  /** Returns the present usage of a key. @throws {Failure} `not_found` */
   async usage(
     accountId: AccountId,
     id: KeyUuid,
@@ -187,11 +186,10 @@ export class Keys {
   }
 
   /**
-   * Once this has resolved no node admits the key. Revoking it again is harmless, and mends a revocation whose
-   * publication failed.
+   * Once this has resolved, no node admits the key. Revoking it again repairs a failed publication and changes nothing else.
    *
-   * @throws {Failure} `not_found` when the account has no such key; `server_is_overloaded` when not all nodes could be
-   *   told yet.
+   * @throws {Failure} `not_found` when the account has no such key; `server_is_overloaded` when the revocation
+   *   could not be published to all nodes yet.
    */
   async revoke(by: Actor, accountId: AccountId, id: KeyUuid): Promise<Key> {
     const outcome = (await this.#parts.store.revokeKey(accountId, id, by, this.#parts.now())) ?? noSuchKey();
@@ -227,7 +225,7 @@ export class Keys {
         rotation,
       };
       const outcome = await this.#parts.store.createKey(fresh, RULES, by);
-      // One in 14 million for each key the account ever had: mint another.
+      // The probability is one in 14 million for each earlier key of the account.
       if (outcome.kind === "key-id-taken") continue;
       if (outcome.kind === "reissued") await this.#parts.publisher.publish(accountId, outcome.version);
       if (outcome.kind !== "created" && outcome.kind !== "reissued") throw refusalOf(outcome, name);

@@ -1,12 +1,12 @@
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 const NUMBERED = /^(.*?) (\d{1,6})$/;
 
-/** A name for a key's successor: the old one's with the next number that no active key has. */
+/** Returns a name for a key's successor: the old name with the next number that no active key has. */
 export function successorName(name: string, taken: readonly string[]): string {
   const [, base = name, number = "1"] = NUMBERED.exec(name) ?? [];
   for (let next = Number(number) + 1; ; next++) {
     const suffix = ` ${next}`;
-    const candidate = truncated(base, LONGEST - suffix.length) + suffix;
+    const candidate = truncated(base, MAX_LENGTH - suffix.length) + suffix;
     if (!taken.includes(candidate)) return candidate;
   }
 }
@@ -14,10 +14,10 @@ export function successorName(name: string, taken: readonly string[]): string {
 /** What the names of a key's possible successors begin with. */
 export function prefixOfSuccessors(name: string): string {
   const [, base = name] = NUMBERED.exec(name) ?? [];
-  return truncated(base, LONGEST / 2);
+  return truncated(base, MAX_LENGTH / 2);
 }
 
-/** Whole characters only: half of a surrogate pair is no name. */
+/** Truncates without splitting a surrogate pair. */
 function truncated(text: string, length: number): string {
   let short = "";
   for (const character of text) {

@@ -1,23 +1,13 @@
 import { z } from "zod";
-import type { AccountAdmin } from "../accounts/account-admin.ts";
-import type { IpRuleBook } from "../accounts/ip-rules.ts";
-import { ACTIVE_KEY_LIMITS, type Account, type AccountId, rulesInForce } from "../contract/account.ts";
+import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../contract/account.ts";
 import type { Action, ActionId } from "../contract/action.ts";
-import type { LimitUse } from "../contract/limits.ts";
-import { limitsOf, type Plans } from "../contract/plans.ts";
+import { limitsOf } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
 import { ipAddress, paging } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
-export interface AccountServices {
-  readonly accounts: { findAccount(id: AccountId): Promise<Account | null> };
-  readonly accountAdmin: AccountAdmin;
-  readonly ipRules: IpRuleBook;
-  readonly plans: Plans;
-  readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
-}
-
-export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: AccountServices) {
+export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: RpcServices) {
   const get = async (id: AccountId) => {
     const account = await accounts.findAccount(id);
     if (account === null) throw new Failure("not_found", "The account no longer exists.");
@@ -31,16 +21,15 @@ export function accountRouter({ accounts, accountAdmin, ipRules, plans, admissio
         /** `null`: audit entries are kept for ever. */
         auditRetentionDays: plans[account.plan].auditRetentionDays,
         keyLimit: ACTIVE_KEY_LIMITS[account.plan],
-        /** What bears on requests: the account's own, or its plan's. */
+        /** The limits in force: the account's own, or those of its plan. */
         limitsInForce: limitsOf(plans, account),
-        /** Whether the IP rules bear on requests: an account that left the enterprise plan keeps them unenforced. */
+        /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
         ipRulesInForce: rulesInForce(account) !== null,
       };
     }),
 
     /**
-     * The limits in force (`null`: none), and what the last minute and the requests being answered take of them now.
-     * Where a minute has no limit nothing is counted.
+     * The limits in force (`null`: none) and their present use. Without a limit nothing is counted.
      */
     limits: accountReader.query(async ({ ctx }) => {
       const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);
@@ -52,7 +41,7 @@ export function accountRouter({ accounts, accountAdmin, ipRules, plans, admissio
       verdict: ipRules.judge(await get(ctx.accountId), input.address),
     })),
 
-    /** What was changed in the account, by whom, newest first. Of operators it tells that it was one. */
+    /** The audit trail of the account, newest first. It does not name operators. */
     actions: accountProcedure
       .input(z.strictObject(paging<ActionId>(200)).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {

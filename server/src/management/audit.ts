@@ -1,20 +1,13 @@
 import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { RefusedCaller } from "../access/access.ts";
-import type { AuditChain } from "../audit/audit-chain.ts";
-import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
-import type { AuditTail } from "../audit/audit-tail.ts";
+import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import type { AsOf } from "../audit/cursor.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import type { RpcServices } from "./router.ts";
 import { accountReader, router, toTrpcError } from "./trpc.ts";
-
-export interface AuditServices {
-  readonly auditLog: AuditLog;
-  readonly auditChain: AuditChain;
-  readonly auditTail: AuditTail;
-}
 
 const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -29,7 +22,7 @@ const requestId = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) {
+export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
   return router({
     list: accountReader
       .input(
@@ -37,7 +30,7 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
           .strictObject({
             ...filterInput,
             cursor: z.string().optional(),
-            // What tRPC's infinite queries send along. There is one direction: from newer to older.
+            // Infinite queries of tRPC send this. Pages go from newer to older only.
             direction: z.literal("forward").optional(),
             limit: z.number().int().min(1).max(AUDIT_PAGE_LIMIT).default(50),
           })
@@ -59,8 +52,8 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
       .input(z.strictObject({ requestId }))
       .query(async ({ ctx, input }) => publicView(await auditLog.get(ctx.accountId, input.requestId))),
     /**
-     * What is recorded from now on, or after `lastEventId`: at most some hundred entries at a time, `skipped` tells how
-     * many more there were. Ends when whoever follows may not read the account any more.
+     * Entries that are recorded from now on, or after `lastEventId`: at most some hundred at a time; `skipped` counts the
+     * others. Ends when the caller may no longer read the account.
      */
     tail: accountReader
       .input(z.strictObject({ ...filterInput, lastEventId: z.string().optional() }).default({}))
@@ -82,8 +75,8 @@ export function auditRouter({ auditLog, auditChain, auditTail }: AuditServices) 
         }
       }),
     /**
-     * Whether entries were changed, removed or added after they were recorded: some hundred thousand a call, `next` is
-     * where to go on.
+     * Detects entries that were changed, removed or added after they were recorded. A call covers some hundred thousand;
+     * pass `next` as `after` to continue.
      */
     verify: accountReader
       .input(

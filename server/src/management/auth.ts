@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { SignIn } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import { Failure } from "../errors/failure.ts";
 import { idOf, words } from "./inputs.ts";
-import { personProcedure, publicProcedure, router } from "./trpc.ts";
+import type { RpcServices } from "./router.ts";
+import { publicProcedure, router, sessionProcedure } from "./trpc.ts";
 
 export const emailInput = z.email("must be an e-mail address").max(254);
 /** Length is what makes a password strong (NIST SP 800-63B, section 5.1.1); the upper bound is for the hash. */
@@ -11,22 +11,17 @@ const newPassword = z.string().min(10, "must have at least 10 characters").max(2
 const password = z.string().min(1).max(200);
 export const accountNameInput = words(80);
 
-export interface AuthServices {
-  readonly signIn: SignIn;
-  readonly signUpIsOpen: boolean;
-}
-
 /** Signing up, in and out of the dashboard, by cookie. */
-export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
+export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
   return router({
-    /** Makes an account with its first user, who is signed in by the answer's cookie. */
+    /** Creates an account with its first user. The cookie of the answer signs them in. */
     signUp: publicProcedure
       .input(z.strictObject({ email: emailInput, password: newPassword, accountName: accountNameInput }))
       .mutation(async ({ ctx, input }) => {
         if (!signUpIsOpen) {
           throw new Failure("permission_denied", "Sign-up is closed. Ask the operator for an account.");
         }
-        const session = await signIn.signUp(input, ctx.visit);
+        const session = await signIn.signUp(input, ctx.clientInfo);
         ctx.sessionCookie.set(session);
         return publicView(session.signedIn);
       }),
@@ -34,9 +29,9 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
     signIn: publicProcedure
       .input(z.strictObject({ email: emailInput, password }))
       .mutation(async ({ ctx, input }) => {
-        const session = await signIn.signIn(input.email, input.password, ctx.visit);
+        const session = await signIn.signIn(input.email, input.password, ctx.clientInfo);
         if (ctx.caller.kind === "session") {
-          // Whoever was signed in here before is not any more.
+          // The previous session of this browser ends.
           await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
         }
         ctx.sessionCookie.set(session);
@@ -50,42 +45,42 @@ export function authRouter({ signIn, signUpIsOpen }: AuthServices) {
       ctx.sessionCookie.clear();
     }),
 
-    /** Who is signed in; `null` for nobody. */
+    /** The signed-in user; `null` without one. */
     me: publicProcedure.query(({ ctx }) =>
       ctx.caller.kind === "session" || ctx.caller.kind === "management-token"
         ? publicView(ctx.caller.signedIn)
         : null,
     ),
 
-    /** Where the user is signed in, last seen first. */
-    sessions: personProcedure.query(async ({ ctx }) => ({
+    /** The user's sessions, last seen first. */
+    sessions: sessionProcedure.query(async ({ ctx }) => ({
       sessions: (await signIn.listSessions(ctx.user.id)).map((session) => ({
         ...session,
         isCurrent: session.id === ctx.sessionId,
       })),
     })),
 
-    /** Signs the user out of one place. */
-    endSession: personProcedure
+    /** Ends one session. */
+    endSession: sessionProcedure
       .input(z.strictObject({ id: idOf<SessionId>() }))
       .mutation(async ({ ctx, input }) => {
         await signIn.endSession(ctx.user.id, input.id);
         if (input.id === ctx.sessionId) ctx.sessionCookie.clear();
       }),
 
-    /** Signs the user out everywhere, here too. */
-    signOutAll: personProcedure.mutation(async ({ ctx }) => {
+    /** Ends all sessions of the user, including the current one. */
+    signOutAll: sessionProcedure.mutation(async ({ ctx }) => {
       await signIn.endAllSessions(ctx.actor);
       ctx.sessionCookie.clear();
     }),
 
-    /** Ends every session of the user; the answer's cookie is a new one. With `revokeTokens` their management tokens end too. */
-    changePassword: personProcedure
+    /** Ends every session of the user and starts a new one. `revokeTokens` also revokes their management tokens. */
+    changePassword: sessionProcedure
       .input(
         z.strictObject({ current: password, next: newPassword, revokeTokens: z.boolean().default(false) }),
       )
       .mutation(async ({ ctx, input }) => {
-        ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.visit));
+        ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.clientInfo));
       }),
   });
 }

@@ -3,21 +3,21 @@ import { networkOf } from "../accounts/attempts.ts";
 import { Failure } from "../errors/failure.ts";
 import type { RpcCaller } from "./caller.ts";
 
-/** Calls a minute, which may also come all at once. */
+/** Calls per minute, which may also arrive in one burst. */
 const CALLS_OF_CALLER = 600;
-/** `auth.*`, of a client address, whoever calls: people behind one address load the dashboard, and sign in and out. */
+/** Calls of `auth.*` per client address, for any caller. Several people may share an address. */
 const AUTH_CALLS_OF_ADDRESS = 300;
-/** Strangers choose some of the names: beyond this, those that did not call for the longest time are forgotten. */
+/** Attackers can choose names, so beyond this number the least recently used ones are dropped. */
 const MAX_NAMES = 100_000;
 const MINUTE_MS = 60_000;
 
-/** Why a call was refused: `caller`, beyond the calls of who makes it; `address`, beyond the `auth.*` calls of its address. */
+/** Which limit refused a call: that of its caller, or that of its address on `auth.*`. */
 export type CallRefusal = "caller" | "address";
 
 /**
- * Limits on calls of procedures, in this node's memory: for each user, API key, management token or (where nobody is signed in)
- * client address; and for `auth.*` for each address. They keep one caller from taking the node's time from the others; what an
- * attempt to sign in may cost is limited beside this, by all nodes together.
+ * Limits on calls of procedures, in this node's memory: for each user, API key, management token or (for anonymous callers)
+ * client address; and for `auth.*` for each address. They keep one caller from using up the node's time. Attempts to sign in have
+ * limits of their own, which all nodes share.
  */
 export class CallLimits {
   readonly #callers: Buckets;
@@ -27,18 +27,18 @@ export class CallLimits {
     ["address", 0],
   ]);
 
-  /** `monotonicMs`: a clock that only goes forward. */
+  /** `monotonicMs`: a clock that never goes back. */
   constructor(monotonicMs: () => number) {
     this.#callers = new Buckets(CALLS_OF_CALLER, monotonicMs);
     this.#addresses = new Buckets(AUTH_CALLS_OF_ADDRESS, monotonicMs);
   }
 
-  /** Calls that were refused since the node was started. */
+  /** Counts of refused calls since the node was started. */
   get refused(): ReadonlyMap<CallRefusal, number> {
     return this.#refused;
   }
 
-  /** Counts calls of `auth.*`, before it is known who makes them. @throws {Failure} `rate_limit_exceeded` */
+  /** Counts calls of `auth.*`, before the caller is known. @throws {Failure} `rate_limit_exceeded` */
   countAuth(address: string | null, names: readonly string[]): void {
     const calls = names.filter((name) => name.startsWith("auth.")).length;
     if (calls > 0) this.#take("address", this.#addresses, networkOf(address), calls);
@@ -63,7 +63,7 @@ export class CallLimits {
 
 function nameOf(caller: RpcCaller, address: string | null): string {
   switch (caller.kind) {
-    case "nobody":
+    case "anonymous":
       return `address ${networkOf(address)}`;
     case "key":
       return `key ${caller.permission.snapshot.key.id}`;
@@ -79,7 +79,7 @@ interface Bucket {
   readonly atMs: number;
 }
 
-/** Token buckets by name: each is full at first, and fills up within a minute. */
+/** Token buckets by name. Each is full at first and refills within a minute. */
 class Buckets {
   readonly perMinute: number;
   readonly #monotonicMs: () => number;
@@ -90,19 +90,19 @@ class Buckets {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Takes some, or nothing. @returns 0 when they were there; otherwise the milliseconds until they are. */
-  take(name: string, wanted: number): number {
+  /** Takes all calls or none. @returns 0 on success; otherwise the milliseconds until a retry succeeds. */
+  take(name: string, calls: number): number {
     const atMs = this.#monotonicMs();
     const before = this.#buckets.get(name) ?? { left: this.perMinute, atMs };
     const perMs = this.perMinute / MINUTE_MS;
     const left = Math.min(this.perMinute, before.left + (atMs - before.atMs) * perMs);
-    // Whoever asks for more than there can be is let through with a full bucket, which is empty then.
-    const missing = Math.min(wanted, this.perMinute) - left;
+    // A demand above the capacity succeeds with a full bucket and empties it.
+    const missing = Math.min(calls, this.perMinute) - left;
     if (missing > 0) {
       this.#buckets.set(name, { left, atMs });
       return Math.ceil(missing / perMs);
     }
-    this.#buckets.set(name, { left: Math.max(0, left - wanted), atMs });
+    this.#buckets.set(name, { left: Math.max(0, left - calls), atMs });
     return 0;
   }
 }

@@ -5,15 +5,15 @@ import type { IpRuleBook } from "../accounts/ip-rules.ts";
 import type { ManagementTokens } from "../accounts/management-token.ts";
 import { ipBlocked, suspended } from "../accounts/refusals.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
-import type { SessionId, SignedIn, Visit } from "../accounts/user.ts";
+import type { ClientInfo, SessionId, SignedIn } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** With what a call came. */
+/** The caller of a procedure, by its credential. */
 export type RpcCaller =
-  | { readonly kind: "nobody" }
+  | { readonly kind: "anonymous" }
   | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }
   | { readonly kind: "management-token"; readonly id: TokenUuid; readonly signedIn: SignedIn }
   | { readonly kind: "key"; readonly permission: Permission };
@@ -27,40 +27,39 @@ export interface CallerParts {
 }
 
 /**
- * Who calls. An `Authorization` header decides if there is one: what a script says of itself comes before what a browser
- * sends along.
+ * Authenticates the caller. An `Authorization` header takes precedence over the session cookie.
  *
- * @throws {Failure | RefusedCaller} when what was sent opens nothing, or may not from here.
+ * @throws {Failure | RefusedCaller} when the credential is refused.
  */
 export async function callerOf(
   parts: CallerParts,
   request: Request,
   sessionToken: string | null,
-  visit: Visit,
+  clientInfo: ClientInfo,
 ): Promise<RpcCaller> {
   const header = request.headers.get("authorization");
   if (header !== null) {
     const token = readManagementToken([header]);
-    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, visit)) };
-    return { kind: "key", permission: await useKey(parts, header, visit) };
+    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, clientInfo)) };
+    return { kind: "key", permission: await useKey(parts, header, clientInfo) };
   }
   const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
-  return session === null ? { kind: "nobody" } : { kind: "session", ...session };
+  return session === null ? { kind: "anonymous" } : { kind: "session", ...session };
 }
 
 /**
- * For calls that go on for long: that what the caller came with still opens what it did.
+ * Checks during a long call that the caller's credential is still valid.
  *
- * @throws {Failure | RefusedCaller} when it does not, or when that can't be told.
+ * @throws {Failure | RefusedCaller} when it is not, or when it cannot be checked.
  */
 export async function requireSameCaller(
   parts: CallerParts,
   caller: RpcCaller,
   request: Request,
   sessionToken: string | null,
-  visit: Visit,
+  clientInfo: ClientInfo,
 ): Promise<void> {
-  const { kind } = await callerOf(parts, request, sessionToken, visit);
+  const { kind } = await callerOf(parts, request, sessionToken, clientInfo);
   if (kind !== caller.kind) throw new Failure("not_signed_in", "Sign in again.");
 }
 
@@ -69,13 +68,17 @@ export async function requireSameCaller(
  *
  * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
  */
-export async function accountOfToken(parts: CallerParts, token: string, visit: Visit): Promise<AccountId> {
-  const { signedIn } = await useToken(parts, token, visit);
+export async function accountOfToken(
+  parts: CallerParts,
+  token: string,
+  clientInfo: ClientInfo,
+): Promise<AccountId> {
+  const { signedIn } = await useToken(parts, token, clientInfo);
   return accountOf(signedIn);
 }
 
 /**
- * The account of whoever is signed in at the dashboard.
+ * The account of the user of a session.
  *
  * @throws {Failure} `not_signed_in`; `permission_denied` for an operator.
  */
@@ -93,7 +96,7 @@ function accountOf(signedIn: SignedIn): AccountId {
 async function useKey(
   { access, security }: CallerParts,
   header: string,
-  { sourceIp }: Visit,
+  { sourceIp }: ClientInfo,
 ): Promise<Permission> {
   try {
     return await access.authorize(await access.authenticate([header]), sourceIp);
@@ -105,18 +108,18 @@ async function useKey(
 }
 
 /**
- * A token is refused like a key, for a suspended account and by its IP rules: a leaked one must not mint keys from
- * anywhere. Its user, in person, may still read, and revoke keys.
+ * A management token is refused like a key, for a suspended account and by IP rules, so that a leaked one cannot mint keys from
+ * anywhere. A session of its user may still read, and revoke keys.
  */
 async function useToken(
   { managementTokens, ipRules, security }: CallerParts,
   token: string,
-  visit: Visit,
+  clientInfo: ClientInfo,
 ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
-  const used = await managementTokens.identify(token, visit);
+  const used = await managementTokens.authenticate(token, clientInfo);
   if (used.signedIn.role === "owner") {
     const { account } = used.signedIn;
-    const { sourceIp } = visit;
+    const { sourceIp } = clientInfo;
     const refuse = (kind: "account_suspended" | "ip_blocked", failure: Failure) => {
       security.note({ kind, accountId: account.id, keyId: null, sourceIp });
       throw failure;

@@ -1,26 +1,26 @@
 import type { AnyRouter } from "@trpc/server";
 
-/** The input of most procedures is some ids and words. Those that take more say so in their meta. */
+/** The limit for most procedures, whose input is some ids and words. Others set their own in their meta. */
 const MAX_INPUT_BYTES = 16 * 1024;
-/** Of a request of whoever is signed in, however many calls are in it. */
+/** The limit for a request of a known caller, however many calls it holds. */
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Of a request of whoever is not. */
+/** The limit for a request of an unknown caller. */
 export const MAX_ANONYMOUS_BODY_BYTES = 16 * 1024;
 
-/** What the service knows of a procedure before it is called. */
+/** The metadata of a procedure. */
 export interface ProcedureMeta {
-  /** How many bytes its input may have, as it is sent. 16 KiB unless this says otherwise. */
+  /** The maximum size of its input as sent, 16 KiB by default. */
   readonly maxInputBytes?: number;
 }
 
-/** The names of the procedures that a request calls. Whether there are such procedures is not known yet. */
+/** The names of the procedures that a request calls, which may not exist. */
 export function calledBy(request: Request): readonly string[] {
   const { pathname, searchParams } = new URL(request.url);
   const names = decoded(pathname.replace(/^\/trpc\//, ""));
   return searchParams.get("batch") === "1" ? names.split(",") : [names];
 }
 
-/** How many bytes the body of a request for these procedures may have when its caller is known. */
+/** The maximum size of the body of a request for these procedures by a known caller. */
 export function maxBodyBytes({ _def }: AnyRouter, names: readonly string[]): number {
   const procedures = new Map(Object.entries(_def.procedures as Procedures));
   const ofInputs = names.map((name) => procedures.get(name)?._def?.meta?.maxInputBytes ?? MAX_INPUT_BYTES);
@@ -30,7 +30,7 @@ export function maxBodyBytes({ _def }: AnyRouter, names: readonly string[]): num
   );
 }
 
-/** By their full names, as a router of tRPC holds them. */
+/** The procedures of a router by their full names. */
 type Procedures = Readonly<Record<string, { readonly _def?: { readonly meta?: ProcedureMeta } }>>;
 
 function decoded(text: string): string {

@@ -1,18 +1,12 @@
 import { z } from "zod";
 import type { LedgerEntryId } from "../contract/ids.ts";
-import type { PostgresLedger } from "../credits/ledger.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { accountReader, router } from "./trpc.ts";
 
-export interface CreditServices {
-  readonly ledger: PostgresLedger;
-  /** Resolves when what this node has recorded is charged. */
-  readonly charged: () => Promise<void>;
-}
-
-export function creditsRouter({ ledger, charged }: CreditServices) {
+export function creditsRouter({ ledger, charged }: RpcServices) {
   const onceCharged = <Answer>(read: () => Promise<Answer>) =>
     withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await charged();
@@ -25,7 +19,7 @@ export function creditsRouter({ ledger, charged }: CreditServices) {
       return balance;
     }),
 
-    /** What came in and went out, newest first. */
+    /** The transactions of the account, newest first. */
     ledger: accountReader
       .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {

@@ -1,15 +1,15 @@
-import type { SignIn } from "../accounts/sign-in.ts";
+import { SESSION_LENGTH, type Session, type SignIn } from "../accounts/sign-in.ts";
 import type { AccountId } from "../contract/account.ts";
+import { Failure } from "../errors/failure.ts";
+import { Cookie } from "../secrets/oslo.ts";
 import { accountOfSession } from "./caller.ts";
-import { requireSameOrigin } from "./same-origin.ts";
-import { SessionCookie } from "./session-cookie.ts";
 
-/** A request as far as its headers go: every value of one, by its name in lower case. */
+/** The headers of a request: all values of a name in lower case. */
 interface Sent {
   header(name: string): readonly string[];
 }
 
-/** People at the dashboard, for what they do there beside calling procedures: by the same cookie, under the same rules. */
+/** Authenticates dashboard requests that call no procedures, by the same cookie and rules. */
 export class DashboardSessions {
   readonly #signIn: SignIn;
   readonly #publicOrigin: string | null;
@@ -32,7 +32,7 @@ export class DashboardSessions {
   }
 }
 
-/** A header that came several times is one, as it is in a web-standard request. */
+/** Joins repeated headers, as a web-standard request does. */
 function headersOf(request: Sent): Pick<Headers, "get"> {
   return {
     get: (name) => {
@@ -40,4 +40,67 @@ function headersOf(request: Sent): Pick<Headers, "get"> {
       return values.length === 0 ? null : values.join(name === "cookie" ? "; " : ", ");
     },
   };
+}
+
+const TOKEN = /^[0-9A-Za-z]{1,64}$/;
+
+/** The cookie that holds a session's token. */
+export class SessionCookie {
+  readonly #name: string;
+  readonly #secure: boolean;
+
+  /** `publicOrigin`: the configured address for browsers; `null` without one. */
+  constructor(publicOrigin: string | null) {
+    const secure = publicOrigin?.startsWith("https:") ?? false;
+    // A sibling host cannot plant a `__Host-` cookie, but browsers accept it over HTTPS only.
+    this.#name = secure ? "__Host-ostiary_session" : "ostiary_session";
+    this.#secure = secure;
+  }
+
+  read(headers: Pick<Headers, "get">): string | null {
+    // No other cookie is parsed, because another site of the same host may have set malformed ones.
+    for (const pair of (headers.get("cookie") ?? "").split(";")) {
+      const [name, value] = pair.trim().split("=", 2);
+      if (name === this.#name && value !== undefined && TOKEN.test(value)) return value;
+    }
+    return null;
+  }
+
+  /** A `Set-Cookie` value that keeps the session's token. */
+  keep({ token }: Session): string {
+    return this.#cookie(token, SESSION_LENGTH.seconds());
+  }
+
+  /** A `Set-Cookie` value that makes the browser forget the token. */
+  forget(): string {
+    return this.#cookie("", 0);
+  }
+
+  #cookie(value: string, maxAge: number): string {
+    const attributes = { httpOnly: true, secure: this.#secure, sameSite: "lax", path: "/", maxAge } as const;
+    return new Cookie(this.#name, value, attributes).serialize();
+  }
+}
+
+/**
+ * Refuses a state-changing request that a page of another site has made the browser send. Requests from outside a browser have
+ * neither header, and no cookie that a page could abuse.
+ *
+ * @throws {Failure} `permission_denied`
+ */
+export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: string | null): void {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  const crossSite = site !== null && site !== "same-origin" && site !== "none";
+  if (crossSite || (origin !== null && origin !== (publicOrigin ?? ownOrigin(headers)))) {
+    throw new Failure(
+      "permission_denied",
+      "The request came from a page of another site. Open the dashboard at its own address and try again.",
+    );
+  }
+}
+
+/** The expected origin without a configured public address: the host of the request, over HTTP. */
+function ownOrigin(headers: Pick<Headers, "get">): string {
+  return `http://${headers.get("host") ?? ""}`;
 }

@@ -1,89 +1,83 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
 import { RefusedCaller } from "../access/access.ts";
-import type { Visit } from "../accounts/user.ts";
+import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
-import { type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
+import { type AuditEntry, type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
+import type { KeySnapshot } from "../contract/key.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes } from "./calls.ts";
-import { type KeyUse, recordKeyUse } from "./key-use.ts";
+import { requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
-import { requireSameOrigin } from "./same-origin.ts";
-import { SessionCookie } from "./session-cookie.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
 const BODY_TIMEOUT_MS = 30_000;
 const MAX_USER_AGENT_LENGTH = 256;
+const MAX_ENDPOINT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
-  /** What request bodies may take of the process's memory while they come. */
+  /** Limits the memory of request bodies while they arrive. */
   readonly bodies: BodyBudget;
   readonly recorder: Pick<Recorder, "record">;
   readonly callLimits: CallLimits;
   readonly newId: () => EntryId;
   readonly now: () => Date;
-  /** The client's address, from the socket's and what proxies say. */
+  /** The client's address, from the socket and the headers of trusted proxies. */
   readonly clientAddress: (request: Request, peer: string) => string | null;
   readonly log: Logger;
-  /** The dashboard's configured address, `null` when it is wherever the browser finds it. */
+  /** The configured address for browsers; `null` without one. */
   readonly publicOrigin: string | null;
 }
 
-/** `/trpc/*` as a web-standard handler. It answers whatever happens: failures in the one form of errors. */
+/** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = new SessionCookie(parts.publicOrigin);
   return async (request, peer) => {
     const id = parts.newId();
-    const visit = visitOf(request, parts.clientAddress(request, peer));
-    const use = { id, at: timeOfEntry(id), request, sourceIp: visit.sourceIp };
-    const incoming: Incoming = {
-      request,
-      requestId: requestIdOf(id),
-      visit,
-      use,
-      sessionToken: cookie.read(request.headers),
-    };
+    const clientInfo = clientInfoOf(request, parts.clientAddress(request, peer));
+    const sessionToken = cookie.read(request.headers);
+    const incoming: Incoming = { id, request, requestId: requestIdOf(id), clientInfo, sessionToken };
     try {
       return await answer(parts, cookie, incoming);
     } catch (thrown) {
-      return refusal(parts, incoming, await recorded(parts, use, thrown));
+      return refusal(parts, incoming, await recorded(parts, incoming, thrown));
     }
   };
 }
 
-/** A request for procedures, before anything of it is believed. */
+/** A request for procedures, before it is authenticated. */
 interface Incoming {
+  readonly id: EntryId;
   readonly request: Request;
   readonly requestId: string;
-  readonly visit: Visit;
-  readonly use: KeyUse;
+  readonly clientInfo: ClientInfo;
   readonly sessionToken: string | null;
 }
 
-/** @throws what refuses the request as a whole: each call that fails by itself is a part of the answer. */
+/** @throws a failure of the whole request. The failures of single calls are part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
-  const { request, requestId, visit, use, sessionToken } = incoming;
+  const { request, requestId, clientInfo, sessionToken } = incoming;
   requireRpcForm(request, parts.publicOrigin);
-  const { caller, complete } = await identified(parts, incoming);
+  const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
   const context: RpcContext = {
     requestId,
     caller,
-    visit,
-    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, visit),
+    clientInfo,
+    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, clientInfo),
     sessionCookie: {
       set: (session) => void setCookies.push(cookie.keep(session)),
       clear: () => void setCookies.push(cookie.forget()),
     },
   };
-  // What a procedure that failed asks its caller to do, such as to wait.
+  // Headers of failed procedures, such as `retry-after`.
   const failureHeaders = new Headers();
   const response = await fetchRequestHandler({
     endpoint: "/trpc",
@@ -101,7 +95,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   if (caller.kind === "key") {
     const { snapshot, wouldRefuse } = caller.permission;
     const outcome = { status: response.status, errorCode: null, wouldRefuse };
-    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+    await recordKeyUse(parts, incoming, snapshot, outcome);
   }
   for (const [name, value] of failureHeaders) response.headers.set(name, value);
   for (const value of setCookies) response.headers.append("set-cookie", value);
@@ -111,60 +105,91 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
 }
 
 /**
- * Who calls, and the request with its body read. A body that may be longer than a stranger's is read only after its sender is known;
- * and the caller is looked at after the body, whatever was seen before: whoever sends slowly would act by a right that was taken in
- * the meantime.
+ * Authenticates the caller and reads the body. A body above the limit for unknown callers is read only after its sender is known.
+ * The caller is authenticated again after the body, because a slow sender could otherwise act by a right that was withdrawn in the
+ * meantime.
  *
- * @throws {Failure | RefusedCaller} for a caller who may not call, or too often, or with a body that is too large or too slow.
+ * @throws {Failure | RefusedCaller} for a refused caller, too many calls, or a body that is too large or too slow.
  */
-async function identified(
+async function authenticatedCall(
   parts: RpcParts,
-  { request, visit, sessionToken }: Incoming,
+  { request, clientInfo, sessionToken }: Incoming,
 ): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
-  // A longer batch is refused as one, and counts as the longest that is not.
+  // A batch above the maximum is refused as a whole and counts as one of the maximum length.
   const names = calledBy(request).slice(0, MAX_BATCH);
-  parts.callLimits.countAuth(visit.sourceIp, names);
-  const identify = () => callerOf(parts, request, sessionToken, visit);
+  parts.callLimits.countAuth(clientInfo.sourceIp, names);
+  const authenticate = () => callerOf(parts, request, sessionToken, clientInfo);
   let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
   if (mayBeLong(request)) {
-    const sender = await identify();
-    if (sender.kind !== "nobody") maxBytes = maxBodyBytes(parts.router, names);
+    const sender = await authenticate();
+    if (sender.kind !== "anonymous") maxBytes = maxBodyBytes(parts.router, names);
   }
   const complete = await withWholeBody(
     request,
     maxBytes,
     BODY_TIMEOUT_MS,
-    parts.bodies.address(visit.sourceIp),
+    parts.bodies.address(clientInfo.sourceIp),
   );
-  const caller = await identify();
+  const caller = await authenticate();
   try {
-    parts.callLimits.count(caller, visit.sourceIp, names.length);
+    parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
   } catch (thrown) {
-    // A request with a known key has an entry, however it ends.
+    // A request with a known key is logged, however it ends.
     if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
     throw new RefusedCaller(thrown, caller.permission.snapshot);
   }
   return { caller, complete };
 }
 
-/** Whether the body is longer than that of a request of whoever is not signed in, or does not say how long it is. */
+/** Returns whether the body exceeds the limit for unknown callers, or declares no length. */
 function mayBeLong(request: Request): boolean {
   if (request.body === null) return false;
   const length = request.headers.get("content-length");
   return length === null || !(Number(length) <= MAX_ANONYMOUS_BODY_BYTES);
 }
 
-/** What to answer. A key that was refused has an entry first; where that can't be recorded, the answer is that. */
-async function recorded(parts: RpcParts, use: KeyUse, thrown: unknown): Promise<Failure> {
+/** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
+async function recorded(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
   if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
   const { failure, snapshot } = thrown;
   try {
     const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
-    await recordKeyUse(parts.recorder, parts.now, use, snapshot, outcome);
+    await recordKeyUse(parts, incoming, snapshot, outcome);
     return failure;
   } catch (unrecorded) {
     return toFailure(unrecorded);
   }
+}
+
+/** Records a request that was made with an API key: every such request is logged (specification, section 2). */
+async function recordKeyUse(
+  { recorder, now }: RpcParts,
+  { id, request, clientInfo }: Incoming,
+  { account, key }: KeySnapshot,
+  outcome: Pick<AuditEntry, "status" | "errorCode" | "wouldRefuse">,
+): Promise<void> {
+  const at = timeOfEntry(id);
+  const { pathname } = new URL(request.url);
+  await recorder.record({
+    id,
+    at,
+    accountId: account.id,
+    key: key.id,
+    keyId: key.keyId,
+    endpoint: withoutSecrets(`${request.method} ${pathname}`).slice(0, MAX_ENDPOINT_LENGTH),
+    model: null,
+    upstream: null,
+    ...outcome,
+    endReason: outcome.status < 400 ? "stop" : "refused",
+    usageSource: "none",
+    promptTokens: null,
+    completionTokens: null,
+    cachedTokens: null,
+    costNanoUsd: 0n,
+    latencyMs: Math.max(0, now().getTime() - at.getTime()),
+    timeToFirstTokenMs: null,
+    sourceIp: clientInfo.sourceIp,
+  });
 }
 
 function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {
@@ -177,7 +202,7 @@ function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): 
   });
 }
 
-function visitOf(request: Request, sourceIp: string | null): Visit {
+function clientInfoOf(request: Request, sourceIp: string | null): ClientInfo {
   const userAgent = request.headers.get("user-agent");
   return {
     sourceIp,
@@ -185,7 +210,7 @@ function visitOf(request: Request, sourceIp: string | null): Visit {
   };
 }
 
-/** A body that is not JSON needs no preflight, and tRPC would run mutations without input from it. */
+/** Requires JSON, because other bodies need no CORS preflight and tRPC would run mutations without input from them. */
 function requireRpcForm(request: Request, publicOrigin: string | null): void {
   if (request.method === "GET") return;
   if (request.method !== "POST") {

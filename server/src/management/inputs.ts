@@ -3,15 +3,15 @@ import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
 
 /**
- * Words of people, shown in lists and logs: no characters that would break or disguise a line, and no key that was
+ * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
  * pasted into the wrong field.
  */
-export const words = (longest: number) =>
+export const words = (max: number) =>
   z
     .string()
     .trim()
     .min(1, "must not be empty")
-    .max(longest, `must have at most ${longest} characters`)
+    .max(max, `must have at most ${max} characters`)
     .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control or invisible characters")
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
@@ -24,14 +24,14 @@ export const ipAddress = z
   .trim()
   .refine((text) => parseAddress(text) !== null, "must be an IPv4 or IPv6 address");
 
-/** Random, and of one call's own: a UUID for example. */
+/** A random value that is unique to one call, for example a UUID. */
 export const idempotencyKey = z
   .string()
   .min(8, "must have at least 8 characters")
   .max(255)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
 
-/** The id of something, of the type that names what. */
+/** A UUID, typed as an id of its kind. */
 export const idOf = <Id extends string>() =>
   z
     .string()
@@ -39,9 +39,9 @@ export const idOf = <Id extends string>() =>
     .pipe(z.uuid())
     .transform((text) => text as Id);
 
-/** What a page of a list is asked for with; `direction` is what tRPC's infinite queries send along. */
-export const paging = <Id extends string>(largest: number) => ({
+/** The inputs of a paged list. Infinite queries of tRPC send `direction`. */
+export const paging = <Id extends string>(maxLimit: number) => ({
   cursor: idOf<Id>().optional(),
   direction: z.literal("forward").optional(),
-  limit: z.number().int().min(1).max(largest).default(50),
+  limit: z.number().int().min(1).max(maxLimit).default(50),
 });

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { KeyUuid } from "../contract/key.ts";
-import type { Keys } from "../keys/keys.ts";
 import { idempotencyKey, idOf, label } from "./inputs.ts";
+import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
 const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
 
-/** Where a page of keys ended, as the answer before told it. */
+/** The `nextCursor` of a page of keys. */
 const position = z
   .string()
   .max(64)
@@ -20,15 +20,11 @@ const position = z
     return z.NEVER;
   });
 
-export interface KeyServices {
-  readonly keys: Keys;
-}
-
-export function keysRouter({ keys }: KeyServices) {
+export function keysRouter({ keys }: RpcServices) {
   return router({
     /**
-     * With who uses them, and from where: active keys first, each state's newest first, 1,000 at most. `nextCursor` is the
-     * `cursor` of the next page.
+     * Keys with their usage: active keys first, each state's newest first, at most 1,000. Pass `nextCursor` as `cursor` to read
+     * the next page.
      */
     list: accountReader
       .input(
@@ -45,7 +41,7 @@ export function keysRouter({ keys }: KeyServices) {
         return { keys: found, nextCursor: next === null ? null : `${next.state}~${next.id}` };
       }),
 
-    /** Who uses one key, now; and how far its successor has taken over. */
+    /** The present usage of a key, and how far its successor has taken over. */
     usage: accountReader
       .input(z.strictObject({ id }))
       .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
@@ -57,7 +53,7 @@ export function keysRouter({ keys }: KeyServices) {
         keys.create(ctx.actor, ctx.accountId, input.name, input.idempotencyKey ?? null),
       ),
 
-    /** Creates a successor. The old key works until it is revoked; `usage` tells when nobody uses it any more. */
+    /** Creates a successor. The old key works until it is revoked; `usage` reports when it is idle. */
     rotate: accountProcedure
       .input(
         z.strictObject({

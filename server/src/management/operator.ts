@@ -1,25 +1,17 @@
 import { z } from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
-import { type AccountAdmin, requireNetworks } from "../accounts/account-admin.ts";
-import type { IpRuleChange } from "../accounts/account-change.ts";
-import type { SignIn } from "../accounts/sign-in.ts";
+import { requireNetworks } from "../accounts/account-admin.ts";
+import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
 import { filterInput } from "../audit/filter.ts";
-import type { JournalRepair } from "../audit/journal-repair.ts";
-import type { Usage } from "../audit/usage.ts";
-import type { Catalog } from "../catalog/catalog.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
-import type { ActionId } from "../contract/action.ts";
+import type { ActionId, Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
-import type { PostgresCredit } from "../credits/postgres-credit.ts";
-import type { Reconciler } from "../credits/reconciler.ts";
-import type { Reads } from "../database/reads.ts";
 import { Failure } from "../errors/failure.ts";
-import type { Gateway } from "../gateway/gateway.ts";
-import type { SecurityLog } from "../security/security-log.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
+import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput } from "./usage.ts";
 
@@ -62,40 +54,18 @@ function checkableHours(plans: Plans): number {
   return Math.min(...days) * 24 - 1;
 }
 
-export interface OperatorServices {
-  readonly accountAdmin: AccountAdmin;
-  readonly signIn: SignIn;
-  readonly reconciler: Reconciler;
-  readonly spenders: PostgresCredit;
-  readonly gateway: Pick<Gateway, "health">;
-  readonly catalog: Catalog;
-  readonly plans: Plans;
-  readonly usage: Usage;
-  readonly reads: Reads;
-  readonly securityLog: SecurityLog;
-  readonly journalRepair: JournalRepair;
-  /** Dangerous settings: a sentence or two each. */
-  readonly warnings: readonly string[];
-}
-
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
-export function operatorRouter({
-  accountAdmin,
-  signIn,
-  reconciler,
-  spenders,
-  plans,
-  gateway,
-  catalog,
-  usage,
-  reads,
-  securityLog,
-  journalRepair,
-  warnings,
-}: OperatorServices) {
+export function operatorRouter(services: RpcServices) {
+  const { accountAdmin, catalog, plans, spenders } = services;
+  /** Resolves when the change is in force on every node. */
+  const change = (
+    actor: Actor,
+    { id, reason = null }: { readonly id: AccountId; readonly reason?: string | null | undefined },
+    what: AccountChange,
+  ) => accountAdmin.change(actor, id, what, reason);
   return router({
     /** Dangerous settings that this node was started with: a sentence or two each. */
-    warnings: operatorProcedure.query(() => ({ warnings })),
+    warnings: operatorProcedure.query(() => ({ warnings: services.warnings })),
     accounts: router({
       /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
       list: operatorProcedure
@@ -132,25 +102,18 @@ export function operatorRouter({
       suspend: operatorProcedure
         .input(z.strictObject({ id: accountId, reason }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(ctx.actor, input.id, { action: "account.suspend", reason: input.reason }),
+          change(ctx.actor, input, { action: "account.suspend", reason: input.reason }),
         ),
 
       reinstate: operatorProcedure
         .input(z.strictObject({ id: accountId, reason: reason.optional() }))
-        .mutation(({ ctx, input }) =>
-          accountAdmin.change(ctx.actor, input.id, { action: "account.reinstate" }, input.reason ?? null),
-        ),
+        .mutation(({ ctx, input }) => change(ctx.actor, input, { action: "account.reinstate" })),
 
       /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
       setPlan: operatorProcedure
         .input(z.strictObject({ id: accountId, plan: z.enum(PLANS), reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(
-            ctx.actor,
-            input.id,
-            { action: "account.setPlan", plan: input.plan },
-            input.reason ?? null,
-          ),
+          change(ctx.actor, input, { action: "account.setPlan", plan: input.plan }),
         ),
 
       /** Omit `mode` to keep the current one. */
@@ -158,12 +121,7 @@ export function operatorRouter({
         .meta({ maxInputBytes: MAX_RULES_BYTES })
         .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(
-            ctx.actor,
-            input.id,
-            { action: "account.setIpRules", ipRules: input.rules },
-            input.reason ?? null,
-          ),
+          change(ctx.actor, input, { action: "account.setIpRules", ipRules: input.rules }),
         ),
 
       /** Tests an address against the account's rules, or against `rules` before they are set. */
@@ -188,12 +146,7 @@ export function operatorRouter({
           }),
         )
         .mutation(({ ctx, input }) =>
-          accountAdmin.change(
-            ctx.actor,
-            input.id,
-            { action: "account.setLimits", limits: input.limits },
-            input.reason ?? null,
-          ),
+          change(ctx.actor, input, { action: "account.setLimits", limits: input.limits }),
         ),
 
       /** A negative amount takes credit back, at most what the account has. */
@@ -223,16 +176,18 @@ export function operatorRouter({
        */
       resetPassword: operatorProcedure
         .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
-        .mutation(({ ctx, input }) => signIn.resetPassword(ctx.actor, input.email, input.keepTokens)),
+        .mutation(({ ctx, input }) =>
+          services.signIn.resetPassword(ctx.actor, input.email, input.keepTokens),
+        ),
     }),
 
     /**
-     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
+     * Usage of all accounts, in the form of `services.usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
      * period have rows of their own. All others share one row per interval (`isOther`).
      */
     usage: operatorProcedure
       .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "account"]).default("none") }))
-      .query(({ input }) => usage.serviceSummary(input)),
+      .query(({ input }) => services.usage.serviceSummary(input)),
 
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
@@ -251,11 +206,11 @@ export function operatorRouter({
           .default({ limit: 50 }),
       )
       .query(({ input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
-        securityLog.list({ kind, accountId: account, source }, cursor, limit),
+        services.securityLog.list({ kind, accountId: account, source }, cursor, limit),
       ),
 
     /** Health of each upstream, as this node sees it. */
-    upstreams: operatorProcedure.query(() => ({ upstreams: gateway.health() })),
+    upstreams: operatorProcedure.query(() => ({ upstreams: services.gateway.health() })),
 
     /** The current catalog with its routes, without credentials. */
     catalog: operatorProcedure.query(() => ({
@@ -305,12 +260,12 @@ export function operatorRouter({
           .default({ hours: 24 }),
       )
       .query(({ input }) =>
-        reads.whole("operators", (parts) =>
-          parts.run(() => reconciler.check(Math.min(input.hours, checkableHours(plans)))),
+        services.reads.whole("operators", (parts) =>
+          parts.run(() => services.reconciler.check(Math.min(input.hours, checkableHours(plans)))),
         ),
       ),
 
-    journal: journalRouter(journalRepair),
+    journal: journalRouter(services.journalRepair),
 
     /** The audit trail of one account or of all, newest first. */
     audit: operatorProcedure

@@ -1,37 +1,73 @@
+import type { AccountAdmin } from "../accounts/account-admin.ts";
+import type { IpRuleBook } from "../accounts/ip-rules.ts";
+import type { ManagementTokens } from "../accounts/management-token.ts";
+import type { SignIn } from "../accounts/sign-in.ts";
+import type { AuditChain } from "../audit/audit-chain.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
+import type { AuditTail } from "../audit/audit-tail.ts";
+import type { JournalRepair } from "../audit/journal-repair.ts";
+import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import { type AccountServices, accountRouter } from "./account.ts";
-import { type AuditServices, auditRouter } from "./audit.ts";
-import { type AuthServices, authRouter } from "./auth.ts";
-import { type CreditServices, creditsRouter } from "./credits.ts";
-import { type KeyServices, keysRouter } from "./keys.ts";
-import { type OperatorServices, operatorRouter } from "./operator.ts";
-import { type TokenServices, tokensRouter } from "./tokens.ts";
+import type { Account, AccountId } from "../contract/account.ts";
+import type { LimitUse } from "../contract/limits.ts";
+import type { Plans } from "../contract/plans.ts";
+import type { PostgresLedger } from "../credits/ledger.ts";
+import type { PostgresCredit } from "../credits/postgres-credit.ts";
+import type { Reconciler } from "../credits/reconciler.ts";
+import type { Reads } from "../database/reads.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Keys } from "../keys/keys.ts";
+import type { SecurityLog } from "../security/security-log.ts";
+import { accountRouter } from "./account.ts";
+import { auditRouter } from "./audit.ts";
+import { authRouter } from "./auth.ts";
+import { creditsRouter } from "./credits.ts";
+import { keysRouter } from "./keys.ts";
+import { operatorRouter } from "./operator.ts";
+import { tokensRouter } from "./tokens.ts";
 import { accountReader, publicProcedure, router } from "./trpc.ts";
-import { type UsageServices, usageRouter } from "./usage.ts";
+import { usageRouter } from "./usage.ts";
 
-export interface RpcServices
-  extends AuthServices,
-    AccountServices,
-    KeyServices,
-    TokenServices,
-    AuditServices,
-    UsageServices,
-    CreditServices,
-    OperatorServices {
+/** What the procedures use. */
+export interface RpcServices {
+  readonly accounts: { findAccount(id: AccountId): Promise<Account | null> };
+  readonly accountAdmin: AccountAdmin;
+  readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
+  readonly auditChain: AuditChain;
+  readonly auditLog: AuditLog;
+  readonly auditTail: AuditTail;
   readonly catalog: Catalog;
+  /** Resolves when the entries that this node has recorded are charged. */
+  readonly charged: () => Promise<void>;
+  readonly gateway: Pick<Gateway, "health">;
+  readonly ipRules: IpRuleBook;
+  readonly journalRepair: JournalRepair;
+  readonly keys: Keys;
+  readonly ledger: PostgresLedger;
+  readonly managementTokens: ManagementTokens;
+  readonly plans: Plans;
+  readonly reads: Reads;
+  readonly reconciler: Reconciler;
+  readonly securityLog: SecurityLog;
   readonly service: {
     /** The operator's own name for the service. */
     readonly serviceName: string;
     /** Scheme, host and port that clients use. */
     readonly publicUrl: string;
   };
+  readonly signIn: SignIn;
+  readonly signUpIsOpen: boolean;
+  readonly spenders: PostgresCredit;
+  readonly usage: Usage;
+  /** Dangerous settings: a sentence or two each. */
+  readonly warnings: readonly string[];
 }
 
-/** Every procedure of the management plane. */
+/** All procedures of the management API. */
 export function createAppRouter(services: RpcServices) {
   return router({
     service: router({
-      /** What the dashboard must know before anyone is signed in. */
+      /** What the dashboard needs before sign-in. */
       info: publicProcedure.query(() => ({
         ...services.service,
         signUp: services.signUpIsOpen ? ("open" as const) : ("closed" as const),

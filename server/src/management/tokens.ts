@@ -1,27 +1,23 @@
 import { z } from "zod";
-import type { ManagementTokens } from "../accounts/management-token.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import { idOf, label } from "./inputs.ts";
-import { personProcedure, router } from "./trpc.ts";
+import type { RpcServices } from "./router.ts";
+import { router, sessionProcedure } from "./trpc.ts";
 
-export interface TokenServices {
-  readonly managementTokens: ManagementTokens;
-}
-
-/** Management tokens, for a person only: a leaked token must not be able to mint its own successor. */
-export function tokensRouter({ managementTokens }: TokenServices) {
+/** Management tokens. They require a session, so that a leaked token cannot mint its own successor. */
+export function tokensRouter({ managementTokens }: RpcServices) {
   return router({
-    list: personProcedure.query(async ({ ctx }) => ({ tokens: await managementTokens.list(ctx.user.id) })),
+    list: sessionProcedure.query(async ({ ctx }) => ({ tokens: await managementTokens.list(ctx.user.id) })),
 
     /** The only answer that ever holds the token. */
-    create: personProcedure
+    create: sessionProcedure
       .input(z.strictObject({ name: label, expiresInDays: z.number().int().min(1).max(3_650).optional() }))
       .mutation(({ ctx, input }) =>
         managementTokens.create(ctx.actor, ctx.sessionId, input.name, input.expiresInDays ?? null),
       ),
 
-    /** When this has answered, the token opens nothing. */
-    revoke: personProcedure
+    /** Once this has answered, the token is refused. */
+    revoke: sessionProcedure
       .input(z.strictObject({ id: idOf<TokenUuid>() }))
       .mutation(({ ctx, input }) => managementTokens.revoke(ctx.actor, input.id)),
   });

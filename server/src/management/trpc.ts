@@ -7,7 +7,7 @@ import {
   writeProcedureData,
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
-import type { SignedIn, User, Visit } from "../accounts/user.ts";
+import type { ClientInfo, SignedIn, User } from "../accounts/user.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
@@ -15,12 +15,12 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import type { RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
 
-/** Who calls a procedure, and how to answer beside its result. */
+/** The context of a call: its caller, and access to the session cookie. */
 export interface RpcContext {
   readonly requestId: string;
   readonly caller: RpcCaller;
-  readonly visit: Visit;
-  /** For calls that go on for long. @throws when what the caller came with does not open any more what it did. */
+  readonly clientInfo: ClientInfo;
+  /** For long calls. @throws when the caller's credential is no longer valid. */
   readonly requireSameCaller: () => Promise<void>;
   readonly sessionCookie: {
     set(session: Session): void;
@@ -28,9 +28,9 @@ export interface RpcContext {
   };
 }
 
-/** Dates, bigints and `undefined`s of one input: no input has more than a handful. */
+/** The maximum of dates, bigints and `undefined`s in one input. Inputs have a handful. */
 const MAX_TYPED_VALUES = 1_000;
-/** A message may name what was sent, such as fields that there are not: this much of it is told. */
+/** Messages may quote the input, such as unknown fields, up to this length. */
 const MAX_MESSAGE_LENGTH = 500;
 
 const TRPC_CODES = {
@@ -85,7 +85,7 @@ export function failureOf(error: TRPCError): Failure {
   }
 }
 
-/** Names of fields are what the caller made up: a key that was put in their place must not come back. */
+/** Callers choose field names, so a key in the place of one must not be returned. */
 function failureOfInput({ issues: [issue] }: ZodError): Failure {
   if (issue === undefined) return new Failure("invalid_request", "The input is not valid.");
   const param = withoutSecrets(issue.path.join(".")).slice(0, MAX_MESSAGE_LENGTH);
@@ -101,7 +101,7 @@ const t = initTRPC
       serialize: writeProcedureData,
       deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
     },
-    // Proxies end connections that are silent for a minute or so. Clients come back to where they were.
+    // Proxies close connections that are silent for about a minute. Clients reconnect and resume.
     sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
     // Outside development: stack traces never go to a client.
     isDev: false,
@@ -131,7 +131,7 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
   return result;
 });
 
-/** For whoever may read an account: its users, their management tokens, and its API keys. */
+/** For reading an account, by its users, their management tokens, and its API keys. */
 export const accountReader = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "key") {
@@ -143,21 +143,19 @@ export const accountReader = publicProcedure.use(({ ctx, next }) => {
   return next({ ctx: { accountId: id, reader } });
 });
 
-/** For whoever may change an account. An API key may not: a leaked key must not mint its own successor. */
+/** For changing an account. API keys are refused, so that a leaked key cannot mint its own successor. */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
   const { user, account } = ownerOf(ctx.caller);
   return next({ ctx: { accountId: account.id, user, actor: actorOf(ctx, user) } });
 });
 
-/** For a person themselves, of an account or an operator: what would let a leaked management token outlive it. */
-export const personProcedure = publicProcedure.use(({ ctx, next }) => {
+/** Requires a session. For calls by which a leaked management token could outlive its revocation. */
+export const sessionProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "management-token" || caller.kind === "key") {
-    throw toTrpcError(
-      new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it."),
-    );
+    throw new Failure("permission_denied", "This requires a session. Sign in to the dashboard to do it.");
   }
-  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  if (caller.kind === "anonymous") throw notSignedIn();
   const { user } = caller.signedIn;
   return next({ ctx: { user, sessionId: caller.id, signedIn: caller.signedIn, actor: actorOf(ctx, user) } });
 });
@@ -165,35 +163,31 @@ export const personProcedure = publicProcedure.use(({ ctx, next }) => {
 /** For operators and their management tokens. */
 export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
-  if (caller.kind === "nobody") throw toTrpcError(notSignedIn());
+  if (caller.kind === "anonymous") throw notSignedIn();
   if (caller.kind === "key" || caller.signedIn.role !== "operator") {
-    throw toTrpcError(new Failure("permission_denied", "This requires an operator."));
+    throw new Failure("permission_denied", "This requires an operator.");
   }
   return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
 });
 
 function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
   switch (caller.kind) {
-    case "nobody":
-      throw toTrpcError(notSignedIn());
+    case "anonymous":
+      throw notSignedIn();
     case "key":
-      throw toTrpcError(
-        new Failure(
-          "permission_denied",
-          "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
-        ),
+      throw new Failure(
+        "permission_denied",
+        "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
       );
     default:
       if (caller.signedIn.role === "owner") return caller.signedIn;
-      throw toTrpcError(
-        new Failure("permission_denied", "Operators have no account. Use the operator procedures."),
-      );
+      throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
   }
 }
 
-function actorOf({ caller, visit }: RpcContext, user: User): Actor {
+function actorOf({ caller, clientInfo }: RpcContext, user: User): Actor {
   const managementToken = caller.kind === "management-token" ? caller.id : null;
-  return { userId: user.id, managementToken, sourceIp: visit.sourceIp };
+  return { userId: user.id, managementToken, sourceIp: clientInfo.sourceIp };
 }
 
 function notSignedIn(): Failure {

@@ -3,11 +3,10 @@ import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 
 /**
- * The request with its body read, so that nothing of it is still on its way. While it comes, its bytes count among those of its
- * sender.
+ * Returns the request with its complete body. While the body arrives, its bytes count against the budget of its sender.
  *
- * @throws {Failure} `request_too_large` beyond `maxBytes`, whatever its headers say; `request_timeout` when it does not
- *   end in time; or as {@link BodySender.reserve} when too much is being sent already.
+ * @throws {Failure} `request_too_large` beyond `maxBytes`, whatever its headers say; `request_timeout` when it is
+ *   not complete in time; or as {@link BodySender.reserve}.
  */
 export async function withWholeBody(
   request: Request,
@@ -30,7 +29,7 @@ export async function withWholeBody(
     const { url, method, headers } = request;
     return new Request(url, { method, headers, body: new Blob([new Uint8Array(whole)]) });
   } catch (error) {
-    // What else comes is not wanted.
+    // The rest of the body is not read.
     void reader.cancel().catch(() => {});
     throw error;
   } finally {
@@ -47,6 +46,6 @@ async function feed(body: IncomingBody, reader: ReadableStreamDefaultReader<Uint
       body.add(value);
     }
   } catch (cause) {
-    body.breakOff(cause);
+    body.abort(cause);
   }
 }

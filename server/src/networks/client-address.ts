@@ -3,9 +3,9 @@ import { type Networks, parseAddress } from "./networks.ts";
 
 /**
  * The address that a request came from: the socket's, unless the socket's peer is a trusted proxy; then the
- * right-most hop of `X-Forwarded-For` that is not one. What stands left of that hop is the client's own claim.
+ * right-most hop of `X-Forwarded-For` that is not one. Hops to the left of it are claims of the client.
  *
- * @returns the address in canonical form, or `null` when the hop that decides can't be parsed.
+ * @returns the address in canonical form, or `null` when the deciding hop cannot be parsed.
  */
 export function clientAddress(
   peer: string,
@@ -32,7 +32,7 @@ function withoutPort(hop: string): string {
 
 /** A zone names an interface of this host, not the peer: `fe80::1%eth0`. */
 function canonical(address: string): string | null {
-  // Nearly all of them, and already in their one form.
+  // Most addresses are IPv4, which has one form.
   if (isIPv4(address)) return address;
   return parseAddress(address.split("%", 1)[0] ?? address)?.toString() ?? null;
 }

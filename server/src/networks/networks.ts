@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** IP addresses and CIDR blocks, parsed once, to be asked often. */
+/** A parsed set of IP addresses and CIDR blocks. */
 export interface Networks {
   contains(address: string): boolean;
 }
@@ -8,7 +8,7 @@ export interface Networks {
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Family = "ipv4" | "ipv6";
 
-/** IPv4 inside IPv6 without the mark of a mapped address: deprecated (RFC 4291, section 2.5.5.1), and read in two ways. */
+/** IPv4 inside IPv6 without the prefix of a mapped address: deprecated (RFC 4291, section 2.5.5.1), and read in two ways. */
 const IPV4_COMPATIBLE = /^::\d+\.\d+\.\d+\.\d+$/;
 const CIDR = /^([^/]+)\/(0|[1-9]\d{0,2})$/;
 const BITS: Readonly<Record<Family, number>> = { ipv4: 32, ipv6: 128 };
@@ -29,7 +29,7 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.process(text);
 }
 
-/** Parses addresses and CIDR blocks of both families; says what it could not parse, a sentence each. */
+/** Parses addresses and CIDR blocks of both families; reports what it could not parse, a sentence each. */
 export function parseNetworks(texts: readonly string[]): { networks: Networks; problems: readonly string[] } {
   const networks = new NetworkSet();
   const problems: string[] = [];
@@ -47,7 +47,7 @@ interface Block {
   readonly prefixLength: number;
 }
 
-/** Blocks by the length of their prefix: an address is looked up once for each length, however many blocks there are. */
+/** Blocks by prefix length. A look-up costs one access for each length, however many blocks there are. */
 class NetworkSet implements Networks {
   readonly #prefixes: Readonly<Record<Family, Map<number, Set<bigint>>>> = {
     ipv4: new Map(),

@@ -1,5 +1,5 @@
 import type { Caller, Permission } from "../access/access.ts";
-import { type InFlightItem, NOWHERE } from "../admission/in-flight.ts";
+import { type InFlightItem, NOT_IN_FLIGHT } from "../admission/in-flight.ts";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { BegunRequest } from "../audit/recorder.ts";
 import type { EntryId } from "../contract/entry.ts";
@@ -13,7 +13,7 @@ import type { StreamWriter } from "./stream-writer.ts";
 
 /** The state of one request, from its arrival to its end. `handleRequest` and the steps it calls write it. */
 export class RequestContext implements InFlightItem {
-  inFlightAt = NOWHERE;
+  inFlightIndex = NOT_IN_FLIGHT;
   readonly id: EntryId;
   /** When the request came in, by the clock that never jumps. */
   readonly startedMs: number;

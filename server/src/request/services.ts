@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Access } from "../access/access.ts";
-import type { Visit } from "../accounts/user.ts";
+import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -19,7 +19,7 @@ export interface Services {
   readonly operations: readonly Operation[];
   readonly access: Access;
   /** The account that a management token may act for. @throws {Failure} when there is none. */
-  readonly accountOfToken: (token: string, visit: Visit) => Promise<AccountId>;
+  readonly accountOfToken: (token: string, clientInfo: ClientInfo) => Promise<AccountId>;
   readonly sessions: Sessions;
   readonly bodies: BodyBudget;
   readonly overload: Overload;

@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 
 /**
- * SHA-256 of a secret with 256 bits of its own randomness (a key string, a session's token): what is kept at
- * rest. Such secrets need no slow hash, there is nothing to guess.
+ * The SHA-256 digest under which a random secret (a key string, a session token) is stored. A secret with this much randomness
+ * cannot be guessed and needs no slow hash.
  */
 export function digestOf(secret: string): Buffer {
   return Buffer.from(digestTextOf(secret), "base64");
 }
 
-/** The same in base64. On the request path: a quarter of the cost. */
+/** The digest in base64, at a quarter of the cost. The request path uses it. */
 export function digestTextOf(secret: string): string {
   return hash("sha256", secret, "base64");
 }

@@ -1,5 +1,5 @@
-// The one door to oslo, which is no longer maintained: what follows it has this file to change. Nothing here is
-// called on the request path (its hashing is native and slow by purpose, its random strings cost 0.3 ms).
+// The only file that imports oslo, which is no longer maintained, so that it can be replaced here. The request path calls none
+// of this: password hashing is slow by design, and a random string costs 0.3 ms.
 import { TimeSpan } from "oslo";
 import { Cookie } from "oslo/cookie";
 import { alphabet, generateRandomString } from "oslo/crypto";

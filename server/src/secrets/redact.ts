@@ -6,8 +6,7 @@ export function holdsSecret(text: string): boolean {
 }
 
 /**
- * The text with key strings and management tokens cut down to what they are: people paste them where they do not
- * belong, and what is recorded or logged is read by others.
+ * Replaces key strings and management tokens in text that is recorded or logged, because people paste them into wrong places.
  */
 export function withoutSecrets(text: string): string {
   return text.replace(SECRET, "$1-[redacted]");

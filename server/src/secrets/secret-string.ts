@@ -17,7 +17,7 @@ export function mintSecretString(prefix: string): string {
   return withChecksum(prefix, randomBase62(BODY_LENGTH));
 }
 
-/** The same form around a body of one's own making: 43 base62 characters. */
+/** A secret string around a given body of 43 base62 characters. */
 export function withChecksum(prefix: string, body: string): string {
   return `${prefix}${body}${base62(crc32(body), CHECKSUM_LENGTH)}`;
 }
@@ -28,7 +28,7 @@ export function isSecretString(text: string, prefix: string): boolean {
   return text === withChecksum(prefix, bodyOf(text, prefix));
 }
 
-/** What stands between prefix and checksum. */
+/** The part between prefix and checksum. */
 export function bodyOf(text: string, prefix: string): string {
   return text.slice(prefix.length, prefix.length + BODY_LENGTH);
 }

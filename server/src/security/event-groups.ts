@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { SecurityEvent, SecurityEventKind } from "../contract/security-event.ts";
 
-/** Events of one hour that have everything in common, counted. */
+/** The count of the events of one hour that agree in every field. */
 export interface EventGroup {
   readonly kind: SecurityEventKind;
   /** Its beginning. */
@@ -32,16 +32,16 @@ export function groupOf(event: SecurityEvent, at: Date): EventGroup {
 
 const NOTHING_IN_COMMON = { accountId: null, keyId: null, email: null, sourceIp: null, upstream: null };
 
-/** How many groups there may be of each kind: one kind's flood takes no other's room. */
+/** Limits the number of groups of each kind, so that a flood of one kind does not displace others. */
 export class GroupBound {
-  readonly #most: number;
+  readonly #max: number;
   readonly #admitted = new Map<SecurityEventKind, Set<string>>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
-  /** The first so many, at any time. */
+  /** Returns whether the group is among the first ones of its kind. */
   admits(kind: SecurityEventKind, name: string): boolean {
     let names = this.#admitted.get(kind);
     if (names === undefined) {
@@ -49,13 +49,13 @@ export class GroupBound {
       this.#admitted.set(kind, names);
     }
     if (names.has(name)) return true;
-    if (names.size >= this.#most) return false;
+    if (names.size >= this.#max) return false;
     names.add(name);
     return true;
   }
 }
 
-/** Groups, of which those that are the same are one. What a bound has no room for counts as its kind and hour alone. */
+/** Merges equal groups. A group beyond the bound is counted by its kind and hour only. */
 export class EventGroups {
   readonly #groups = new Map<string, EventGroup>();
   readonly #boundOf: (group: EventGroup) => GroupBound;

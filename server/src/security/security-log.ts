@@ -5,17 +5,18 @@ import type {
   SecurityEventKind,
   SecurityEvents,
 } from "../contract/security-event.ts";
-import { cursorText, readCursor, type SecurityCursor } from "./cursor.ts";
+import { Failure } from "../errors/failure.ts";
 import { type EventGroup, EventGroups, GroupBound, groupOf } from "./event-groups.ts";
+import type { PostgresSecurity } from "./security-store.ts";
 
-/** Events of one hour that have everything in common, as operators see them. */
+/** The events of one hour that agree in every field, as operators see them. */
 export interface ListedSecurityEvent {
   readonly id: SecurityEventId;
   readonly kind: SecurityEventKind;
   readonly count: number;
   readonly firstAt: Date;
   readonly lastAt: Date;
-  /** That of the key, of the management token or of the user. */
+  /** The account of the key, the management token or the user. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
   /** Last 4 characters of the key. */
   readonly keyId: string | null;
@@ -24,7 +25,7 @@ export interface ListedSecurityEvent {
   readonly upstream: string | null;
 }
 
-/** Which events; `null`: whatever they are in this respect. */
+/** Filters events. `null` matches every value. */
 export interface SecurityFilter {
   readonly kind: SecurityEventKind | null;
   readonly accountId: AccountId | null;
@@ -32,38 +33,24 @@ export interface SecurityFilter {
   readonly source: string | null;
 }
 
-/** What keeping events needs of the store. */
-export interface SecurityStore {
-  /** Of these e-mail addresses those that are users', with their accounts; an operator has none. */
-  findUsers(emails: readonly string[]): Promise<ReadonlyMap<string, AccountId | null>>;
-  /** Adds the counts to those of the same groups that are there. */
-  addEvents(groups: readonly EventGroup[]): Promise<void>;
-  /** Last seen first, after `after`. */
-  listEvents(
-    filter: SecurityFilter,
-    after: SecurityCursor | null,
-    limit: number,
-  ): Promise<readonly ListedSecurityEvent[]>;
-}
-
-/** Groups of each kind that may wait to be written: some MB of all kinds. */
-const MOST_WAITING = 2_000;
-/** Groups of each kind that a node writes in an hour, so that no flood fills the database. */
-const MOST_AN_HOUR = 500;
+/** The maximum of waiting groups of each kind, which take some MB in all. */
+const MAX_WAITING = 2_000;
+/** The maximum of groups of each kind that a node writes in an hour, so that no flood fills the database. */
+const MAX_PER_HOUR = 500;
 
 /**
- * What happens at the doors. Events are counted in memory by what they have in common, and written every few seconds:
- * a request that is refused waits for nothing. What the database does not take waits for the next time.
+ * Records security events. It counts them in memory and writes them every few seconds, so that refusing a request never waits for
+ * the database. Events that could not be written are retried with the next ones.
  */
 export class SecurityLog implements SecurityEvents {
-  readonly #store: SecurityStore;
+  readonly #store: PostgresSecurity;
   readonly #now: () => Date;
   #waiting = noneWaiting();
-  /** Of the hours that are being written. */
+  /** The bounds of the hours that are being written. */
   readonly #written = new Map<number, GroupBound>();
   #writing: Promise<void> | null = null;
 
-  constructor(store: SecurityStore, now: () => Date) {
+  constructor(store: PostgresSecurity, now: () => Date) {
     this.#store = store;
     this.#now = now;
   }
@@ -72,9 +59,9 @@ export class SecurityLog implements SecurityEvents {
     this.#waiting.add(groupOf(event, this.#now()));
   }
 
-  /** Writes what is waiting. To be called every few seconds, and at the end. @throws when the store does not take it. */
+  /** Writes waiting events. Must be called every few seconds and before the process ends. @throws when the store fails. */
   async flush(): Promise<void> {
-    // What another call is writing may have been noted before this one.
+    // A running write may include events from before this call.
     while (this.#writing !== null) await this.#writing;
     if (this.#waiting.size === 0) return;
     this.#writing = this.#write().finally(() => {
@@ -83,7 +70,7 @@ export class SecurityLog implements SecurityEvents {
     await this.#writing;
   }
 
-  /** A page, last seen first, with all that this node has noted. @throws {Failure} `invalid_request` for a bad cursor. */
+  /** Returns a page, last seen first, including all events of this node. @throws {Failure} `invalid_request` for a bad cursor. */
   async list(
     filter: SecurityFilter,
     cursor: string | null,
@@ -108,7 +95,7 @@ export class SecurityLog implements SecurityEvents {
     }
   }
 
-  /** Keeps of what was typed what is a user's address. Asked here and not at the door, where nobody should wait for it. */
+  /** Removes e-mail addresses that belong to no user. This runs before a write, so that no sign-in waits for it. */
   async #withUsers(groups: readonly EventGroup[]): Promise<readonly EventGroup[]> {
     const emails = new Set(groups.flatMap(({ email }) => (email === null ? [] : [email])));
     if (emails.size === 0) return groups;
@@ -120,7 +107,7 @@ export class SecurityLog implements SecurityEvents {
     });
   }
 
-  /** After addresses that are nobody's are gone: guessing many users from one address is one group. */
+  /** Applies the hourly bound after unknown addresses were removed, so that guessing many users from one address is one group. */
   #bounded(groups: readonly EventGroup[]): readonly EventGroup[] {
     const hours = new Set(groups.map(({ hour }) => hour.getTime()));
     for (const hour of this.#written.keys()) if (!hours.has(hour)) this.#written.delete(hour);
@@ -132,7 +119,7 @@ export class SecurityLog implements SecurityEvents {
   #boundOf(hour: Date): GroupBound {
     let bound = this.#written.get(hour.getTime());
     if (bound === undefined) {
-      bound = new GroupBound(MOST_AN_HOUR);
+      bound = new GroupBound(MAX_PER_HOUR);
       this.#written.set(hour.getTime(), bound);
     }
     return bound;
@@ -140,6 +127,32 @@ export class SecurityLog implements SecurityEvents {
 }
 
 function noneWaiting(): EventGroups {
-  const bound = new GroupBound(MOST_WAITING);
+  const bound = new GroupBound(MAX_WAITING);
   return new EventGroups(() => bound);
+}
+
+/** A position in the list: the group with this id, last seen at this time. */
+export interface SecurityCursor {
+  readonly lastAt: Date;
+  readonly id: SecurityEventId;
+}
+
+// Milliseconds since 1970, and a UUID.
+const CURSOR = /^(\d{1,15})~([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/;
+
+function cursorText({ lastAt, id }: SecurityCursor): string {
+  return `${lastAt.getTime()}~${id}`;
+}
+
+/** @throws {Failure} `invalid_request` when the text is not a cursor. */
+function readCursor(text: string): SecurityCursor {
+  const [, lastAt, id] = CURSOR.exec(text) ?? [];
+  if (lastAt !== undefined && id !== undefined) {
+    return { lastAt: new Date(Number(lastAt)), id: id as SecurityEventId };
+  }
+  throw new Failure(
+    "invalid_request",
+    "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
+    { param: "cursor" },
+  );
 }

@@ -7,9 +7,8 @@ import {
   inTransaction,
   LONG_READ_TIMEOUT_MS,
 } from "../database/database.ts";
-import type { SecurityCursor } from "./cursor.ts";
 import type { EventGroup } from "./event-groups.ts";
-import type { ListedSecurityEvent, SecurityFilter, SecurityStore } from "./security-log.ts";
+import type { ListedSecurityEvent, SecurityCursor, SecurityFilter } from "./security-log.ts";
 
 interface EventRow {
   id: SecurityEventId;
@@ -25,14 +24,15 @@ interface EventRow {
   upstream: string | null;
 }
 
-/** Security events in Postgres. */
-export class PostgresSecurity implements SecurityStore {
+/** Security events in PostgreSQL. */
+export class PostgresSecurity {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** Maps those of the e-mail addresses that belong to users to their accounts; an operator has none. */
   async findUsers(emails: readonly string[]): Promise<ReadonlyMap<string, AccountId | null>> {
     const sql = this.#database;
     // Uses users_email_key.
@@ -42,6 +42,7 @@ export class PostgresSecurity implements SecurityStore {
     return new Map(rows.map((row) => [row.email, row.account_id]));
   }
 
+  /** Adds the counts to those of existing groups. */
   async addEvents(groups: readonly EventGroup[]): Promise<void> {
     const rows = groups.map((group) => ({
       id: uuidv7(),
@@ -56,8 +57,8 @@ export class PostgresSecurity implements SecurityStore {
       first_at: group.firstAt.toISOString(),
       last_at: group.lastAt.toISOString(),
     }));
-    // Uses security_events_group, and takes its rows in order: two nodes' batches wait for each other instead of locking
-    // each other out. Added up here too: what the database takes for one group must not come twice in a statement.
+    // Uses security_events_group, and locks its rows in order, so that batches of two nodes do not deadlock. Equal groups are
+    // summed first, because one statement must not update a row twice.
     await inTransaction(
       this.#database,
       (sql) => sql`
@@ -78,14 +79,15 @@ export class PostgresSecurity implements SecurityStore {
     );
   }
 
+  /** Returns groups after the cursor, last seen first. */
   async listEvents(
     { kind, accountId, source }: SecurityFilter,
     after: SecurityCursor | null,
     limit: number,
   ): Promise<readonly ListedSecurityEvent[]> {
     const sql = this.#database.withTimeout(LONG_READ_TIMEOUT_MS);
-    // Walks security_events_by_time, _by_kind or _by_account from the cursor. A source that is in few events is looked for
-    // in all of them: 0.3 s for a million.
+    // Walks security_events_by_time, _by_kind or _by_account from the cursor. A source with few events
+    // is searched in all of them: 0.3 s for a million.
     const rows = await sql<EventRow[]>`
       select event.id, event.kind, event.count, event.first_at, event.last_at, event.account_id,
              accounts.name as account_name, event.key_id, event.user_email, host(event.source_ip) as source_ip,
@@ -114,7 +116,7 @@ export class PostgresSecurity implements SecurityStore {
   }
 }
 
-/** Deletes events older than they are kept, by the database's clock. Harmless at any time, on any node. */
+/** Deletes events older than 90 days. Any node may run this at any time. */
 export async function dropOldSecurityEvents(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   // Uses security_events_group.

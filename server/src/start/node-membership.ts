@@ -106,14 +106,14 @@ async function shareRedis(
         log.error(`${reason}: it admits no requests until it is connected to the same Redis as the others`);
     },
   });
-  const mark = await registry.redisMark();
+  const owner = await registry.redisOwner();
   try {
-    await requireSharedRedis({ registry, redis, agreement, id, mark });
+    await requireSharedRedis({ registry, redis, agreement, id, owner });
   } catch (error) {
     await registry.remove(id);
     throw error;
   }
-  await redis.mark(mark);
+  await redis.claim(owner);
   await agreement.join();
   if (agreement.isUnknown) {
     log.warn("Redis does not allow INFO, so nodes cannot verify that they all use the same server");
@@ -122,14 +122,14 @@ async function shareRedis(
   let isReplaced = false;
   return {
     renew: async () => {
-      await agreement.look();
+      await agreement.check();
       if (agreement.isRemoved && !isReplaced) {
         isReplaced = true;
         fence.fence(REPLACED);
         onReplaced();
       }
       // A Redis without the owner id was emptied, and has also lost the slots of running requests.
-      if (await redis.mark(mark)) redis.restored();
+      if (await redis.claim(owner)) redis.restored();
     },
     leave: () => registry.remove(id),
   };
@@ -186,26 +186,26 @@ async function requireSharedRedis({
   redis,
   agreement,
   id,
-  mark,
+  owner,
 }: {
   readonly registry: PostgresNodes;
   readonly redis: RedisAdmissionStore;
   readonly agreement: RedisAgreement;
   readonly id: string;
-  readonly mark: string;
+  readonly owner: string;
 }): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const joining = await agreement.mayJoin(isLastTry);
     // `undefined` while Redis reconnects.
-    const there = await redis.markThere().catch(() => undefined);
-    if (there !== undefined && there !== null && there !== mark) {
+    const there = await redis.owner().catch(() => undefined);
+    if (there !== undefined && there !== null && there !== owner) {
       throw new StartupFailure(
         "The Redis of REDIS_URL is used by the nodes of another database. Set OSTIARY_REDIS_PREFIX to another value for each.",
       );
     }
     // Other nodes restore a lost owner id within a second.
-    const isTheirs = there === mark || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
+    const isTheirs = there === owner || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
     if (joining === "may join" && isTheirs) return;
     if (isLastTry) throw new StartupFailure(notShared(joining, there === undefined));
     await pause();

@@ -12,9 +12,9 @@ import { PostgresUsers } from "../accounts/users-store.ts";
 import { Admissions } from "../admission/admissions.ts";
 import { Publisher } from "../admission/publisher.ts";
 import { PostgresUnpublishedVersions } from "../admission/versions-store.ts";
-import { PLACE_LEASE_MS } from "../contract/limits.ts";
+import { SLOT_LEASE_MS } from "../contract/limits.ts";
 import { limitsOf } from "../contract/plans.ts";
-import { keyMarkSecret } from "../database/installation-store.ts";
+import { keyMacSecret } from "../database/installation-store.ts";
 import { KeyMint } from "../keys/key-string.ts";
 import { Keys } from "../keys/keys.ts";
 import { PostgresKeys } from "../keys/keys-store.ts";
@@ -31,7 +31,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   const { config, plans } = settings;
   const { database, longReads, admission } = node;
   const { recorder, reads, securityLog } = records;
-  const mint = new KeyMint(await keyMarkSecret(database));
+  const mint = new KeyMint(await keyMacSecret(database));
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add("attempt counters", () => attemptCounters.close());
 
@@ -44,7 +44,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     admission,
     admissions,
     limitsOf: (account) => limitsOf(plans, account),
-    recogniser: mint,
+    mint,
     ipRules,
   });
   const flushed = () => recorder.flushed();
@@ -62,7 +62,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   const actions = new PostgresActions(database);
   const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
   jobs.add(
-    { name: "renew concurrency slots", everyMs: PLACE_LEASE_MS / 4, run: () => admissions.renew() },
+    { name: "renew concurrency slots", everyMs: SLOT_LEASE_MS / 4, run: () => admissions.renew() },
     { name: "repeat lost releases of slots", everyMs: SECOND_MS, run: () => admissions.retryReleases() },
     { name: "publish account versions", everyMs: SECOND_MS, run: () => publisher.sweep() },
     { name: "drop idle key snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },

@@ -12,8 +12,7 @@ import { Usage } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import type { Database } from "../database/database.ts";
-import { insertInHalves } from "../database/insert-in-halves.ts";
+import { type Database, insertInHalves } from "../database/database.ts";
 import { Reads } from "../database/reads.ts";
 
 /** The recorder, and everything that reads audit entries. */

@@ -2,7 +2,7 @@ import { FencedAdmissionStore } from "../admission/fenced-store.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
-import { readDatabaseClock } from "../database/database-clock.ts";
+import { readDatabaseClock } from "../database/database.ts";
 import { migrate } from "../database/migrate.ts";
 import { Clocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";

@@ -1,7 +1,7 @@
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../../server/src/contract/key.ts";
-import type { Demand, Place } from "../../../server/src/contract/limits.ts";
+import type { Demand, Slot } from "../../../server/src/contract/limits.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import type { SimulatedRedis } from "../stores/redis.ts";
 import type { World } from "../world/world.ts";
@@ -59,7 +59,7 @@ export class Referee {
   readonly #spendable: Spendable;
   readonly #asked = new Map<AccountId, Set<Attempt>>();
   /** When each was admitted, of an account in their order. */
-  readonly #admittedMs = new Map<AccountId, Map<Place, number>>();
+  readonly #admittedMs = new Map<AccountId, Map<Slot, number>>();
   /** Until then more concurrent requests than the limit may be admitted. */
   #limitsHoldFromMs = 0;
   #violation: Violation | null = null;
@@ -80,7 +80,7 @@ export class Referee {
     database.credit.onInserted = (entry) => this.#spendable.recorded(entry);
     redis.onAdmitted = (accountId, demand) => this.#lookAtMinute(accountId, demand);
     // It was not served, and is given back to the account.
-    redis.onCancelled = (accountId, place) => void this.#admittedMs.get(accountId)?.delete(place);
+    redis.onCancelled = (accountId, slot) => void this.#admittedMs.get(accountId)?.delete(slot);
   }
 
   get violation(): Violation | null {
@@ -242,11 +242,11 @@ export class Referee {
       this.#report("no overdraft", `${accountId} has ${balance}, and ${reserved} of it is set aside`);
   }
 
-  #lookAtMinute(accountId: AccountId, { limits, place }: Demand): void {
+  #lookAtMinute(accountId: AccountId, { limits, slot }: Demand): void {
     const { world, maxAMinute } = this.#parts;
     if (limits.requestsPerMinute === null) return;
-    const admitted = this.#admittedMs.get(accountId) ?? new Map<Place, number>();
-    this.#admittedMs.set(accountId, admitted.set(place, world.nowMs));
+    const admitted = this.#admittedMs.get(accountId) ?? new Map<Slot, number>();
+    this.#admittedMs.set(accountId, admitted.set(slot, world.nowMs));
     const first = [...admitted.values()].at(-maxAMinute - 1) ?? Number.NEGATIVE_INFINITY;
     if (world.nowMs - first < 60_000 && first >= this.#limitsHoldFromMs)
       this.#report("requests a minute", `${maxAMinute + 1} of ${accountId} in ${world.nowMs - first} ms`);

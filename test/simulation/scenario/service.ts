@@ -6,7 +6,7 @@ import { BodyBudget, shareOut } from "../../../server/src/admission/body-budget.
 import { Publisher } from "../../../server/src/admission/publisher.ts";
 import { EntryIds } from "../../../server/src/audit/entry-ids.ts";
 import { Recorder } from "../../../server/src/audit/recorder.ts";
-import { PLACE_LEASE_MS } from "../../../server/src/contract/limits.ts";
+import { SLOT_LEASE_MS } from "../../../server/src/contract/limits.ts";
 import { BUILT_IN_PLANS, limitsOf } from "../../../server/src/contract/plans.ts";
 import { Credits } from "../../../server/src/credits/credits.ts";
 import { Reads } from "../../../server/src/database/reads.ts";
@@ -97,7 +97,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     admission,
     admissions,
     limitsOf: (account) => limitsOf(BUILT_IN_PLANS, account),
-    recogniser: { recognises: () => true },
+    mint: { hasMinted: () => true },
     ipRules: new IpRuleBook(),
   });
   const keys = new Keys({
@@ -146,7 +146,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const always = (everyMs: number) => ({ everyMs, idleMs: everyMs });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.maintain() });
   pace.start(life, { everyMs: 4 * SECOND_MS, idleMs, run: () => publisher.sweep() });
-  pace.start(life, { ...always(PLACE_LEASE_MS / 4), run: () => admissions.renew() });
+  pace.start(life, { ...always(SLOT_LEASE_MS / 4), run: () => admissions.renew() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissions.retryReleases() });
   pace.start(life, { ...always(CLAIM_LEASE_MS / 4), run: () => idempotency.renew() });
   const stop = async () => {

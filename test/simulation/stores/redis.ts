@@ -12,16 +12,24 @@ import {
   ENDED_REMEMBERED_MS,
   type LimitName,
   type LimitUse,
-  PLACE_LEASE_MS,
-  type Place,
   type Rates,
   type Release,
+  SLOT_LEASE_MS,
+  type Slot,
 } from "../../../server/src/contract/limits.ts";
 import type { Link } from "../world/wire.ts";
 import type { ReintroducedFaults } from "./reintroduced-faults.ts";
 
 /** Operations of Redis, by which faults name them. */
-export const REDIS_OPERATIONS = ["check", "admit", "release", "renew", "publish", "epoch", "vouch"] as const;
+export const REDIS_OPERATIONS = [
+  "check",
+  "admit",
+  "release",
+  "renew",
+  "publish",
+  "epoch",
+  "commitRead",
+] as const;
 
 /** What Redis holds of an account. */
 interface AccountKeys {
@@ -30,9 +38,9 @@ interface AccountKeys {
   readonly requests: SlidingMinute;
   readonly tokens: SlidingMinute;
   /** Each with the time at which its lease runs out. */
-  readonly slots: Map<Place, number>;
+  readonly slots: Map<Slot, number>;
   /** Slots that have ended and may be taken by what comes late, each with the time at which that is forgotten. */
-  readonly ended: Map<Place, number>;
+  readonly ended: Map<Slot, number>;
 }
 
 /** A simulated Redis, with commands that do what the scripts in `redis-scripts.ts` do. */
@@ -43,7 +51,7 @@ export class SimulatedRedis {
   /** Told of each request that is let through. */
   onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
   /** Told of each of them that was given back because it is not served. */
-  onCancelled: (accountId: AccountId, place: Place) => void = () => {};
+  onCancelled: (accountId: AccountId, slot: Slot) => void = () => {};
 
   /** `nowMs`: Redis's clock. */
   constructor(nowMs: () => number, faults: ReintroducedFaults) {
@@ -63,9 +71,9 @@ export class SimulatedRedis {
   admit(accountId: AccountId, version: bigint, demand: Demand): Admission {
     if (!this.#isCurrent(accountId, version)) return { kind: "stale" };
     const nowMs = this.#nowMs();
-    const { limits, place } = demand;
+    const { limits, slot } = demand;
     const { requests, tokens, slots, ended } = this.#keysOf(accountId);
-    if (ended.has(place) && !this.#faults.has("late admissions take slots")) return { kind: "stale" };
+    if (ended.has(slot) && !this.#faults.has("late admissions take slots")) return { kind: "stale" };
     const wanted = Math.min(demand.tokens, limits.tokensPerMinute ?? demand.tokens);
     let by: LimitName | null = null;
     let retryAfterMs = 0;
@@ -86,35 +94,35 @@ export class SimulatedRedis {
     if (by !== null) return { kind: "limited", by, retryAfterMs, rates: rates() };
     if (limits.requestsPerMinute !== null) requests.add(1, nowMs);
     if (limits.tokensPerMinute !== null) tokens.add(wanted, nowMs);
-    slots.set(place, nowMs + PLACE_LEASE_MS);
+    slots.set(slot, nowMs + SLOT_LEASE_MS);
     this.onAdmitted(accountId, demand);
     return { kind: "admitted", atS: secondOf(nowMs), rates: rates() };
   }
 
   release(accountId: AccountId, release: Release): void {
-    const { place, tokensMore, isCancelled, isContested } = release;
+    const { slot, tokensMore, isCancelled, isContested } = release;
     const keys = this.#keysOf(accountId);
     const nowMs = this.#nowMs();
     if (isContested) {
       dropExpired(keys.ended, nowMs);
-      keys.ended.set(place, nowMs + ENDED_REMEMBERED_MS);
+      keys.ended.set(slot, nowMs + ENDED_REMEMBERED_MS);
     }
-    const lapsesMs = keys.slots.get(place);
+    const lapsesMs = keys.slots.get(slot);
     if (lapsesMs === undefined) return;
-    keys.slots.delete(place);
-    const atS = release.atS ?? Math.floor((lapsesMs - PLACE_LEASE_MS) / 1_000);
+    keys.slots.delete(slot);
+    const atS = release.atS ?? Math.floor((lapsesMs - SLOT_LEASE_MS) / 1_000);
     keys.tokens.correct(atS, tokensMore);
     if (!isCancelled) return;
     keys.requests.correct(atS, -1);
-    this.onCancelled(accountId, place);
+    this.onCancelled(accountId, slot);
   }
 
   /** Takes the slots again where they were lost. One that was given back is not taken by a renewal that comes late. */
-  renew(accountId: AccountId, places: readonly Place[]): void {
+  renew(accountId: AccountId, held: readonly Slot[]): void {
     const { slots, ended } = this.#keysOf(accountId);
-    for (const place of places) {
-      const isTaken = slots.has(place) || !this.#faults.has("lost slots stay lost");
-      if (isTaken && !ended.has(place)) slots.set(place, this.#nowMs() + PLACE_LEASE_MS);
+    for (const slot of held) {
+      const isTaken = slots.has(slot) || !this.#faults.has("lost slots stay lost");
+      if (isTaken && !ended.has(slot)) slots.set(slot, this.#nowMs() + SLOT_LEASE_MS);
     }
   }
 
@@ -139,7 +147,7 @@ export class SimulatedRedis {
     return keys.epoch;
   }
 
-  vouch(accountId: AccountId, version: bigint, epoch: Epoch): boolean {
+  commitRead(accountId: AccountId, version: bigint, epoch: Epoch): boolean {
     const keys = this.#keysOf(accountId);
     if (keys.epoch !== epoch) return false;
     raise(keys, version);
@@ -172,8 +180,8 @@ function raise(keys: AccountKeys, version: bigint): void {
   if (keys.version === null || version > keys.version) keys.version = version;
 }
 
-function dropExpired(slots: Map<Place, number>, nowMs: number): void {
-  for (const [place, untilMs] of slots) if (untilMs <= nowMs) slots.delete(place);
+function dropExpired(slots: Map<Slot, number>, nowMs: number): void {
+  for (const [slot, untilMs] of slots) if (untilMs <= nowMs) slots.delete(slot);
 }
 
 /** A node's connection to the simulated Redis, as `RedisAdmissionStore` is one to a real Redis. */
@@ -190,11 +198,11 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Admission
     admit: (account, version, demand) => ask("admit", () => redis.admit(account, version, demand)),
     release: (account, release) => ask("release", () => redis.release(account, release)),
     renew: async (slots) => {
-      const places = new Map<AccountId, Place[]>();
-      for (const { accountId, place } of slots)
-        places.set(accountId, [...(places.get(accountId) ?? []), place]);
+      const byAccount = new Map<AccountId, Slot[]>();
+      for (const { accountId, slot } of slots)
+        byAccount.set(accountId, [...(byAccount.get(accountId) ?? []), slot]);
       await Promise.all(
-        [...places].map(([accountId, own]) => ask("renew", () => redis.renew(accountId, own))),
+        [...byAccount].map(([accountId, own]) => ask("renew", () => redis.renew(accountId, own))),
       );
     },
     useOf: (account) => ask("useOf", () => redis.useOf(account)),
@@ -206,8 +214,9 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Admission
       const freshEpoch = crypto.randomUUID() as string as Epoch;
       return ask("epoch", () => redis.epoch(account, freshEpoch));
     },
-    vouch: (account, version, epoch) => ask("vouch", () => redis.vouch(account, version, epoch)),
-    onDoubt: (listener) => link.onClosed(listener),
+    commitRead: (account, version, epoch) =>
+      ask("commitRead", () => redis.commitRead(account, version, epoch)),
+    onInvalidated: (listener) => link.onClosed(listener),
     onRestored: (listener) => link.onOpened(listener),
     ping: () => ask("ping", () => {}),
     close: async () => {},
