@@ -45,7 +45,7 @@ interface LimitProps {
 function Limit({ label, used, limit, isCounted = false }: LimitProps) {
   if (limit !== null) {
     return (
-      <Meter label={label} value={used} most={limit} text={`${formatCount(used)} of ${formatCount(limit)}`} />
+      <Meter label={label} value={used} max={limit} text={`${formatCount(used)} of ${formatCount(limit)}`} />
     );
   }
   return (

@@ -5,8 +5,8 @@ import styles from "./Meter.module.css";
 interface MeterProps {
   readonly label: string;
   readonly value: number;
-  /** Where it ends. */
-  readonly most: number;
+  /** The value at which the meter is full. */
+  readonly max: number;
   /** In words, such as "12 of 60". */
   readonly text: string;
   /** Its end is what one waits for, not what one runs into. */
@@ -17,13 +17,13 @@ interface MeterProps {
 const CLOSE = 0.8;
 
 /** How much of a limit is taken. */
-export function Meter({ label, value, most, text, isGoal = false }: MeterProps) {
-  const share = most === 0 ? 1 : value / most;
+export function Meter({ label, value, max, text, isGoal = false }: MeterProps) {
+  const share = max === 0 ? 1 : value / max;
   return (
     <Base.Root
       className={share >= CLOSE && !isGoal ? classes(styles.meter, styles.meterClose) : styles.meter}
-      value={Math.min(value, most)}
-      max={most}
+      value={Math.min(value, max)}
+      max={max}
       getAriaValueText={() => text}
     >
       <Base.Label>{label}</Base.Label>

@@ -5,7 +5,7 @@ const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const count = new Intl.NumberFormat();
 const briefCount = new Intl.NumberFormat(undefined, { notation: "compact" });
 const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-const LEAST_SHARE = 0.001;
+const MIN_SHARE = 0.001;
 
 const SPANS = [
   { unit: "day", seconds: 24 * 60 * 60 },
@@ -26,7 +26,7 @@ export const formatCountBriefly = (value: number): string => briefCount.format(v
 
 /** A part of 1 as a percentage. What is hardly anything is not nothing. */
 export function formatShare(value: number): string {
-  return value > 0 && value < LEAST_SHARE ? `<${share.format(LEAST_SHARE)}` : share.format(value);
+  return value > 0 && value < MIN_SHARE ? `<${share.format(MIN_SHARE)}` : share.format(value);
 }
 
 /** Nano-USD as dollars, with as many digits as a small sum needs. */

@@ -80,7 +80,7 @@ export class AuditExport implements AsyncIterable<string> {
   async *text(): AsyncGenerator<string, void, undefined> {
     if (this.#started) throw new OstiaryError("An export can be iterated only once.");
     this.#started = true;
-    const most = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
+    const maxResumptions = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
     for (let failures = 0; ; ) {
       const before = this.#progress.lines;
       try {
@@ -90,7 +90,7 @@ export class AuditExport implements AsyncIterable<string> {
       } catch (error) {
         if (!mayGoOn(error, this.#options.signal)) throw error;
         failures = this.#progress.lines > before ? 1 : failures + 1;
-        if (failures > most) throw error;
+        if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
         this.#options.onProgress?.(this.#progress);
         await pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS), this.#options.signal);

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
 
 /** How many series have a colour of their own. */
-export const MOST_COLOURS = 6;
+export const MAX_COLOURS = 6;
 
 /** The style variable that holds a series' colour. */
 export function seriesColour(index: number, isOther = false): string {
-  return isOther || index >= MOST_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
+  return isOther || index >= MAX_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
 }
 
 /** A colour of the styles as a canvas understands it: without variables, and in the theme that is on. */

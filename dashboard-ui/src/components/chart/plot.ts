@@ -27,7 +27,7 @@ const WIDEST_BAR_PX = 44;
 /** Between the parts of a bar: neighbours are told apart by more than their colours. */
 const PART_GAP_PX = 1;
 /** A single error among thousands of requests is to be seen. */
-const LEAST_PART_PX = 2;
+const MIN_PART_PX = 2;
 
 /** Draws into the element, edge to edge; what is written beside the values is not part of it. */
 export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
@@ -87,9 +87,9 @@ function drawBars({ ctx, bbox }: uPlot, { series, intervals, ticks }: PlotOption
     for (const { values, colour } of series) {
       const value = values[index] ?? 0;
       if (value <= 0) continue;
-      const top = bottom - Math.max(value * scale, LEAST_PART_PX * pixel);
+      const top = bottom - Math.max(value * scale, MIN_PART_PX * pixel);
       const height = Math.round(bottom) - Math.round(top);
-      const isThin = height <= (LEAST_PART_PX + PART_GAP_PX) * pixel;
+      const isThin = height <= (MIN_PART_PX + PART_GAP_PX) * pixel;
       ctx.fillStyle = colour;
       ctx.fillRect(
         left,

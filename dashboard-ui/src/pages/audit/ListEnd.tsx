@@ -3,7 +3,7 @@ import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import entryTableStyles from "./EntryTable.module.css";
-import { MOST_ENTRIES } from "./use-entries.ts";
+import { MAX_ENTRIES } from "./use-entries.ts";
 
 interface ListEndProps {
   /** What it needs of the query. */
@@ -42,7 +42,7 @@ export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
         <Loading what="more entries" />
       ) : log.hasNextPage ? null : (
         <p className={textStyles.small}>
-          {count < MOST_ENTRIES
+          {count < MAX_ENTRIES
             ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in total.`
             : `Showing the newest ${formatCount(count)} entries. To see older ones, choose a narrower time or export.`}
         </p>

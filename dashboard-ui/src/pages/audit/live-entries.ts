@@ -21,7 +21,7 @@ export interface LiveEntries {
 }
 
 /** More than these are better read as pages. */
-const MOST_KEPT = 500;
+const MAX_KEPT = 500;
 
 export const NOTHING_LIVE: LiveEntries = {
   shown: [],
@@ -38,7 +38,7 @@ export const NOTHING_LIVE: LiveEntries = {
 export function withNews(live: LiveEntries, news: TailNews, isReading: boolean): LiveEntries {
   const come = news.entries.toReversed();
   const kept = [...come, ...live.kept];
-  const isTooMuch = (isReading ? kept : live.shown).length > MOST_KEPT;
+  const isTooMuch = (isReading ? kept : live.shown).length > MAX_KEPT;
   const next: LiveEntries = {
     ...live,
     kept: isReading && isTooMuch ? [] : kept,
@@ -56,7 +56,7 @@ export function withAllShown(live: LiveEntries): LiveEntries {
   return {
     ...live,
     // What is cut off here stands in the pages as soon as they were read again.
-    shown: [...live.kept, ...live.shown].slice(0, 2 * MOST_KEPT),
+    shown: [...live.kept, ...live.shown].slice(0, 2 * MAX_KEPT),
     fresh: live.fresh + live.kept.length,
     kept: [],
     waiting: 0,

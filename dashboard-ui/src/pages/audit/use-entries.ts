@@ -9,7 +9,7 @@ const FIRST_PAGE_SIZE = 100;
 /** As many as can be read without holding up a frame. */
 const PAGE_SIZE = 500;
 /** More than anybody scrolls through; who wants all of it exports it. */
-export const MOST_ENTRIES = 200_000;
+export const MAX_ENTRIES = 200_000;
 
 /**
  * The pages of the log that have been loaded, newest first.
@@ -62,7 +62,7 @@ function entriesOf(filters: AuditFilters) {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }, pages) =>
-      pages.length * PAGE_SIZE > MOST_ENTRIES ? null : nextCursor,
+      pages.length * PAGE_SIZE > MAX_ENTRIES ? null : nextCursor,
     // A page shows what was recorded when the first was read: asked for again, all of them would be read in turn.
     staleTime: ({ state }) => (state.data === undefined ? 0 : "static"),
     // Nor is there a use in comparing them, or in keeping those of other filters.

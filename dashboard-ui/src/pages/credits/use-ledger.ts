@@ -3,7 +3,7 @@ import { ledgerLines } from "./ledger-lines.ts";
 import { ledgerQuery } from "./ledger-query.ts";
 
 /** How many pages one press of a button may ask for. */
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 /** The ledger, newest first; its next page is all that it takes to see more lines. */
 export function useLedger() {
@@ -14,7 +14,7 @@ export function useLedger() {
   const fetchMoreLines = async () => {
     let result = await fetchNextPage();
     // A page may hold nothing but further charges of the day that is the last line already.
-    for (let pages = 1; pages < MOST_PAGES && result.hasNextPage && !result.isError; pages++) {
+    for (let pages = 1; pages < MAX_PAGES && result.hasNextPage && !result.isError; pages++) {
       const known = result.data?.pages.flatMap((page) => page.entries) ?? [];
       if (ledgerLines(known).length > lines.length) break;
       result = await fetchNextPage();

@@ -22,15 +22,15 @@ interface KeyListProps {
 
 /** The account's keys, of them those that are looked for. */
 export function KeyList({ keys, search, revoke }: KeyListProps) {
-  const [most, setMost] = useState(PAGE);
+  const [maxShown, setMaxShown] = useState(PAGE);
   const found = selectKeys(keys, search);
-  const shown = found.slice(0, most);
+  const shown = found.slice(0, maxShown);
   const count = useRef<HTMLParagraphElement>(null);
 
   const showMore = () => {
-    flushSync(() => setMost(most + PAGE));
+    flushSync(() => setMaxShown(maxShown + PAGE));
     // With the last of them the button is gone, and the focus must not be gone with it.
-    if (most + PAGE >= found.length) count.current?.focus({ preventScroll: true });
+    if (maxShown + PAGE >= found.length) count.current?.focus({ preventScroll: true });
   };
 
   return (

@@ -57,7 +57,7 @@ function Idle({ rotation: { idleSince, idleAfterSeconds } }: Pick<WatchTrafficPr
     <Meter
       label={`Unused for ${idleS < MINUTE_S ? "less than a minute" : roughSpan(idleS)}`}
       value={Math.min(idleS, idleAfterSeconds)}
-      most={idleAfterSeconds}
+      max={idleAfterSeconds}
       text={`of ${formatSpan(idleAfterSeconds)}`}
       isGoal
     />

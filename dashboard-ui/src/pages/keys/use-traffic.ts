@@ -9,7 +9,7 @@ export const TRAFFIC_MS = 30 * MINUTE_MS;
 /** How close the points of the time before lie. */
 const STEP_MS = 15_000;
 /** Of a key that is busier, less of the time before is shown. */
-const MOST_ENTRIES = 500;
+const MAX_ENTRIES = 500;
 
 /** How many requests there were in the minute before a moment. */
 export interface TrafficPoint {
@@ -25,7 +25,7 @@ export function useTraffic(id: string): readonly TrafficPoint[] {
   const from = new Date(openedMs - TRAFFIC_MS - MINUTE_MS).toISOString();
   const { data: log } = useQuery(
     api.audit.list.queryOptions(
-      { key: id, from, limit: MOST_ENTRIES },
+      { key: id, from, limit: MAX_ENTRIES },
       { staleTime: Number.POSITIVE_INFINITY, gcTime: 0 },
     ),
   );

@@ -12,9 +12,9 @@ import type { ToldAnswer } from "./chat-state.ts";
 
 /** Of an answer that was left before its end the service learns by and by. */
 const SETTLED_AFTER_MS = 1_000;
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 /** Below this there is no speed to speak of. */
-const LEAST_MS = 20;
+const MIN_MS = 20;
 
 const rate = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
@@ -29,7 +29,7 @@ export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
         enabled: requestId !== null && isDue,
         staleTime: Number.POSITIVE_INFINITY,
         retry: (failures, error) =>
-          failures < MOST_ATTEMPTS && [null, "not_found"].includes(errorCodeOf(error)),
+          failures < MAX_ATTEMPTS && [null, "not_found"].includes(errorCodeOf(error)),
       },
     ),
   );
@@ -100,7 +100,7 @@ function tokensOf({ answer: { usage } }: ToldAnswer, entry: AuditEntry | undefin
 function speedOf({ firstMs, totalMs }: ToldAnswer, completionTokens: number | null): number | null {
   if (totalMs === null || completionTokens === null || completionTokens === 0) return null;
   const takenMs = totalMs - (firstMs ?? 0);
-  return takenMs < LEAST_MS ? null : (completionTokens * 1_000) / takenMs;
+  return takenMs < MIN_MS ? null : (completionTokens * 1_000) / takenMs;
 }
 
 /** True from so many milliseconds on. */

@@ -71,23 +71,23 @@ export function problemOf({ name, read }: Parameter, texts: ParameterTexts): str
   return outcome !== null && "problem" in outcome ? outcome.problem : undefined;
 }
 
-function number(name: ParameterName, least: number, most: number, hint: string): Parameter {
+function number(name: ParameterName, min: number, max: number, hint: string): Parameter {
   return {
     name,
     kind: "number",
     hint,
     read: (text) => {
       const value = Number(text);
-      return text.trim() !== "" && value >= least && value <= most
+      return text.trim() !== "" && value >= min && value <= max
         ? { value }
-        : { problem: `Enter a number from ${least} to ${most}.`.replace("-", "−") };
+        : { problem: `Enter a number from ${min} to ${max}.`.replace("-", "−") };
     },
   };
 }
 
-function integer(name: ParameterName, least: number, most: number, hint: string): Parameter {
-  const { read, ...rest } = number(name, least, most, hint);
-  const what = least < 0 ? "a whole number" : `a whole number of at least ${least}`;
+function integer(name: ParameterName, min: number, max: number, hint: string): Parameter {
+  const { read, ...rest } = number(name, min, max, hint);
+  const what = min < 0 ? "a whole number" : `a whole number of at least ${min}`;
   return {
     ...rest,
     read: (text) => {

@@ -1,5 +1,5 @@
 import type { UsageTotals } from "../../api/types.ts";
-import { MOST_COLOURS } from "../../components/chart/colours.ts";
+import { MAX_COLOURS } from "../../components/chart/colours.ts";
 
 /** What usage is told apart by: a model, a key, an account. */
 export interface GroupName {
@@ -72,7 +72,7 @@ function inOrder(one: UsageGroup, other: UsageGroup): number {
 
 /** As many groups as there are colours, and one for the rest. */
 export function withRest(groups: readonly UsageGroup[]): readonly UsageGroup[] {
-  const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MOST_COLOURS;
+  const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MAX_COLOURS;
   const rest = groups.filter((group, index) => !isOwn(group, index));
   const [first] = rest;
   if (first === undefined) return groups;

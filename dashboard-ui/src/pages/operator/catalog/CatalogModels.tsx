@@ -29,11 +29,11 @@ const COLUMNS: readonly Column<CatalogModel>[] = [
 
 /** Models with their routes and prices. */
 export function CatalogModels({ models, of }: CatalogModelsProps) {
-  const [most, setMost] = useState(SHOWN);
-  const shown = models.slice(0, most);
+  const [maxShown, setMaxShown] = useState(SHOWN);
+  const shown = models.slice(0, maxShown);
   const showMore = () => {
-    setMost(most + 10 * SHOWN);
-    if (models.length <= most + 10 * SHOWN) focusPage();
+    setMaxShown(maxShown + 10 * SHOWN);
+    if (models.length <= maxShown + 10 * SHOWN) focusPage();
   };
   return (
     <section className={consoleStyles.consolePart} aria-labelledby="models">

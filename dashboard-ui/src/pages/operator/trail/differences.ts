@@ -37,7 +37,7 @@ const ORDER = [...Object.keys(NAMES), NETWORKS];
 /** What stands in the words for it already. */
 const SAID = ["name", "keyId", "tokenId", "state"];
 /** Of a long list, so many are named. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** What a change did, part by part: of what there was before, only what differs. */
 export function differencesOf(action: OperatorAction): readonly Difference[] {
@@ -108,7 +108,7 @@ function networkDifferences(before: readonly string[], after: readonly string[])
 }
 
 function namedOf(networks: readonly string[]): string {
-  const rest = networks.length - MOST_NAMED;
-  const named = networks.slice(0, MOST_NAMED).join(", ");
+  const rest = networks.length - MAX_NAMED;
+  const named = networks.slice(0, MAX_NAMED).join(", ");
   return rest > 0 ? `${named} and ${rest} more` : named;
 }
