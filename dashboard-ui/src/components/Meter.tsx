@@ -7,16 +7,16 @@ interface MeterProps {
   readonly value: number;
   /** The value at which the meter is full. */
   readonly max: number;
-  /** In words, such as "12 of 60". */
+  /** The value as text, such as "12 of 60". */
   readonly text: string;
-  /** Its end is what one waits for, not what one runs into. */
+  /** Whether the maximum is a goal. A limit, by contrast, is highlighted when it is close. */
   readonly isGoal?: boolean;
 }
 
-/** From here on it is worth a look. */
+/** From this share on, the meter is highlighted. */
 const CLOSE = 0.8;
 
-/** How much of a limit is taken. */
+/** A meter of how much of a limit is used. */
 export function Meter({ label, value, max, text, isGoal = false }: MeterProps) {
   const share = max === 0 ? 1 : value / max;
   return (

@@ -3,7 +3,7 @@ import { topOf } from "./value-ticks.ts";
 
 export interface PlotSeries {
   readonly values: readonly (number | null)[];
-  /** As a canvas understands it. */
+  /** A colour that a canvas understands. */
   readonly colour: string;
 }
 
@@ -12,24 +12,24 @@ export interface PlotOptions {
   readonly heightPx: number;
   readonly kind: "stacked-bars" | "line";
   readonly series: readonly PlotSeries[];
-  /** How many intervals there are. */
+  /** The number of intervals. */
   readonly intervals: number;
-  /** Where the lines across are; the last is where the scale ends. */
+  /** The values of the horizontal lines. The last is the end of the scale. */
   readonly ticks: readonly number[];
   readonly gridColour: string;
 }
 
 const LINE_PX = 2;
-/** What lines at the very top and bottom need beyond the plot, so as not to be cut in half. */
+/** The space beyond the plot that keeps lines at its top and bottom edge from being clipped. */
 const BLEED_PX = 4;
 const BAR_SHARE = 0.72;
 const WIDEST_BAR_PX = 44;
-/** Between the parts of a bar: neighbours are told apart by more than their colours. */
+/** The gap between the parts of a bar, so that neighbours differ by more than colour. */
 const PART_GAP_PX = 1;
-/** A single error among thousands of requests is to be seen. */
+/** The minimum height of a part: a single error among thousands of requests must be visible. */
 const MIN_PART_PX = 2;
 
-/** Draws into the element, edge to edge; what is written beside the values is not part of it. */
+/** Draws the plot into the element, edge to edge. Labels are not part of it. */
 export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
   const { widthPx, heightPx, kind, series, intervals, ticks, gridColour } = options;
   const nothing = { show: false };
