@@ -26,7 +26,7 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
               <li key={to}>
                 <Link
                   to={to}
-                  // On the page of one account or key, the link to the list stays a link.
+                  // On the page of one account or key, `isWithin` marks the link to its list.
                   activeOptions={{ exact: true, includeSearch: false }}
                   activeProps={{ "aria-current": "page" }}
                   aria-current={isWithin(to, pathname) ? "page" : undefined}

@@ -6,7 +6,7 @@ import entryTableStyles from "./EntryTable.module.css";
 import { MAX_ENTRIES } from "./use-entries.ts";
 
 interface ListEndProps {
-  /** What it needs of the query. */
+  /** The part of the query that the end of the list uses. */
   readonly log: {
     readonly isFetchingNextPage: boolean;
     readonly isFetchNextPageError: boolean;
@@ -15,12 +15,12 @@ interface ListEndProps {
     fetchNextPage(): Promise<unknown>;
   };
   readonly count: number;
-  /** Whether there are more than are listed, for whom the list has to be read again. */
+  /** Whether the log has entries that are missing in the list, which must be read again to show them. */
   readonly isIncomplete: boolean;
   readonly readAgain: () => void;
 }
 
-/** Below the last row: that more are on their way, why they are not, or that there are no more. */
+/** The end of the list: loading, an error, or no more entries. */
 export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   if (log.isFetchNextPageError) {
     return (
