@@ -35,7 +35,7 @@ export interface ExportOptions extends RequestOptions {
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 60_000;
 const DEFAULT_RESUMPTIONS = 8;
-/** Lines are told by pieces of the body: of some kilobytes to some hundred. */
+/** The body arrives in pieces of a few to some hundred kilobytes. */
 const CURSOR = /"cursor":"([^"]+)"\}$/;
 const CSV_CURSOR = /,([^,"]+)$/;
 /** A UUIDv7 begins with 48 bits of milliseconds. */
@@ -98,13 +98,13 @@ export class AuditExport implements AsyncIterable<string> {
     }
   }
 
-  /** What one request brings. */
+  /** Yields the text of one request. */
   async *#stretch(): AsyncGenerator<string, void, undefined> {
     const { format = "ndjson", cursor: _, ...filters } = this.#params;
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
-    // Of a stretch that begins at the beginning again, the header was told before.
+    // A request that restarts at the beginning sends the header again, which is skipped.
     let isHeader = format === "csv" && cursor === undefined;
     let isTold = isHeader && this.#hasHeader;
     let rest = "";
@@ -157,7 +157,7 @@ async function* piecesOf({ wire, controller, release }: Answer): AsyncGenerator<
     throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {
     release();
-    // Whoever leaves early wants no more of it.
+    // A caller that leaves early ends the request.
     if (!isWhole) controller.abort();
   }
 }

@@ -16,7 +16,7 @@ export interface LiveEntries {
   /** The number of gaps in the events, and the number of these that re-reading the pages has closed. */
   readonly gaps: number;
   readonly gapsRead: number;
-  /** Why, where that is worth telling. */
+  /** The reason of the last news, if the user should see it. */
   readonly told: string | null;
 }
 

@@ -8,7 +8,7 @@ type FilterName = (typeof FILTERS)[number];
 
 /** The part of the page's state that is in its address. */
 export interface AuditSearch extends Readonly<Partial<Record<FilterName, string | undefined>>> {
-  /** Instead of `from` and `to`. */
+  /** Replaces `from` and `to`. */
   readonly range?: Range | undefined;
   /** Whether live updates are on. */
   readonly live?: true | undefined;
