@@ -22,7 +22,7 @@ export function writtenLimits(limits: AccountDetails["limits"]): WrittenLimits {
   };
 }
 
-/** Whether it is a limit, or none. */
+/** Whether the text is a limit or empty. */
 export function isWritten(text: string): boolean {
   const limit = text.trim();
   return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MOST);

@@ -11,13 +11,13 @@ import { focusPage } from "../focus.ts";
 import catalogStyles from "./catalog.module.css";
 
 interface CatalogModelsProps {
-  /** Those that the search found. */
+  /** The models that match the search. */
   readonly models: readonly CatalogModel[];
-  /** How many there are. */
+  /** The number of all models. */
   readonly of: number;
 }
 
-/** So many are shown at first: a catalog may have thousands. */
+/** The number of models to show at first. A catalog may have thousands. */
 const SHOWN = 100;
 
 const COLUMNS: readonly Column<CatalogModel>[] = [
