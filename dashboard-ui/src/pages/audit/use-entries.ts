@@ -61,8 +61,7 @@ function entriesOf(filters: AuditFilters) {
         { signal },
       ),
     initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }, pages) =>
-      pages.length * PAGE_SIZE > MAX_ENTRIES ? null : nextCursor,
+    getNextPageParam: ({ nextCursor }, pages) => (pages.length * PAGE_SIZE > MAX_ENTRIES ? null : nextCursor),
     // A page shows the log at the time of the first read: a refetch would read all pages in turn.
     staleTime: ({ state }) => (state.data === undefined ? 0 : "static"),
     // Comparing pages or caching those of other filters has no use.

@@ -41,7 +41,7 @@ export function useTraffic(id: string): readonly TrafficPoint[] {
   const before = useMemo(() => {
     if (log === undefined) return [];
     const times = log.entries.map(({ timestamp }) => timestamp.getTime());
-    // A full page may lack entries of the minute after its oldest entry.
+    // If the log has more pages, the rate is known only from a minute after the oldest entry.
     const knownFrom = log.nextCursor === null ? 0 : Math.min(...times) + MINUTE_MS;
     return trafficOf(times, Math.max(openedMs - TRAFFIC_MS, knownFrom), openedMs);
   }, [log, openedMs]);

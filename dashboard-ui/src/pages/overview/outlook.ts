@@ -2,7 +2,7 @@
 export const RATE_DAYS = 7;
 /** Below this number of days, the balance counts as short. */
 const SHORT_DAYS = 3;
-/** Forecasts beyond this number of days are not shown. */
+/** A longer forecast is shown as "more than a year". */
 const FAR_DAYS = 365;
 
 export interface Outlook {
