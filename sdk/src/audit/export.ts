@@ -35,7 +35,7 @@ export interface ExportOptions extends RequestOptions {
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 60_000;
 const DEFAULT_RESUMPTIONS = 8;
-/** The body arrives in pieces of a few to some hundred kilobytes. */
+/** Matches the cursor at the end of an NDJSON line. */
 const CURSOR = /"cursor":"([^"]+)"\}$/;
 const CSV_CURSOR = /,([^,"]+)$/;
 /** A UUIDv7 begins with 48 bits of milliseconds. */

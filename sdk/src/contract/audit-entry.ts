@@ -38,7 +38,7 @@ export const RECORDED_FIELDS: readonly (readonly [RecordedField, AuditFieldDefin
   );
 
 /**
- * The fields that an entry's digest covers, in this order: the recorded fields, without those added after the last of them.
+ * The fields that an entry's digest covers, in this order: the recorded fields, without those added after the last covered one.
  * Covering a later field would invalidate the digests of earlier entries.
  */
 export const COVERED_FIELDS: readonly RecordedField[] = RECORDED_FIELDS.map(([name]) => name).slice(

@@ -8,7 +8,7 @@ export interface Logger {
   error(message: string, ...details: unknown[]): void;
 }
 
-/** The minimum severity of log messages: each level includes those before it. */
+/** How much a client logs: each level includes those before it. */
 export type LogLevel = "off" | "error" | "warn" | "info" | "debug";
 const LEVELS: readonly LogLevel[] = ["off", "error", "warn", "info", "debug"];
 

@@ -23,7 +23,7 @@ const LINE_PX = 2;
 /** The space beyond the plot that keeps lines at its top and bottom edge from being clipped. */
 const BLEED_PX = 4;
 const BAR_SHARE = 0.72;
-const WIDEST_BAR_PX = 44;
+const MAX_BAR_PX = 44;
 /** The gap between the parts of a bar, so that neighbours differ by more than colour. */
 const PART_GAP_PX = 1;
 /** The minimum height of a part: a single error among thousands of requests must be visible. */
@@ -77,7 +77,7 @@ export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
 function drawBars({ ctx, bbox }: uPlot, { series, intervals, ticks }: PlotOptions): void {
   const pixel = devicePixelRatio;
   const column = bbox.width / intervals;
-  const width = Math.max(pixel, Math.min(Math.floor(column * BAR_SHARE), WIDEST_BAR_PX * pixel));
+  const width = Math.max(pixel, Math.min(Math.floor(column * BAR_SHARE), MAX_BAR_PX * pixel));
   const scale = bbox.height / (ticks.at(-1) ?? 1);
   ctx.save();
   for (let index = 0; index < intervals; index++) {

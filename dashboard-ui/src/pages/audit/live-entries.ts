@@ -16,7 +16,7 @@ export interface LiveEntries {
   /** The number of gaps in the events, and the number of these that re-reading the pages has closed. */
   readonly gaps: number;
   readonly gapsRead: number;
-  /** The reason of the last news, if the user should see it. */
+  /** The message about missed or skipped entries; `null` without one. */
   readonly told: string | null;
 }
 

@@ -19,8 +19,8 @@ export type TailState =
 
 export interface TailListener {
   onState(state: TailState): void;
-  /** @param isAnew whether earlier entries may be missing, because the stream does not resume after an event. */
-  onLive(isAnew: boolean): void;
+  /** @param isNewStream whether earlier entries may be missing, because the stream does not resume after an event. */
+  onLive(isNewStream: boolean): void;
   onNews(news: TailNews): void;
 }
 

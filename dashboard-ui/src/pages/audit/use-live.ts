@@ -72,8 +72,8 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
     setState({ kind: "connecting" });
     const leave = followAudit(filters, {
       onState: setState,
-      onLive: (isAnew) => {
-        if (isAnew) update(withGap);
+      onLive: (isNewStream) => {
+        if (isNewStream) update(withGap);
       },
       onNews: (news) => update((now) => withNews(now, news, isReading())),
     });

@@ -39,7 +39,7 @@ const SAID = ["name", "keyId", "tokenId", "state"];
 /** The maximum number of networks to list. */
 const MAX_NAMED = 10;
 
-/** The properties that a change set or modified. */
+/** The properties that a change modified, with their values before and after. */
 export function differencesOf(action: OperatorAction): readonly Difference[] {
   const { at, before, after, reason } = action;
   const was = partsOf(before);
