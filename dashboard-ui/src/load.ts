@@ -6,12 +6,12 @@ interface LoadableQuery {
 }
 
 /**
- * Loads what a page shows first, while its code is loading; the page reads it from the cache. Cached data is shown at once and
- * refreshed. A query that fails does not fail the route: the page shows the error beside what did load.
+ * Loads the data that a page shows first, while the page's code loads; the page reads it from the cache. Cached data is shown at once and
+ * refreshed. A query that fails does not fail the route: the page shows the error beside the data that loaded.
  */
 export async function load(...queries: readonly LoadableQuery[]): Promise<void> {
   const loading = queries.map((query) => {
-    // The types of a query are known where it is made; here only its kind matters.
+    // The types of a query are known where it is created; this function needs only its kind.
     const options = { ...query, revalidateIfStale: true };
     return "getNextPageParam" in query
       ? queryClient.ensureInfiniteQueryData(options as never)
@@ -20,16 +20,16 @@ export async function load(...queries: readonly LoadableQuery[]): Promise<void> 
   await Promise.allSettled(loading);
 }
 
-/** Who is signed in. @throws a redirect to the sign-in page when nobody is. */
+/** The signed-in user. @throws a redirect to the sign-in page when no user is signed in. */
 export async function requireSession(href: string) {
-  // The account may have been suspended since: cached data is shown and refreshed.
+  // The account may have been suspended in the meantime: cached data is shown and refreshed.
   const me = await queryClient.ensureQueryData({ ...api.auth.me.queryOptions(), revalidateIfStale: true });
   if (me !== null) return { role: me.user.role };
   queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
   throw redirect({ to: "/sign-in", search: { to: href } });
 }
 
-/** A path of this dashboard. Links to other sites are dropped, so that signing in can't lead to them. */
+/** A path of this dashboard. Links to other sites are dropped, so that sign-in cannot redirect to them. */
 export function ownPath(value: unknown): string | undefined {
   return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
 }

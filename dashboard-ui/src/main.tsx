@@ -21,7 +21,7 @@ const place = document.getElementById("root");
 if (place === null) throw new Error("the page has no root element");
 createRoot(place).render(
   <StrictMode>
-    {/* The content security policy allows no styles but those of files. */}
+    {/* The content security policy allows only styles from files. */}
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />

@@ -38,7 +38,7 @@ const root = createRootRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  // Every name is present: the router takes names that a validator omits from the address, unchecked.
+  // Every name must be present: the router keeps names that a validator omits, unchecked, as they are in the address.
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
     to: ownPath(search.to),
   }),
@@ -106,7 +106,7 @@ const audit = createRoute({
   getParentRoute: () => account,
   path: "/audit",
   validateSearch: readAuditSearch,
-  // The page itself reads the entries: each time anew, from the moment that it is opened.
+  // The page reads the entries itself each time it opens, starting from that moment.
   loader: () => load(api.keys.list.queryOptions(), api.models.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/audit/Audit.tsx"), "Audit"),
 });

@@ -158,7 +158,7 @@ export class OperatedJournal {
     return this.#rpc.query("operator.journal.get", { id }, options);
   }
 
-  /** Records and charges what lines tell; without `ids`, all that can be read. `replacement` replaces the text of the one line that is named. */
+  /** Records and charges the requests of set-aside lines; without `ids`, of all lines that can be read. `replacement` replaces the text of the one given line. */
   replay(
     params: {
       readonly ids?: readonly string[] | undefined;
@@ -169,7 +169,7 @@ export class OperatedJournal {
     return this.#rpc.mutate("operator.journal.replay", given(params), options);
   }
 
-  /** Removes lines for good: what they tell is never recorded or charged. */
+  /** Deletes lines permanently. Their requests are never recorded or charged. */
   discard(
     params: { readonly ids: readonly string[]; readonly reason: string },
     options?: RequestOptions,

@@ -6,7 +6,7 @@ import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenHealed } from "./connection.ts";
 import { errorCodeOf } from "./errors.ts";
 
-/** Told when the service says that nobody is signed in any more. */
+/** Called when the service answers that the session has ended. */
 let onSignedOut: () => void = () => {};
 
 export function whenSignedOut(listener: () => void): void {
@@ -17,7 +17,7 @@ function onError(error: unknown): void {
   if (errorCodeOf(error) === "not_signed_in") onSignedOut();
 }
 
-/** For what asks the service otherwise than by procedures, and was told the same. */
+/** Reports that the session has ended. For requests outside tRPC that receive this answer. */
 export function noticeSignedOut(): void {
   onSignedOut();
 }
@@ -28,17 +28,17 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // The service may run on this machine. And what fails shows: it does not wait for a network unseen.
+      // The service may run on this machine, so requests do not wait for a network. Failures show at once.
       networkMode: "always",
-      // What the service has decided it decides again; a lost connection may heal.
+      // An error code is the service's decision and does not change on retry. A lost connection may recover.
       retry: (failures, error) => errorCodeOf(error) === null && failures < 3,
     },
-    // What could not be sent fails: nothing is revoked minutes later, when someone has forgotten that they asked.
+    // A mutation that cannot be sent fails, so that a revocation is not sent minutes later.
     mutations: { gcTime: 0, networkMode: "always" },
   },
 });
 
-/** The procedures themselves, for answers that must not be kept in a cache. */
+/** The procedures without a cache, for answers that must not be cached. */
 export const client = createTRPCClient<AppRouter>({
   links: [
     splitLink({
@@ -57,5 +57,5 @@ export const client = createTRPCClient<AppRouter>({
 /** The procedures, as options for TanStack Query. */
 export const api = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 
-// What failed meanwhile is asked for again, and shows by itself.
+// Queries that failed while the connection was lost are refetched, and the page updates by itself.
 whenHealed(() => void queryClient.invalidateQueries());

@@ -1,4 +1,4 @@
-/** Whether the service answers. What a person sees of it is one line for the whole page, not an error in each of its parts. */
+/** Probes whether the service answers. A lost connection shows as one line for the page, not as an error in each part. */
 const PROBE = "/trpc/service.info";
 const PROBE_EVERY_MS = 2_000;
 
@@ -7,7 +7,7 @@ let probe: ReturnType<typeof setTimeout> | undefined;
 let onHealed: () => void = () => {};
 const listeners = new Set<() => void>();
 
-/** Told when the service answers again. */
+/** Calls the listener when the service answers again. */
 export function whenHealed(listener: () => void): void {
   onHealed = listener;
 }
@@ -21,14 +21,14 @@ export const connection = {
   isLost: (): boolean => isLost,
 };
 
-/** `fetch`, which notices when the service can't be reached. */
+/** A `fetch` that notices when the service cannot be reached. */
 export async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
     const response = await fetch(input, init);
     set(false);
     return response;
   } catch (error) {
-    // What the page itself gave up says nothing about the service.
+    // A request that the page itself aborted says nothing about the service.
     if (init?.signal?.aborted !== true) set(true);
     throw error;
   }

@@ -1,7 +1,7 @@
 import type { AppRouter } from "@ostiary/server/router";
 import { TRPCClientError } from "@trpc/client";
 
-/** What the service says of a failure, in either of its two forms. */
+/** An error of the service, from either of its two formats. */
 export interface ServiceError {
   readonly code: string;
   readonly param: string | null;
@@ -16,8 +16,8 @@ function serviceErrorOf(error: unknown): ServiceError | null {
 }
 
 /**
- * What an answer in the envelope of `/v1` says, `null` when it is none. What refuses a call before there is a procedure
- * (wrong origin, stores away) answers in it too.
+ * The error in an answer with the envelope of `/v1`; `null` for any other body. Requests that are refused before a procedure runs
+ * (wrong origin, stores unavailable) are answered in this envelope too.
  */
 export function envelopeIn(body: unknown): ServiceError | null {
   if (typeof body !== "object" || body === null || !("error" in body)) return null;
@@ -28,7 +28,7 @@ export function envelopeIn(body: unknown): ServiceError | null {
   return { code: error.code, param, message: error.message };
 }
 
-/** The service's code for an error; `null` when the service was not reached. */
+/** The service's code for an error; `null` when the service could not be reached. */
 export function errorCodeOf(error: unknown): string | null {
   return serviceErrorOf(error)?.code ?? null;
 }
@@ -42,12 +42,12 @@ export function errorFieldOf(error: unknown): string | null {
 export function errorTextOf(error: unknown): string {
   const failure = serviceErrorOf(error);
   if (failure === null) return "The service can't be reached. Check your connection and try again.";
-  // The label of the field is next to the message already.
+  // The field's label is already next to the message.
   const { param, message } = failure;
   return validationText(param === null ? message : message.replace(`${param}: `, ""));
 }
 
-/** Messages of the schema library, and what the reader is told instead. */
+/** Messages of the schema library, and the text that replaces each. */
 const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[] = [
   [/^too small: expected string to have >=1 characters/i, () => "This field is required."],
   [/^too small: expected string to have >=(\d+) characters/i, (min) => `Enter at least ${min} characters.`],
@@ -68,12 +68,12 @@ function validationText(message: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
-/** What to tell a person at one input field; nothing, when the error is about something else. */
+/** The message for one input field; `undefined` when the error is about something else. */
 export function errorTextAt(error: unknown, field: string): string | undefined {
   return errorFieldOf(error) === field ? errorTextOf(error) : undefined;
 }
 
-/** What to tell a person above a form: what can't be told at one of its fields. */
+/** The message for the top of a form, for errors that belong to none of its fields. */
 export function errorTextBeside(error: unknown, fields: readonly string[]): string | null {
   if (error === null) return null;
   const field = errorFieldOf(error);

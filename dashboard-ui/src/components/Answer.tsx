@@ -4,12 +4,12 @@ import { LoadError, Loading } from "./Notice.tsx";
 
 interface AnswerProps<Data> {
   readonly query: UseQueryResult<Data, unknown>;
-  /** What is being loaded: "models". */
+  /** The data that is being loaded, such as "models". */
   readonly what: string;
   readonly children: (data: Data) => ReactNode;
 }
 
-/** What was asked for, once it is there; till then that it is on its way, or what went wrong. What is there stays. */
+/** Shows the data of a query; before it arrives, a loading state or the error. Data stays visible while it is refreshed. */
 export function Answer<Data>({ query, what, children }: AnswerProps<Data>) {
   const { data, isPending, isError, error, isFetching, refetch } = query;
   return (

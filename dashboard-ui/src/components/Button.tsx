@@ -11,18 +11,18 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 
 const LOOKS = { primary: styles.buttonPrimary, danger: styles.buttonDanger };
 
-/** A button; while `busy`, with a spinner. */
+/** A button that shows a spinner while `busy`. */
 export function Button({ look = "plain", busy = false, children, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
       className={classes(styles.button, look === "plain" ? undefined : LOOKS[look])}
-      // Not `disabled`: a button that is would lose the focus, and a keyboard its place.
+      // The `disabled` attribute would take the focus away and lose the keyboard's position.
       aria-disabled={busy}
       aria-busy={busy}
       onClick={(event) => {
-        // Of a submit button too, which Enter in a field presses.
+        // Enter in a field presses a submit button too.
         if (busy) event.preventDefault();
         else onClick?.(event);
       }}

@@ -13,30 +13,30 @@ import { topOf, valueTicks } from "./chart/value-ticks.ts";
 
 export interface ChartSeries {
   readonly label: string;
-  /** One for each time; `null` where there is none. */
+  /** One value for each time; `null` where there is no value. */
   readonly values: readonly (number | null)[];
-  /** Stands for all that have no series of their own, and looks like it. */
+  /** Whether this series sums up all series that are not shown on their own. It has the colour of the rest. */
   readonly isOther?: boolean;
 }
 
 export interface ChartProps {
-  /** What is shown, for those who can't see it: "Requests by model, the last 30 days". */
+  /** The chart's description for screen readers: "Requests by model, the last 30 days". */
   readonly label: string;
-  /** When each interval begins, ascending. Days and months are those of UTC. */
+  /** The start of each interval, ascending. Days and months are in UTC. */
   readonly times: readonly Date[];
   readonly interval: "hour" | "day" | "month";
   readonly series: readonly ChartSeries[];
   readonly kind?: "stacked-bars" | "line";
-  /** A value in words: "1,234", "$0.52". */
+  /** Formats a value: "1,234", "$0.52". */
   readonly format: (value: number) => string;
-  /** A value in few words, for the side of the chart: "1.2K". */
+  /** Formats a value briefly for the axis: "1.2K". */
   readonly formatTick?: (value: number) => string;
   readonly heightPx?: number;
-  /** False where the legend stands elsewhere, for several charts at once. */
+  /** False when several charts share one legend. */
   readonly hasLegend?: boolean;
 }
 
-/** Values over time, from 0 up. Those of the interval that the pointer or the keyboard has come to are shown in words. */
+/** Values over time, from 0 up. A tooltip shows the values of the interval at the pointer or the keyboard cursor. */
 export function Chart({
   label,
   times,
@@ -82,13 +82,13 @@ export function Chart({
 
   const last = times.length - 1;
   const columnPx = widthPx / Math.max(1, times.length);
-  // What was pointed at may be gone: another range has fewer intervals.
+  // The interval may no longer exist: another range has fewer intervals.
   const at = Math.min(shown ?? last, last);
   const time = times[at];
   const title = time === undefined ? "" : intervalLabel(time, interval);
   const isStacked = kind === "stacked-bars";
   const values = valuesAt(series, at);
-  // Where they are stacked, those that are not there say nothing.
+  // In stacked charts, the tooltip leaves out zeros.
   const told = isStacked && series.length > 1 ? values.filter(({ value }) => value !== 0) : values;
   const isShown = shown !== null && time !== undefined;
   return (
@@ -163,7 +163,7 @@ interface TicksProps {
   readonly format: (value: number) => string;
 }
 
-/** The values beside the chart. */
+/** The value labels beside the chart. */
 function Ticks({ ticks, heightPx, format }: TicksProps) {
   const top = topOf(ticks);
   return (
@@ -177,7 +177,7 @@ function Ticks({ ticks, heightPx, format }: TicksProps) {
   );
 }
 
-/** Those that there are. */
+/** The values of one interval, without series that have none. */
 function valuesAt(series: readonly ChartSeries[], at: number): readonly SeriesValue[] {
   return series.flatMap(({ label, values, isOther }, index) => {
     const value = values[at] ?? null;
@@ -185,7 +185,7 @@ function valuesAt(series: readonly ChartSeries[], at: number): readonly SeriesVa
   });
 }
 
-/** How high the chart must reach: stacked values reach as high as their sums. */
+/** The height that the chart needs in each interval. Stacked values need the height of their sum. */
 function heightsOf(series: readonly ChartSeries[], intervals: number, kind: ChartProps["kind"]): number[] {
   if (kind === "line") return series.flatMap(({ values }) => values.map((value) => value ?? 0));
   return Array.from({ length: intervals }, (_, index) =>

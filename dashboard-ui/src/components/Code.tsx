@@ -2,15 +2,15 @@ import type { ReactNode } from "react";
 import styles from "./Code.module.css";
 
 interface CodeProps {
-  /** What it is, for those who come to it by the keyboard or listen. */
+  /** The accessible name of the code block. */
   readonly label: string;
   readonly children: ReactNode;
 }
 
-/** Code in a frame of its own, which scrolls where the code is too wide. */
+/** A framed block of code, which scrolls horizontally when the code is too wide. */
 export function Code({ label, children }: CodeProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1)
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by the keyboard (WCAG 2.1.1)
     <section className={styles.code} tabIndex={0} aria-label={label}>
       <pre>
         <code>{children}</code>

@@ -3,7 +3,7 @@ import { connection } from "../api/connection.ts";
 import styles from "./ConnectionLost.module.css";
 import { Spinner } from "./Spinner.tsx";
 
-/** One line while the service can't be reached; it goes by itself. */
+/** A line that shows while the service cannot be reached. */
 export function ConnectionLost() {
   const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
   return (

@@ -4,9 +4,9 @@ import textStyles from "./text.module.css";
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied, for the button's name: "Copy key". */
+  /** What the button copies, for its name: "Copy key". */
   readonly what: string;
-  /** Shown as "Copy" alone, where what is copied stands beside it. */
+  /** Whether the label is only "Copy", for a button beside the copied text. */
   readonly short?: boolean;
 }
 
@@ -22,7 +22,7 @@ export function CopyButton({ text, what, short = false }: CopyButtonProps) {
   }, [state]);
 
   const copy = () => {
-    // Absent where the page was not loaded over HTTPS or from this machine.
+    // The clipboard exists only on pages loaded over HTTPS or from this machine.
     const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     copied.then(
       () => setState("copied"),

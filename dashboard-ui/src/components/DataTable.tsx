@@ -5,36 +5,36 @@ import textStyles from "./text.module.css";
 
 export interface Column<Row> {
   readonly label: string;
-  /** Shown above neighbours that have it, too. */
+  /** A header above this column and its neighbours with the same group. */
   readonly group?: string;
-  /** The label for screen readers only, as above buttons. */
+  /** Whether only screen readers get the label, as above buttons. */
   readonly isLabelHidden?: boolean;
   readonly kind?: "name" | "time" | "number" | "actions";
-  /** The label beside the value on a phone, where there are no heads. Default: `label`. */
+  /** The label beside the value on a phone, where the table has no header. Default: `label`. */
   readonly cardLabel?: string;
   readonly className?: string | undefined | ((row: Row) => string | undefined);
   readonly cell: (row: Row) => ReactNode;
 }
 
 interface DataTableProps<Row> {
-  /** What the table lists, for screen readers. */
+  /** The table's content, for screen readers. */
   readonly caption: string;
-  /** The first one names the row. */
+  /** The first column names the row. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
   readonly className?: string | undefined;
-  /** Revoked keys and the like are faded. */
+  /** Whether a row is faded, as for revoked keys. */
   readonly isFaded?: (row: Row) => boolean;
-  /** More about a row, below it, over all columns. */
+  /** Details of a row, shown below it across all columns. */
   readonly details?: (row: Row) => ReactNode;
-  /** While other rows are being loaded. */
+  /** Whether other rows are being loaded. */
   readonly busy?: boolean;
-  /** Below the table, within its frame. */
+  /** Content below the table, inside its frame. */
   readonly footer?: ReactNode;
 }
 
-/** A list as a table in a frame; on a phone, as cards. */
+/** A list as a table in a frame, or as cards on a phone. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, columns, rows, rowKey, className, isFaded, details, busy, footer } = props;
   return (
@@ -67,7 +67,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-/** In the place of a table without rows. */
+/** The text shown instead of a table without rows. */
 export function NoRows({ children }: { readonly children: ReactNode }) {
   return (
     <div className={styles.tableFrame}>

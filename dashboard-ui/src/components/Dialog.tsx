@@ -5,16 +5,16 @@ import styles from "./Dialog.module.css";
 interface DialogProps {
   readonly title: string;
   readonly children: ReactNode;
-  /** Called when the dialog is dismissed by Escape; absent when it may only be closed by its own buttons. */
+  /** Called when Escape dismisses the dialog. Without it, only the dialog's own buttons close it. */
   readonly onDismiss?: (() => void) | undefined;
 }
 
-/** A modal dialog, open for as long as it is there. */
+/** A modal dialog, open while it is rendered. */
 export function Dialog({ title, children, onDismiss }: DialogProps) {
   const [opener] = useState(findOpener);
   useEffect(() => () => focusAfter(opener)?.focus(), [opener]);
   return (
-    // A click beside it is more often a slip than a wish, and what was typed would be gone.
+    // A click outside is usually a slip, and closing would lose what the user typed.
     <Base.Root open disablePointerDismissal onOpenChange={(open) => (open ? undefined : onDismiss?.())}>
       <Base.Portal>
         <Base.Backdrop className={styles.backdrop} />
@@ -29,14 +29,14 @@ export function Dialog({ title, children, onDismiss }: DialogProps) {
 
 let latestOpener: Element | null = null;
 
-/** What had the focus; where one dialog follows upon another, what had it before both. */
+/** The focused element. When one dialog replaces another, the element that had the focus before both. */
 function findOpener(): Element | null {
   const focused = document.activeElement;
   if (focused?.closest('[role="dialog"]') == null) latestOpener = focused;
   return latestOpener;
 }
 
-/** What opened the dialog may be gone, with the row that it was in. */
+/** The element to focus after the dialog closes. The opener may be gone together with its row. */
 function focusAfter(opener: Element | null): HTMLElement | null {
   return opener instanceof HTMLElement && opener.isConnected && opener !== document.body
     ? opener

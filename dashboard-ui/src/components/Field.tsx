@@ -6,11 +6,11 @@ export interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
   readonly label: string;
   readonly hint?: string;
   readonly error?: string | undefined;
-  /** At the end of the input, inside its frame. */
+  /** Content at the end of the input, inside its frame. */
   readonly end?: ReactNode;
 }
 
-/** A labelled input, its hint and error read out with it. */
+/** A labelled input. Screen readers announce its hint and error with it. */
 export function Field({ label, hint, error, end, ...input }: FieldProps) {
   const id = useId();
   const note = { inputId: id, hint, error };

@@ -1,13 +1,13 @@
 import formStyles from "./form.module.css";
 
 interface FieldNoteProps {
-  /** The input's. */
+  /** The id of the input. */
   readonly inputId: string;
   readonly hint: string | undefined;
   readonly error: string | undefined;
 }
 
-/** What stands below an input: what is wrong with it, or else what helps to fill it in. */
+/** The note below an input: its error, or else its hint. */
 export function FieldNote({ inputId, hint, error }: FieldNoteProps) {
   const note = error ?? hint;
   if (note === undefined) return null;
@@ -22,7 +22,7 @@ export function FieldNote({ inputId, hint, error }: FieldNoteProps) {
   );
 }
 
-/** Has the note read out with its input. */
+/** Links an input to its note, so that screen readers announce both. */
 export function noted({ inputId, hint, error }: FieldNoteProps) {
   return {
     "aria-invalid": error !== undefined,

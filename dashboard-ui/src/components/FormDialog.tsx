@@ -7,15 +7,15 @@ import { Notice } from "./Notice.tsx";
 
 interface FormDialogProps {
   readonly title: string;
-  /** The fields, and what the reader must know before they submit. */
+  /** The fields, and the information that the reader needs before they submit. */
   readonly children: ReactNode;
-  /** The submit button: "Create key". */
+  /** The label of the submit button: "Create key". */
   readonly action: string;
   readonly look?: "primary" | "danger";
-  /** While true the dialog can't be closed or submitted again. */
+  /** Whether a request is pending. The dialog then cannot be closed or submitted again. */
   readonly isPending: boolean;
   readonly isDisabled?: boolean;
-  /** What went wrong, except what is shown at a field. */
+  /** The error to show above the buttons; errors of a field are shown at the field. */
   readonly error: string | null;
   readonly onSubmit: () => void;
   readonly onClose: () => void;

@@ -10,7 +10,7 @@ import panelStyles from "./Panel.module.css";
 
 const REFRESH_MS = 5_000;
 
-/** The account's limits, and how close it is to each of them now. */
+/** The account's limits and their current use. */
 export function LimitsPanel({ keys }: { readonly keys: readonly ListedKey[] | undefined }) {
   const now = useQuery(api.account.limits.queryOptions(undefined, { refetchInterval: REFRESH_MS }));
   const account = useQuery(api.account.get.queryOptions());
@@ -38,14 +38,14 @@ interface LimitProps {
   readonly label: string;
   readonly used: number;
   readonly limit: number | null;
-  /** Whether what is used is known where nothing limits it. */
+  /** Whether the use is known even without a limit. */
   readonly isCounted?: boolean;
 }
 
 function Limit({ label, used, limit, isCounted = false }: LimitProps) {
   if (limit !== null) {
     return (
-      <Meter label={label} value={used} most={limit} text={`${formatCount(used)} of ${formatCount(limit)}`} />
+      <Meter label={label} value={used} max={limit} text={`${formatCount(used)} of ${formatCount(limit)}`} />
     );
   }
   return (

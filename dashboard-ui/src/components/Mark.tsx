@@ -1,5 +1,5 @@
 import styles from "./Mark.module.css";
-/** The service's mark: a door, and who keeps it. */
+/** The service's logo: a door and its keeper. */
 export function Mark() {
   return (
     <svg className={styles.mark} viewBox="0 0 32 32" aria-hidden="true">

@@ -5,25 +5,25 @@ import styles from "./Meter.module.css";
 interface MeterProps {
   readonly label: string;
   readonly value: number;
-  /** Where it ends. */
-  readonly most: number;
-  /** In words, such as "12 of 60". */
+  /** The value at which the meter is full. */
+  readonly max: number;
+  /** The value as text, such as "12 of 60". */
   readonly text: string;
-  /** Its end is what one waits for, not what one runs into. */
+  /** Whether the maximum is a goal. A limit, by contrast, is highlighted when it is close. */
   readonly isGoal?: boolean;
 }
 
-/** From here on it is worth a look. */
+/** From this share on, the meter is highlighted. */
 const CLOSE = 0.8;
 
-/** How much of a limit is taken. */
-export function Meter({ label, value, most, text, isGoal = false }: MeterProps) {
-  const share = most === 0 ? 1 : value / most;
+/** A meter of how much of a limit is used. */
+export function Meter({ label, value, max, text, isGoal = false }: MeterProps) {
+  const share = max === 0 ? 1 : value / max;
   return (
     <Base.Root
       className={share >= CLOSE && !isGoal ? classes(styles.meter, styles.meterClose) : styles.meter}
-      value={Math.min(value, most)}
-      max={most}
+      value={Math.min(value, max)}
+      max={max}
       getAriaValueText={() => text}
     >
       <Base.Label>{label}</Base.Label>

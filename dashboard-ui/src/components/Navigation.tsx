@@ -8,7 +8,7 @@ interface NavigationProps {
   readonly onFollow?: () => void;
 }
 
-/** The pages, in their groups. */
+/** The navigation, with its pages in groups. */
 export function Navigation({ groups, onFollow }: NavigationProps) {
   const id = useId();
   const { pathname } = useLocation();
@@ -26,7 +26,7 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
               <li key={to}>
                 <Link
                   to={to}
-                  // Of an account's own page, or a key's, it is the list that one is in.
+                  // On the page of one account or key, `isWithin` marks the link to its list.
                   activeOptions={{ exact: true, includeSearch: false }}
                   activeProps={{ "aria-current": "page" }}
                   aria-current={isWithin(to, pathname) ? "page" : undefined}

@@ -24,11 +24,11 @@ export function Notice({
 interface LoadErrorProps {
   readonly error: unknown;
   readonly retry: () => void;
-  /** While it is being tried again. */
+  /** Whether a retry is under way. */
   readonly busy?: boolean;
 }
 
-/** Where a list could not be loaded. */
+/** The error of a list that could not be loaded, with a retry button. */
 export function LoadError({ error, retry, busy = false }: LoadErrorProps) {
   return (
     <Notice tone="error">

@@ -4,15 +4,15 @@ import { Title } from "./Title.tsx";
 
 interface PageHeadProps {
   readonly title: string;
-  /** Above the title: what the page is a part of. */
+  /** A link above the title to the parent page. */
   readonly crumb?: ReactNode;
-  /** Below it: what the page is for, in a sentence. */
+  /** A sentence below the title that says what the page is for. */
   readonly lead?: ReactNode;
-  /** What one does here. */
+  /** The page's actions. */
   readonly children?: ReactNode;
 }
 
-/** What stands at the top of every page. */
+/** The header of a page. */
 export function PageHead({ title, crumb, lead, children }: PageHeadProps) {
   return (
     <div className={styles.pageHead}>

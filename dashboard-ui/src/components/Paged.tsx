@@ -4,7 +4,7 @@ import { LoadError, Loading } from "./Notice.tsx";
 import styles from "./Paged.module.css";
 import textStyles from "./text.module.css";
 
-/** What it needs of an infinite query. */
+/** The part of an infinite query that the list uses. */
 interface PagedQuery {
   readonly isPending: boolean;
   readonly isError: boolean;
@@ -19,12 +19,12 @@ interface PagedQuery {
 
 interface PagedProps {
   readonly query: PagedQuery;
-  /** What is listed: "accounts". */
+  /** The kind of items, such as "accounts". */
   readonly what: string;
   readonly children: ReactNode;
 }
 
-/** A list that comes in pages: that it is on its way, what went wrong, what there is, and the way to more. */
+/** A paginated list: its loading state, its error, its items, and a button that loads more. */
 export function Paged({ query, what, children }: PagedProps) {
   const [asking, setAsking] = useState<"never" | "now" | "done">("never");
   const foot = useRef<HTMLDivElement>(null);
@@ -38,7 +38,7 @@ export function Paged({ query, what, children }: PagedProps) {
 
   useEffect(() => {
     if (asking !== "done" || isFetchingNextPage || document.activeElement !== document.body) return;
-    // The button that was pressed is gone, and the focus must not be gone with it.
+    // The pressed button is gone, so the focus moves to its successor.
     (foot.current?.querySelector("button") ?? foot.current)?.focus({ preventScroll: true });
   }, [asking, isFetchingNextPage]);
 

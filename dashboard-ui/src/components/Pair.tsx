@@ -3,11 +3,11 @@ import textStyles from "./text.module.css";
 
 interface PairProps {
   readonly first: ReactNode;
-  /** Below it, smaller; absent where there is nothing to add. */
+  /** The smaller second line, if any. */
   readonly children?: ReactNode;
 }
 
-/** A value with more about it on a second line. */
+/** A value with a second line of details. */
 export function Pair({ first, children }: PairProps) {
   return (
     <span className={textStyles.pair}>

@@ -6,7 +6,7 @@ import textStyles from "./text.module.css";
 
 type PasswordFieldProps = Omit<FieldProps, "type" | "end">;
 
-/** A password, hidden until one asks to see it; says when Caps Lock is on. */
+/** A password field. A button reveals the password, and a note shows while Caps Lock is on. */
 export function PasswordField(props: PasswordFieldProps) {
   const [isShown, setShown] = useState(false);
   const [isCapsLock, setCapsLock] = useState(false);
@@ -16,7 +16,7 @@ export function PasswordField(props: PasswordFieldProps) {
       <Field
         {...props}
         type={isShown ? "text" : "password"}
-        // What is shown is still no word to correct.
+        // A revealed password must not be capitalised or corrected.
         autoCapitalize="none"
         autoCorrect="off"
         spellCheck={false}

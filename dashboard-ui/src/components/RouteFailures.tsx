@@ -17,7 +17,7 @@ export function PageFailed({ error }: ErrorComponentProps) {
   const router = useRouter();
   return (
     <Welcome title="This page could not be loaded">
-      {/* Runs the loaders again: to reset the error alone would bring it back. */}
+      {/* The retry runs the loaders again. Resetting the error alone would show it again. */}
       <LoadError error={error} retry={() => router.invalidate()} />
     </Welcome>
   );

@@ -6,19 +6,19 @@ interface SearchFieldProps {
   readonly label: string;
   readonly hint?: string;
   readonly placeholder?: string;
-  /** What is searched for, as the address of the page says. */
+  /** The search text in the page's address. */
   readonly value: string;
   readonly onSearch: (text: string) => void;
-  /** How long after the last keystroke it is sent; unless given, long enough not to ask for every letter of a word. */
+  /** The delay after the last keystroke. The default avoids a request for every letter. */
   readonly waitMs?: number;
 }
 
 const TYPING_MS = 250;
 
-/** A search that stands in the page's address: it follows what is typed, and what "back" leads to. */
+/** A search field whose text is stored in the page's address. It follows typing and navigation alike. */
 export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: SearchFieldProps) {
   const [text, setText] = useState(value);
-  // What was sent and has not come back as `value`: it must not overwrite what has been typed since.
+  // Texts that were sent and have not yet come back as `value`. They must not overwrite what the user has typed since.
   const sent = useRef<string[]>([]);
   const last = useRef(value);
 

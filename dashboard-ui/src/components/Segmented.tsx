@@ -3,14 +3,14 @@ import { ToggleGroup } from "@base-ui/react/toggle-group";
 import styles from "./Segmented.module.css";
 
 interface SegmentedProps<Value extends string> {
-  /** What is chosen, for those who can't see the options side by side. */
+  /** The group's name, for screen readers. */
   readonly label: string;
   readonly value: Value;
   readonly options: readonly { readonly value: Value; readonly label: string }[];
   readonly onChange: (value: Value) => void;
 }
 
-/** One of a few, side by side. */
+/** A choice between a few options, shown side by side. */
 export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
   return (
     <ToggleGroup
@@ -19,7 +19,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       value={[value]}
       onValueChange={([next]) => {
         const chosen = options.find((option) => option.value === next);
-        // One of them is always chosen: pressing it again changes nothing.
+        // One option is always chosen, so pressing it again changes nothing.
         if (chosen !== undefined) onChange(chosen.value);
       }}
     >

@@ -8,7 +8,7 @@ interface SelectProps extends SelectHTMLAttributes<HTMLSelectElement> {
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
-/** A labelled choice, its hint and error read out with it. */
+/** A labelled select. Screen readers announce its hint and error with it. */
 export function Select({ label, hint, error, options, ...select }: SelectProps) {
   const id = useId();
   const noteId = `${id}-note`;

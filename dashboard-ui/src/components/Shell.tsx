@@ -22,7 +22,7 @@ import { ThemeChoice } from "./ThemeChoice.tsx";
 import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
-/** What surrounds every page of someone who is signed in. */
+/** The frame of every page for a signed-in user. */
 export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const navigate = useNavigate();
@@ -114,7 +114,7 @@ export function Shell() {
   );
 }
 
-/** What an operator should change about the settings of the service. */
+/** Warnings about settings of the service that an operator should change. */
 function SettingsWarnings() {
   const found = useQuery(
     api.operator.warnings.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }),

@@ -6,10 +6,10 @@ import { Dialog } from "./Dialog.tsx";
 import listsStyles from "./lists.module.css";
 import type { PageLink } from "./pages.ts";
 
-/** How long after `g` the second key may come. */
+/** The maximum delay between `g` and the second key. */
 const SEQUENCE_MS = 1_500;
 
-/** The keyboard's way to every page: `g` and a letter; `/` to the page's search, `?` to this list. */
+/** Keyboard shortcuts: `g` and a letter opens a page, `/` focuses the search, `?` shows the list of shortcuts. */
 export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
   const navigate = useNavigate();
   const [isOpen, setOpen] = useState(false);

@@ -9,7 +9,7 @@ import styles from "./ShownOnce.module.css";
 
 type Secret = "key" | "token" | "password";
 
-/** What to do with it, and what becomes of a lost one. */
+/** How to store each secret, and what to do when it is lost. */
 const ADVICE: Readonly<Record<Secret, string>> = {
   key: "Store it in a secret manager now. A lost key can't be recovered, only revoked.",
   token: "Store it in a secret manager now. A lost token can't be recovered, only revoked.",
@@ -21,15 +21,15 @@ interface ShownOnceProps {
   readonly what: Secret;
   readonly secret: string;
   readonly lead?: ReactNode;
-  /** What helps to try it, below it. */
+  /** Content below the secret that helps to try it. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }
 
-/** Shows a secret that can't be shown again, until the person says that they have it. */
+/** Shows a secret that cannot be shown again, until the user confirms that they have stored it. */
 export function ShownOnce({ title, what, secret, lead, children, onClose }: ShownOnceProps) {
   const [stored, setStored] = useState(false);
-  // Neither a step back nor a session that has ended takes the secret away before it is stored.
+  // Going back or an expired session must not remove the secret before it is stored.
   useBlocker({ shouldBlockFn: () => !stored, enableBeforeUnload: () => !stored });
   return (
     <Dialog title={title}>
@@ -55,7 +55,7 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
   );
 }
 
-/** A command that tries the secret, folded away. */
+/** A collapsed command that tries the secret. */
 export function TryWithCurl({ command }: { readonly command: string }) {
   return (
     <details className={styles.snippet}>

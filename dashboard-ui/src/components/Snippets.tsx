@@ -19,7 +19,7 @@ interface SnippetsProps {
   readonly request: SnippetRequest;
 }
 
-/** A request as code, in the reader's choice of clients. */
+/** A request as code, for the client that the reader selects. */
 export function Snippets({ service, request }: SnippetsProps) {
   const [kind, setKind] = useState<SnippetKind>("curl");
   const code = snippetFor(kind, service, request);

@@ -1,5 +1,5 @@
 import styles from "./Spinner.module.css";
-/** Turns while the reader waits. */
+/** A spinner. */
 export function Spinner() {
   return <span className={styles.spinner} aria-hidden="true" />;
 }

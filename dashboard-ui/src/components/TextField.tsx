@@ -6,11 +6,11 @@ interface TextFieldProps {
   readonly placeholder?: string;
   readonly value: string;
   readonly error?: string | undefined;
-  /** Called on Enter, and when the field is left. */
+  /** Called on Enter and on blur. */
   readonly onCommit: (value: string) => void;
 }
 
-/** A text that counts when it is whole. */
+/** A text field that reports its value when the user has finished typing. */
 export function TextField({ label, placeholder, value, error, onCommit }: TextFieldProps) {
   const [text, setText] = useDraft(value);
   const commit = () => {

@@ -8,7 +8,7 @@ const THEMES: readonly { readonly value: Theme; readonly label: string }[] = [
   { value: "dark", label: "Dark" },
 ];
 
-/** Light, dark, or as the system is. */
+/** The choice between the light, dark and system theme. */
 export function ThemeChoice() {
   const [theme, setTheme] = useState(readTheme);
   return (

@@ -6,7 +6,7 @@ import { Mark } from "./Mark.tsx";
 import { Title } from "./Title.tsx";
 import styles from "./Welcome.module.css";
 
-/** The card on the pages before one is signed in. */
+/** The card of the pages for users who are not signed in. */
 export function Welcome({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
   return (

@@ -23,13 +23,13 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "user.signOutAll": "Signed out everywhere",
 };
 
-/** What somebody changed, with the name of a key or token: "Key created: “production”". */
+/** A change as text, with the name of its key or token: "Key created: “production”". */
 export function actionLabel(action: Pick<AccountAction, "action" | "after">): string {
   const name = isNamed(action) && typeof action.after?.name === "string" ? `: “${action.after.name}”` : "";
   return `${wordsFor(action)}${name}`;
 }
 
-/** Whether it is about a key or a management token. */
+/** Whether a change is about a key or a management token. */
 export function isNamed({ action }: Pick<AccountAction, "action">): boolean {
   return action.startsWith("key.") || action.startsWith("token.");
 }

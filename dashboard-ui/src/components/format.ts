@@ -5,7 +5,7 @@ const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const count = new Intl.NumberFormat();
 const briefCount = new Intl.NumberFormat(undefined, { notation: "compact" });
 const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-const LEAST_SHARE = 0.001;
+const MIN_SHARE = 0.001;
 
 const SPANS = [
   { unit: "day", seconds: 24 * 60 * 60 },
@@ -21,12 +21,12 @@ export const formatDateTime = (value: Date): string => dateTime.format(value);
 export const formatExactTime = (value: Date): string => exactTime.format(value);
 export const formatTimeOfDay = (value: Date): string => timeOfDay.format(value);
 export const formatCount = (value: number): string => count.format(value);
-/** In few characters: "1.2K". */
+/** A count in few characters: "1.2K". */
 export const formatCountBriefly = (value: number): string => briefCount.format(value);
 
-/** A part of 1 as a percentage. What is hardly anything is not nothing. */
+/** A fraction of 1 as a percentage. A tiny share is shown as "<0.1%", not as 0. */
 export function formatShare(value: number): string {
-  return value > 0 && value < LEAST_SHARE ? `<${share.format(LEAST_SHARE)}` : share.format(value);
+  return value > 0 && value < MIN_SHARE ? `<${share.format(MIN_SHARE)}` : share.format(value);
 }
 
 /** Nano-USD as dollars, with as many digits as a small sum needs. */
@@ -36,7 +36,7 @@ export function formatUsd(nanoUsd: bigint): string {
   return `${nanoUsd < 0n ? "−" : ""}$${count.format(absolute / 1_000_000_000n)}.${fraction}`;
 }
 
-/** A sum to be taken in at a glance: cents, and below a dollar its first two digits. */
+/** An amount at a glance: in cents, and below a dollar with its first two digits. */
 export function formatUsdRoughly(nanoUsd: bigint): string {
   const absolute = nanoUsd < 0n ? -nanoUsd : nanoUsd;
   const cent = 10_000_000n;
@@ -46,21 +46,21 @@ export function formatUsdRoughly(nanoUsd: bigint): string {
   return formatUsd(nanoUsd < 0n ? -rounded : rounded);
 }
 
-/** Bytes, in the unit that leaves few digits: "12.3 MB". */
+/** Bytes in a unit that needs few digits: "12.3 MB". */
 export function formatBytes(bytes: number): string {
   const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
   const value = bytes / 1_000 ** step;
   return `${step === 0 ? value : value.toFixed(value < 100 ? 1 : 0)} ${BYTE_UNITS[step]}`;
 }
 
-/** Milliseconds, as seconds from one second up. */
+/** Milliseconds, or seconds from one second up. */
 export function formatDuration(milliseconds: number): string {
   return milliseconds < 1_000 ? `${milliseconds} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
 }
 
-/** Seconds in the largest unit that they fill without a rest: "1 day", "90 minutes". */
+/** Seconds in the largest unit that divides them: "1 day", "90 minutes". */
 export function formatSpan(seconds: number): string {
   const { unit, seconds: size } = SPANS.find(({ seconds: each }) => seconds % each === 0) ?? SPANS[3];
-  // Stands inside English sentences, whatever the browser's language.
+  // The text is part of English sentences, whatever the browser's language.
   return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(seconds / size);
 }

@@ -1,4 +1,4 @@
-/** A page, as the navigation and the keyboard lead to it. */
+/** A page of the navigation and the keyboard shortcuts. */
 export interface PageLink {
   readonly to:
     | "/"
@@ -17,7 +17,7 @@ export interface PageLink {
     | "/operator/security"
     | "/operator/trail";
   readonly label: string;
-  /** After `g`. */
+  /** The key to press after `g`. */
   readonly shortcut: string;
 }
 

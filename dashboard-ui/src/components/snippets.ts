@@ -38,7 +38,7 @@ export function keyVariable(serviceName: string): string {
   return `${name === "" ? "OSTIARY" : name}_API_KEY`;
 }
 
-/** Code that sends the request; the key comes from the environment, so that what is copied holds no secret. */
+/** Code that sends the request. It reads the key from the environment, so that the copied code contains no secret. */
 export function snippetFor(kind: SnippetKind, service: SnippetService, request: SnippetRequest): string {
   switch (kind) {
     case "curl":
@@ -50,7 +50,7 @@ export function snippetFor(kind: SnippetKind, service: SnippetService, request: 
   }
 }
 
-/** What has to be done before the code runs. */
+/** The steps before the code runs. */
 export function snippetNeeds(kind: SnippetKind, { serviceName }: SnippetService): string {
   const key = `Set ${keyVariable(serviceName)} to your API key.`;
   if (kind === "curl") return key;

@@ -16,7 +16,7 @@ export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
 }
 
-/** Sets the attribute that `tokens.css` reads, and dispatches `themechange` for what is drawn on a canvas. */
+/** Sets the attribute that `tokens.css` reads, and dispatches `themechange` to redraw canvases. */
 export function applyTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;

@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** What is typed, until the value changes elsewhere: by going back, or by clearing the filters. */
+/** The typed text. It resets when the value changes elsewhere: by going back, or by clearing the filters. */
 export function useDraft(value: string): readonly [string, (text: string) => void] {
   const [draft, setDraft] = useState({ of: value, text: value });
   if (draft.of !== value) setDraft({ of: value, text: value });

@@ -2,8 +2,8 @@ import { useLocation } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
 /**
- * Leads the keyboard, and who listens, to the page that a link has led to: the link may be gone, and nothing would say that
- * there is another page now. A page that has put the focus somewhere keeps it.
+ * Moves the focus to a new page after navigation. The followed link may be gone, and screen readers would not announce the
+ * new page. A page that has already set the focus keeps it.
  */
 export function useFocusOnArrival(): void {
   const { pathname } = useLocation();

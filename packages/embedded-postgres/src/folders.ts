@@ -11,19 +11,19 @@ export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 /** `sun_path` holds 104 bytes on macOS and 108 on Linux, with a terminating zero. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** Where things are in the data folder. */
+/** The paths in the data folder. */
 export interface Folders {
   readonly dataDir: string;
-  /** Postgres's own folder. */
+  /** The data directory of Postgres. */
   readonly cluster: string;
-  /** The password of the database user, only for the service's user to read. */
+  /** The password of the database user. Only the service's user can read the file. */
   readonly passwordFile: string;
   readonly logFile: string;
   /** See {@link provideLibraryLinks}. */
   readonly libraryLinks: string;
 }
 
-/** The layout of a data folder, which is made if absent. */
+/** Returns the layout of a data folder, and creates the folder if it is absent. */
 export async function openFolders(givenDataDir: string): Promise<Folders> {
   await mkdir(givenDataDir, { recursive: true });
   const dataDir = await realpath(givenDataDir);
@@ -36,7 +36,7 @@ export async function openFolders(givenDataDir: string): Promise<Folders> {
   };
 }
 
-/** Makes the folder of the server's socket, for the server's user only. */
+/** Creates the folder of the server's socket, for the server's user only. */
 export async function makeSocketFolder(
   dataDir: string,
   owner: { readonly uid: number; readonly gid: number },
@@ -54,14 +54,14 @@ export async function makeSocketFolder(
 }
 
 /**
- * A folder outside of the data folder, the same at each start, that nobody else can have prepared: temporary folders
- * are everyone's to write to.
+ * Creates a folder outside the data folder, the same at each start, and checks its owner: every user can write to temporary
+ * folders and could have prepared it.
  */
 export async function makeOutsideFolder(base: string, dataDir: string): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const hash = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
   const folder = join(base, `ostiary-${uid}-${hash}`);
-  // Others may pass through, to what is theirs inside, but not look around.
+  // Other users may pass through to their own files inside, but may not list the folder.
   await mkdir(folder, { mode: 0o711 }).catch((error: unknown) => {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   });
@@ -75,7 +75,7 @@ export async function makeOutsideFolder(base: string, dataDir: string): Promise<
   return folder;
 }
 
-/** For what must stay while the machine runs: some systems tidy up /tmp after days, /var/tmp after weeks. */
+/** The base for files that must stay while the machine runs: some systems clean up /tmp after days, /var/tmp after weeks. */
 export function lastingBase(): string {
   return existsSync("/var/tmp") ? "/var/tmp" : tmpdir();
 }

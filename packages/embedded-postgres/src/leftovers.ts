@@ -20,14 +20,14 @@ export interface Remains {
 }
 
 /**
- * Ends what an earlier server of this cluster left behind, so that a new one can start.
+ * Ends the processes that an earlier server of this cluster left behind, so that a new one can start.
  *
- * A server that outlived its service is stopped and not adopted: a new one has this version's programs and settings
- * and is our child, whose end we are told of, and the stop costs some milliseconds. What counts is who runs, not the
- * pid that was written down: that may be a zombie's, or belong to another program by now, and Postgres would refuse to
+ * A server that outlived its service is stopped, not adopted: a new server has this version's programs and settings and is
+ * a child process, whose exit the service observes. The stop takes some milliseconds. Servers are found by their processes and not by the
+ * pid file, whose pid may be a zombie's or another program's by now. Postgres would refuse to
  * start because of either.
  *
- * @throws {EmbeddedPostgresError} when something runs that can't be stopped.
+ * @throws {EmbeddedPostgresError} a process cannot be stopped.
  */
 export async function clearLeftovers(remains: Remains): Promise<void> {
   const { cluster, socketFolder, marker, log } = remains;
@@ -42,7 +42,7 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
       signal([postmaster], "SIGINT", cluster);
       await pollUntil(noneRuns, FAST_SHUTDOWN_MS);
     }
-    // Without their postmaster they end by themselves, once idle.
+    // Without their postmaster they end by themselves once idle.
     await pollUntil(noneRuns, ORPHANS_END_MS);
     for (const last of ["SIGQUIT", "SIGKILL"] as const) {
       signal(await processesMarked(marker), last, cluster);
@@ -56,7 +56,7 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
     }
   }
   if (await answers(join(socketFolder, SOCKET_NAME))) {
-    // Not in our process table, so in another container.
+    // The process is not in this process table, so it runs in another container.
     throw new EmbeddedPostgresError(
       `Another container runs PostgreSQL on ${cluster}; stop that container first.`,
     );
@@ -67,8 +67,8 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
 }
 
 /**
- * What the command line of every process of a cluster holds (Postgres puts its `cluster_name` there). The folder's
- * inode rather than its path: it stays the same when the folder is moved, and a copy has another.
+ * A text on the command line of every process of a cluster (Postgres puts its `cluster_name` there). It contains the folder's
+ * inode, not its path: the inode stays the same when the folder is moved, and a copy has another.
  */
 export async function clusterMarker(cluster: string): Promise<string> {
   const { dev, ino } = await stat(cluster, { bigint: true });

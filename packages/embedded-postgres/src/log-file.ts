@@ -3,7 +3,7 @@ import { open, rename, stat, truncate } from "node:fs/promises";
 const LARGEST_BYTES = 4 * 1024 * 1024;
 const LOOK_EVERY_MS = 60_000;
 
-/** The server's own log. The last run's is kept beside it; neither grows beyond a few megabytes. */
+/** The server's log. The previous run's log is kept beside it. Neither grows beyond a few megabytes. */
 export class LogFile {
   readonly path: string;
   readonly #timer: NodeJS.Timeout;
@@ -11,14 +11,14 @@ export class LogFile {
   private constructor(path: string) {
     this.path = path;
     this.#timer = setInterval(() => {
-      // It is appended to, so the server goes on at the new end. If it can't be done now, then in a minute.
+      // The server appends, so it continues at the new end. A failure is retried after a minute.
       this.#bound().catch(() => {});
     }, LOOK_EVERY_MS);
     this.#timer.unref();
   }
 
   static async begin(path: string): Promise<LogFile> {
-    // Renaming works also when another user's run left it.
+    // Renaming works even if another user owns the file.
     await rename(path, `${path}.1`).catch(() => {});
     const file = await open(path, "a", 0o600);
     await file.close();

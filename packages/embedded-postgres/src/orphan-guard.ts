@@ -5,11 +5,11 @@ const FIRST_RESTART_MS = 1_000;
 const MAX_RESTART_MS = 60_000;
 
 /**
- * What the guard runs. Its standard input is a pipe that only the service holds, so it ends when the service has ended,
- * however it did. The last line before that is the pid of the server, or empty when none runs.
+ * The guard's script. Its standard input is a pipe that only the service holds, so it ends when the service ends
+ * for any reason. The last line is then the pid of the server, or empty without a server.
  *
- * A pid may belong to another program by then: the server is known by the marker on its command line, which is read
- * from /proc, or from ps where there is none. The marker comes by standard input, as on the guard's own command line it would make the
+ * The pid may belong to another program by then. The server is recognised by the marker on its command line, which is read
+ * from /proc, or from ps on systems without it. The guard receives the marker on standard input: on its own command line, it would make the
  * guard look like a process of the server.
  */
 export const GUARD_SCRIPT = `
@@ -33,8 +33,8 @@ done
 `;
 
 /**
- * A process beside the server that ends it when the service was killed and could not: with a fast shutdown first, which writes
- * everything out. It runs as the server's user, who may always signal the server.
+ * A process beside the server that ends the server when the service is killed. It begins with a fast shutdown, which writes
+ * everything to disk. It runs as the server's user, who may always signal the server.
  */
 export class OrphanGuard {
   readonly #command: Command;
@@ -54,13 +54,13 @@ export class OrphanGuard {
     this.#start();
   }
 
-  /** The server to end from now on; `null`: none runs. */
+  /** Sets the server to end; `null` if none runs. */
   watch(pid: number | null): void {
     this.#watched = pid;
     this.#tell();
   }
 
-  /** Ends the guard, and the server with it if one is still watched. */
+  /** Ends the guard, and a server that is still watched. */
   stop(): void {
     this.#isStopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -77,7 +77,7 @@ export class OrphanGuard {
       this.#child = child;
       child.once("error", (error) => this.#ended(child, error.message));
       child.once("exit", (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
-      // A guard that has ended breaks the pipe: `exit` tells of it.
+      // A guard that has ended breaks the pipe. The `exit` event reports it.
       child.stdin?.on("error", () => {});
       child.unref();
       child.stdin?.write(`${this.#marker}\n`);
@@ -93,7 +93,7 @@ export class OrphanGuard {
   }
 
   #ended(child: ChildProcess | null, reason: string): void {
-    // After an error there may be an exit as well.
+    // An exit may follow an error.
     if (this.#child !== child || this.#isStopped) return;
     this.#child = null;
     this.#log(

@@ -12,19 +12,19 @@ const FAST_SHUTDOWN_MS = 60_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
 
 export interface PostmasterParts {
-  /** The folder of the server's data. */
+  /** The data directory of the server. */
   readonly cluster: string;
   readonly log: LogFile;
-  /** Told which process to end if this one can't. */
+  /** Ends the server if this process cannot. */
   readonly guard: OrphanGuard;
-  /** Gives the start up. */
+  /** Aborting it cancels the start. */
   readonly abort: AbortSignal;
 }
 
 /** One run of the server's main process. */
 export class Postmaster {
   readonly pid: number;
-  /** How it ended, for people. Never rejects. */
+  /** A description of how the process ended. Never rejects. */
   readonly exited: Promise<string>;
   readonly #child: ChildProcess;
   #ended = false;
@@ -40,14 +40,14 @@ export class Postmaster {
         resolve(signal === null ? `exit code ${code}` : signal);
       });
     });
-    // Whether the service has something left to do is for its own parts to say.
+    // The child must not keep the service's process alive.
     child.unref();
   }
 
   /**
-   * Starts the server and waits until it takes connections, which after a crash includes its recovery.
+   * Starts the server and waits until it accepts connections. After a crash, this includes its recovery.
    *
-   * @throws {EmbeddedPostgresError} with the reason from its log.
+   * @throws {EmbeddedPostgresError} with the reason from the server's log.
    */
   static async start(command: Command, parts: PostmasterParts): Promise<Postmaster> {
     const { cluster, log, guard, abort } = parts;
@@ -62,7 +62,7 @@ export class Postmaster {
     throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start: ${reason} (more in ${log.path})`);
   }
 
-  /** Ends connections and writes everything out; by force when that takes too long. */
+  /** Ends connections and writes everything to disk; kills the server if that takes too long. */
   async stop(): Promise<void> {
     this.#child.ref();
     const hasEnded = async () => this.#ended;
@@ -78,7 +78,7 @@ export class Postmaster {
   }
 
   static async #spawn(command: Command, log: LogFile, guard: OrphanGuard): Promise<Postmaster> {
-    // A file and not a pipe: the server must be able to write when the service has been killed.
+    // The output is a file, because a pipe would break when the service is killed.
     const output = await open(log.path, "a");
     try {
       return await new Promise<Postmaster>((resolve, reject) => {
@@ -96,7 +96,7 @@ export class Postmaster {
   }
 }
 
-/** The server writes its state on the eighth line of its pid file; `pg_ctl` reads it there too. */
+/** The server writes its state to the eighth line of its pid file, where `pg_ctl` reads it too. */
 async function saysReady(cluster: string, pid: number): Promise<boolean> {
   const lines = (await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready";

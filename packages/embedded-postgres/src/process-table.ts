@@ -3,15 +3,15 @@ import process from "node:process";
 import { PLAIN_ENVIRONMENT, run } from "./command.ts";
 
 /**
- * The running processes whose command line holds `marker`. Zombies have none. By command line and not by working
- * folder, because root in a container may not look at the latter.
+ * The running processes whose command line contains `marker`. Zombies have no command line. The working folder is no
+ * alternative, because root in a container may not read it.
  */
 export async function processesMarked(marker: string): Promise<readonly number[]> {
   if (process.platform !== "linux") return fromPs(marker);
   try {
     return await fromProcFiles(marker);
   } catch {
-    // Deno without --allow-all keeps /proc from the service, but not from what it runs.
+    // Deno without --allow-all denies the service access to /proc, but not its child processes.
     return fromGrep(marker);
   }
 }
@@ -27,7 +27,7 @@ async function fromProcFiles(marker: string): Promise<readonly number[]> {
 }
 
 async function fromGrep(marker: string): Promise<readonly number[]> {
-  // The marker comes by stdin: as an argument it would find grep itself.
+  // The script receives the marker on stdin: as an argument it would match grep itself.
   const script = "exec grep -lFs -f - /proc/[0-9]*/cmdline";
   const found = await run(
     { file: "/bin/sh", args: ["-c", script], cwd: "/", env: PLAIN_ENVIRONMENT },

@@ -9,7 +9,7 @@ export interface User {
 const READ = 0o4;
 const PASS = 0o1;
 
-/** Whether a user without privileges can read a file, with all the folders that lead to it. */
+/** Whether a user without privileges can read a file and pass through all folders above it. */
 export async function canRead(file: string, user: User): Promise<boolean> {
   const target = await realpath(file).catch(() => null);
   if (target === null) return false;
@@ -17,8 +17,8 @@ export async function canRead(file: string, user: User): Promise<boolean> {
 }
 
 /**
- * Whether a user without privileges can pass through a folder and those above it. By owner and mode alone: who is
- * kept out by something else finds out when trying.
+ * Whether a user without privileges can pass through a folder and those above it. Only owner and mode are checked:
+ * other restrictions show when the program runs.
  */
 export async function canPass(folder: string, user: User): Promise<boolean> {
   for (let at = await realpath(folder); ; at = dirname(at)) {

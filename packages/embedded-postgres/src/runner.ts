@@ -9,47 +9,47 @@ import { libraryPathVariable, provideLibraryLinks } from "./library-links.ts";
 import { canPass, canRead, type User } from "./reach.ts";
 import { relocateBinaries } from "./relocated-binaries.ts";
 
-/** How Postgres's programs are run here, and as whom. */
+/** How to run Postgres's programs here, and as which user. */
 export interface Runner {
-  /** Whose the cluster's files must be. */
+  /** The required owner of the cluster's files. */
   readonly owner: User;
-  /** False: the server can't come to the data folder by its path, see {@link clusterArgument}. */
+  /** False if the server cannot access the data folder by its path, see {@link clusterArgument}. */
   readonly reachesDataDir: boolean;
   readonly majorVersion: number;
-  /** How the cluster's folder is called for a program that is started in it. */
+  /** The path of the cluster's folder for a program that is started in it. */
   clusterArgument(cluster: string): string;
   command(program: "postgres" | "initdb", args: readonly string[], cwd: string): Command;
-  /** A shell script, run as the user that runs the server. */
+  /** A command that runs a shell script as the server's user. */
   script(text: string): Command;
 }
 
-/** One way to run the programs, before it is known whether it works here. */
+/** One way to run the programs, which may not work here. */
 interface Way {
   readonly owner: User;
   readonly native: string;
   readonly libraryLinks: string | null;
   readonly reachesDataDir: boolean;
-  /** What starts the program in its stead: it ends up with the same pid. */
+  /** The command that executes the program in its place, with the same pid. */
   readonly prefix: readonly string[];
   readonly user?: User;
 }
 
-/** What `unshare -U` makes of every user, on every Linux. */
+/** The user id that `unshare -U` gives to every user, on every Linux. */
 const OVERFLOW_ID = 65_534;
 
 /**
  * Finds a way to run Postgres, which refuses root.
  *
- * - As an ordinary user: as that user. If it has no name (containers run as any uid), which initdb wants: in a user
- *   namespace, where everyone's name is nobody.
- * - As root: as the user whose the cluster is already, or as nobody.
- * - As root where those can't come to the programs or the data (a checkout in /root): in a user namespace. The process
- *   keeps root's files but has no privilege.
- * - Where user namespaces are forbidden too (some containers): as nobody, with a copy of the programs outside. The data
- *   stay where they are: the server is started inside their folder and knows it as `/proc/self/cwd`, which needs
+ * - As an ordinary user: as that user. If it has no name, which initdb requires (containers run as any uid): in a user
+ *   namespace, where every user has the name `nobody`.
+ * - As root: as the owner of the cluster, or as `nobody`.
+ * - As root where those users cannot access the programs or the data (a checkout in /root): in a user namespace. The process
+ *   keeps access to root's files but has no privilege.
+ * - Where user namespaces are forbidden too (some containers): as `nobody`, with a copy of the programs outside. The data
+ *   stays in place: the server is started inside its folder and accesses it as `/proc/self/cwd`, which needs
  *   no permission on the folders above.
  *
- * @throws {EmbeddedPostgresError} when none of them works.
+ * @throws {EmbeddedPostgresError} none of them works.
  */
 export async function findRunner(folders: Folders, native: string): Promise<Runner> {
   let complaint = "";
@@ -87,7 +87,7 @@ async function* waysToTry(folders: Folders, native: string): AsyncGenerator<Way>
   if (await canUseInPlace(folders, native, self)) yield unshared;
   const relocated = await relocateBinaries(native, await makeOutsideFolder(lastingBase(), folders.dataDir));
   const { uid, gid } = nobody;
-  // By a program: Deno's spawn changes the folder only after the user, and may not enter it then.
+  // A program changes the user, because Deno's spawn enters the folder after the change, when it may lack permission.
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
   yield { native: relocated, libraryLinks: null, reachesDataDir: false, owner: nobody, prefix };
 }
@@ -137,7 +137,7 @@ function hasName(): boolean {
   try {
     return userInfo().username !== "";
   } catch {
-    // ENOENT: the user is not in the system's list.
+    // The user has no entry in the system's list.
     return false;
   }
 }

@@ -1,11 +1,11 @@
 import { PORT } from "./folders.ts";
 
 export const DATABASE_USER = "ostiary";
-/** Made by initdb; another would cost a connection at the first start and gain nothing. */
+/** The database that initdb creates. Another would need a connection at the first start and have no benefit. */
 export const DATABASE_NAME = "postgres";
 
 /**
- * For one service on one machine: little memory, few processes, nothing given up of durability (`fsync`,
+ * Settings for one service on one machine: little memory and few processes, with full durability (`fsync`,
  * `full_page_writes` and `synchronous_commit` keep their defaults, which are on).
  */
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -19,11 +19,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
   work_mem: "4MB",
   maintenance_work_mem: "32MB",
   effective_cache_size: "512MB",
-  // A container's /dev/shm may be missing or small, and what a crash leaves there stays.
+  // A container's /dev/shm may be missing or small, and keeps the files of a crashed server.
   dynamic_shared_memory_type: "mmap",
   huge_pages: "off",
 
-  // No workers for reading ahead, parallel queries and replication: each is a process.
+  // Workers for reading ahead, parallel queries and replication are off, because each is a process.
   io_method: "sync",
   max_worker_processes: "2",
   max_parallel_workers: "0",
@@ -40,7 +40,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_wal_size: "256MB",
   random_page_cost: "1.1",
 
-  // What the server has to say for itself. Failed statements are the service's to log, and could hold data.
+  // The log contains the server's own messages. The service logs failed statements, which could contain data.
   logging_collector: "off",
   log_destination: "stderr",
   log_min_messages: "log",
@@ -55,7 +55,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 /** The whole `postgresql.conf`. An operator's own settings belong in `postgresql.auto.conf`, which is read last. */
 export function configurationFile(socketFolder: string): string {
-  // A list of folders, in which a name may be quoted.
+  // The value is a list of folders, in which a name may be quoted.
   const folders = `"${socketFolder.replaceAll('"', '""')}"`;
   const lines = Object.entries({ ...SETTINGS, port: String(PORT), unix_socket_directories: folders }).map(
     ([name, value]) => `${name} = ${quoted(value)}`,
@@ -63,7 +63,7 @@ export function configurationFile(socketFolder: string): string {
   return `# Written by Ostiary at each start. Use ALTER SYSTEM for settings of your own.\n${lines.join("\n")}\n`;
 }
 
-/** The whole `pg_hba.conf`: one user, by password, on the socket. */
+/** The whole `pg_hba.conf`: one user, with a password, on the socket. */
 export const ACCESS_FILE = `local all ${DATABASE_USER} scram-sha-256\n`;
 
 function quoted(value: string): string {

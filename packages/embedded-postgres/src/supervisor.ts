@@ -3,10 +3,10 @@ import type { Postmaster } from "./postmaster.ts";
 
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 10_000;
-/** A server that ran this long did not end because of how it was started. */
+/** A server that ran for this long did not end because of a faulty start. */
 const STEADY_MS = 60_000;
 
-/** Keeps a server running: starts it again whenever it ends, until it is stopped. */
+/** Keeps a server running: restarts it whenever it ends, until it is stopped. */
 export class Supervisor {
   readonly #launch: (abort: AbortSignal) => Promise<Postmaster>;
   readonly #log: (message: string) => void;
@@ -23,7 +23,7 @@ export class Supervisor {
     this.#watching = this.#watch(first);
   }
 
-  /** Rejects as `launch` does when the first start fails. */
+  /** Rejects with the error of `launch` when the first start fails. */
   static async start(
     launch: (abort: AbortSignal) => Promise<Postmaster>,
     log: (message: string) => void,
@@ -31,7 +31,7 @@ export class Supervisor {
     return new Supervisor(await launch(new AbortController().signal), launch, log);
   }
 
-  /** Resolves when the server has ended and will not be started again. */
+  /** Resolves when the server has ended and will not be restarted. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#watching;
@@ -54,11 +54,11 @@ export class Supervisor {
     }
   }
 
-  /** Null when the supervisor was stopped first. */
+  /** Returns `null` if the supervisor is stopped first. */
   async #startAgain(firstWaitMs: number): Promise<Postmaster | null> {
     const { signal } = this.#stopping;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
-      // Rejects when stopped, which is looked at next.
+      // The delay rejects when stopped, which the next line checks.
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return null;
       try {

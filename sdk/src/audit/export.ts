@@ -35,7 +35,7 @@ export interface ExportOptions extends RequestOptions {
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 60_000;
 const DEFAULT_RESUMPTIONS = 8;
-/** Lines are told by pieces of the body: of some kilobytes to some hundred. */
+/** Matches the cursor at the end of an NDJSON line. */
 const CURSOR = /"cursor":"([^"]+)"\}$/;
 const CSV_CURSOR = /,([^,"]+)$/;
 /** A UUIDv7 begins with 48 bits of milliseconds. */
@@ -80,7 +80,7 @@ export class AuditExport implements AsyncIterable<string> {
   async *text(): AsyncGenerator<string, void, undefined> {
     if (this.#started) throw new OstiaryError("An export can be iterated only once.");
     this.#started = true;
-    const most = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
+    const maxResumptions = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
     for (let failures = 0; ; ) {
       const before = this.#progress.lines;
       try {
@@ -90,7 +90,7 @@ export class AuditExport implements AsyncIterable<string> {
       } catch (error) {
         if (!mayGoOn(error, this.#options.signal)) throw error;
         failures = this.#progress.lines > before ? 1 : failures + 1;
-        if (failures > most) throw error;
+        if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
         this.#options.onProgress?.(this.#progress);
         await pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS), this.#options.signal);
@@ -98,13 +98,13 @@ export class AuditExport implements AsyncIterable<string> {
     }
   }
 
-  /** What one request brings. */
+  /** Yields the text of one request. */
   async *#stretch(): AsyncGenerator<string, void, undefined> {
     const { format = "ndjson", cursor: _, ...filters } = this.#params;
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
-    // Of a stretch that begins at the beginning again, the header was told before.
+    // A request that restarts at the beginning sends the header again, which is skipped.
     let isHeader = format === "csv" && cursor === undefined;
     let isTold = isHeader && this.#hasHeader;
     let rest = "";
@@ -157,7 +157,7 @@ async function* piecesOf({ wire, controller, release }: Answer): AsyncGenerator<
     throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {
     release();
-    // Whoever leaves early wants no more of it.
+    // A caller that leaves early ends the request.
     if (!isWhole) controller.abort();
   }
 }

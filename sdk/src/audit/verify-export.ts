@@ -83,7 +83,7 @@ class ChainCheck {
   readonly #expected: ChainPoint | null;
   readonly #removedBatches: number;
   readonly #open = new Map<number, OpenBatch>();
-  /** Digests of batches that are complete, for as long as a neighbour is not. */
+  /** The content digests of complete batches, kept until their neighbours are complete. */
   readonly #contents = new Map<number, Uint8Array>();
   readonly #digests = new Map<number, string>();
   readonly #problems: ExportProblem[] = [];
@@ -158,7 +158,7 @@ class ChainCheck {
     await this.#link(batch + 1);
   }
 
-  /** Checks a batch's digest against its content and the digest before it, once both are there. */
+  /** Verifies a batch's digest against its content and the previous digest, once both are known. */
   async #link(batch: number): Promise<void> {
     const content = this.#contents.get(batch);
     const previous = batch === 1 ? "" : this.#digests.get(batch - 1);
@@ -169,7 +169,7 @@ class ChainCheck {
     linked.set(content, before.length);
     const digest = hexOf(await crypto.subtle.digest("SHA-256", linked));
     if (digest !== this.#digests.get(batch)) this.#note("changed", batch, null);
-    // The batch after it may still be open: it needs this one's digest, and nobody needs the one before.
+    // The next batch may still be open and needs this digest. The previous digest is no longer needed.
     this.#contents.delete(batch);
     this.#digests.delete(batch - 1);
   }
@@ -187,12 +187,12 @@ function readLine(text: string): ExportedAuditEntry | null {
       typeof entry.id === "string" && Number.isSafeInteger(batch) && Number.isSafeInteger(entries);
     return isWhole && DIGEST.test(digest) ? entry : null;
   } catch {
-    // The caller says which line it was.
+    // The caller reports the line number.
     return null;
   }
 }
 
-/** Whether what is told beside what the digest covers follows from it. */
+/** Whether the fields outside the digest follow from those inside. */
 function isConsistent(entry: ExportedAuditEntry): boolean {
   const { id, request_id, token_count, prompt_tokens, completion_tokens } = entry;
   const isCounted = prompt_tokens !== null || completion_tokens !== null;

@@ -11,14 +11,14 @@ const BAR = 30;
 export interface ExportJob {
   readonly client: Ostiary;
   readonly params: AuditExportParams;
-  /** `null`: standard output. */
+  /** `null` for standard output. */
   readonly file: string | null;
-  /** Whether to go on after the file's last whole line. */
+  /** Whether to resume after the file's last complete line. */
   readonly isResumed: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Writes an export to a file or to standard output, and shows how far it has come where somebody sees it. */
+/** Writes an export to a file or to standard output, and shows its progress on a terminal. */
 export async function exportTo({ client, params, file, isResumed, signal }: ExportJob): Promise<void> {
   const target = file === null ? null : await open(file, isResumed ? "a+" : "w");
   try {
@@ -40,7 +40,7 @@ export async function exportTo({ client, params, file, isResumed, signal }: Expo
   }
 }
 
-/** The cursor of a file's last whole line. What comes after that line, cut short, is taken away. */
+/** Returns the cursor of a file's last complete line and truncates the file after it. */
 async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<string | undefined> {
   const { size } = await file.stat();
   if (size === 0) return undefined;
@@ -53,7 +53,7 @@ async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<s
   return pattern.exec(line)?.[1];
 }
 
-/** By time: how many entries there will be, nobody knows. */
+/** The progress by time, because the number of entries is unknown. */
 class ProgressBar {
   readonly #isShown = process.stderr.isTTY === true;
   readonly #from: number | null;

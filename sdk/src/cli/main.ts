@@ -2,7 +2,7 @@ import process from "node:process";
 import { APIConnectionError, APIError, APIUserAbortError, OstiaryError } from "../core/errors.ts";
 import { createProgram } from "./program.ts";
 
-/** 0: done. 1: refused, not reached, or broken off. 2: not understood. 3: an audit log is not what it was. 130: interrupted. */
+/** Exit codes. 0: success. 1: refused, unreachable or interrupted by an error. 2: invalid usage. 3: verification failed. 130: interrupted. */
 const FAILED = 1;
 const MISUSED = 2;
 const INTERRUPTED = 130;
@@ -10,7 +10,7 @@ const INTERRUPTED = 130;
 async function run(): Promise<void> {
   const leaving = new AbortController();
   process.once("SIGINT", () => leaving.abort());
-  // Whoever reads us may have enough, as `head` has.
+  // The reader may close the pipe early, as `head` does.
   process.stdout.on("error", () => process.exit(0));
   try {
     await createProgram(leaving.signal).parseAsync(process.argv);
@@ -30,7 +30,7 @@ function report(error: unknown): number {
     process.stderr.write(`${error.message}\n`);
     return error instanceof APIConnectionError ? FAILED : MISUSED;
   }
-  // commander has said what it has not understood.
+  // commander has already printed its message.
   if (typeof error === "object" && error !== null && "exitCode" in error)
     return Number(error.exitCode) === 0 ? 0 : MISUSED;
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -1,6 +1,6 @@
 const NANO_DIGITS = 9;
 
-/** Rows with their columns below each other, each as wide as its widest cell. */
+/** Rows in aligned columns, each as wide as its widest cell. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -14,17 +14,17 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** The same below a head. */
+/** Rows in aligned columns below a header. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return columns([head, ...rows]);
 }
 
-/** Money travels as decimal strings: JSON has no integers of that size. */
+/** Money is written as decimal strings, because JSON has no integers of that size. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part), 2);
 }
 
-/** An amount in US dollars, exactly. */
+/** An exact amount in US dollars. */
 export function usdOf(nanoUsd: bigint): string {
   const sign = nanoUsd < 0n ? "-" : "";
   const digits = (nanoUsd < 0n ? -nanoUsd : nanoUsd).toString().padStart(NANO_DIGITS + 1, "0");

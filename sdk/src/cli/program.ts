@@ -286,7 +286,7 @@ async function standardInput(): Promise<string> {
   return text;
 }
 
-/** For people: beside what a script reads. */
+/** Writes a note for people to standard error, apart from the output that scripts read. */
 function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }

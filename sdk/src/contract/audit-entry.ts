@@ -10,12 +10,12 @@ export type RecordedField = {
   [Name in AuditField]: Fields[Name] extends { readonly isDerived: true } ? never : Name;
 }[AuditField];
 
-/** A field's value, of the types that `Kinds` has for the kinds. */
+/** The type of a field's value, from the types that `Kinds` gives to the kinds. */
 export type FieldValue<Name extends AuditField, Kinds extends Record<AuditFieldKind, unknown>> =
   | Kinds[Fields[Name]["kind"]]
   | (Fields[Name] extends { readonly nullable: true } ? null : never);
 
-/** Of which kind a field's values are. */
+/** The kind of a field's values. */
 export type AuditFieldKind = Fields[AuditField]["kind"];
 
 /** A field of any name. */
@@ -31,15 +31,15 @@ export const AUDIT_FIELD_LIST: readonly (readonly [AuditField, AuditFieldDefinit
   AUDIT_FIELDS,
 ) as [AuditField, AuditFieldDefinition][];
 
-/** Those that are recorded, in the same order. */
+/** The recorded fields, in the same order. */
 export const RECORDED_FIELDS: readonly (readonly [RecordedField, AuditFieldDefinition])[] =
   AUDIT_FIELD_LIST.filter(
     (field): field is readonly [RecordedField, AuditFieldDefinition] => field[1].isDerived !== true,
   );
 
 /**
- * What an entry's digest covers, in this order: the fields that are recorded, without those that were added after the last of these.
- * The digests of what was recorded before would not match any more.
+ * The fields that an entry's digest covers, in this order: the recorded fields, without those added after the last covered one.
+ * Covering a later field would invalidate the digests of earlier entries.
  */
 export const COVERED_FIELDS: readonly RecordedField[] = RECORDED_FIELDS.map(([name]) => name).slice(
   0,

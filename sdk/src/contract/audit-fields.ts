@@ -1,19 +1,19 @@
 /**
- * The fields of an audit entry: the one definition of what a line of a journal, the database's statements, pages, exports as CSV
- * and NDJSON, the OpenAPI document and the types of server and SDK hold.
+ * The fields of an audit entry: the single definition behind journal lines, the database's statements, pages, CSV and NDJSON
+ * exports, the OpenAPI document and the types of server and SDK.
  *
  * A new field goes at the end, with a migration that adds its column. It is nullable, as entries that were recorded before do not
  * have it, and no digest covers it (see `COVERED_FIELDS`).
  *
  * - `kind`: the values. `integer` has 32 bits, `count` may be larger; `money` is in nano-USD; `address` is an IP address.
- * - `nullable`: there may be none.
- * - `column`: its name in the database, where that is another.
- * - `isDerived`: it is not recorded with the entry, but follows from the rest or belongs to the key.
+ * - `nullable`: the value may be missing.
+ * - `column`: the name of the database column, if it differs.
+ * - `isDerived`: the value is not recorded with the entry. It follows from other fields or belongs to the key.
  */
 export const AUDIT_FIELDS = {
   /** A UUIDv7. */
   id: { kind: "id" },
-  /** As the client got it in `x-request-id`. */
+  /** The id that the client received in `x-request-id`. */
   request_id: { kind: "id", isDerived: true },
   /** RFC 3339, UTC. */
   timestamp: { kind: "time", column: "at" },
@@ -22,10 +22,10 @@ export const AUDIT_FIELDS = {
   key_name: { kind: "text", isDerived: true },
   /** Method and path: `POST /v1/chat/completions`. */
   endpoint: { kind: "text" },
-  /** The catalog's id of the model, or what was asked for when the catalog has no such model. */
+  /** The catalog's id of the model, or the requested name when the catalog has no such model. */
   model: { kind: "text", nullable: true },
   upstream: { kind: "text", nullable: true },
-  /** HTTP status; 499 when the client had gone before there was an answer. */
+  /** HTTP status; 499 when the client disconnected before the answer. */
   status: { kind: "integer" },
   error_code: { kind: "error_code", nullable: true },
   end_reason: { kind: "end_reason" },
@@ -40,6 +40,6 @@ export const AUDIT_FIELDS = {
   time_to_first_token_ms: { kind: "integer", nullable: true },
   /** `null` when a trusted proxy sent an address that can't be parsed. */
   source_ip: { kind: "address", nullable: true },
-  /** What a rule that only reports would have refused the request with. */
+  /** The error code that a rule in report mode would have refused the request with. */
   would_refuse: { kind: "error_code", nullable: true },
 } as const;

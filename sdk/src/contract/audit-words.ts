@@ -17,7 +17,7 @@ export const USAGE_SOURCES = ["upstream", "estimated", "none"] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
- * The model under which usage counts requests for models that the catalog does not have. Entries have the name that was asked for. The
- * name of no model holds a space.
+ * The model under which usage counts requests for models that the catalog does not have. Their entries have the requested name.
+ * It contains a space, which no model name does.
  */
 export const UNKNOWN_MODEL = "unknown model";

@@ -22,7 +22,7 @@ export type AuditEntry = {
   readonly [Name in keyof typeof AUDIT_FIELDS]: FieldValue<Name, JsonKinds>;
 };
 
-/** An entry as it stands in an export, with its place in the account's chain of batches. */
+/** An entry of an export, with its position in the account's chain of batches. */
 export interface ExportedAuditEntry extends AuditEntry {
   readonly chain: {
     /** The number of the batch, from 1, in the order of recording. */
@@ -52,7 +52,7 @@ export interface AuditFilter {
   readonly source?: string | undefined;
 }
 
-/** What `audit.export` takes. */
+/** Parameters of `audit.export`. */
 export interface AuditExportParams extends AuditFilter {
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
@@ -60,7 +60,7 @@ export interface AuditExportParams extends AuditFilter {
   readonly cursor?: string | undefined;
 }
 
-/** What `audit.list` takes. */
+/** Parameters of `audit.list`. */
 export interface AuditListParams extends AuditFilter {
   /** Entries per page, 1 to 1000. Default 100. */
   readonly limit?: number | undefined;

@@ -1,4 +1,4 @@
-/** A body that other fields may be added to: they go to the model's server as they are. */
+/** A body with any additional fields, which are sent to the model's server unchanged. */
 interface Open {
   readonly [field: string]: unknown;
 }
@@ -25,11 +25,11 @@ export interface ChatCompletionToolCall {
   readonly type: "function";
   /** `arguments` is JSON, as the model wrote it. */
   readonly function: { readonly name: string; readonly arguments: string };
-  /** What the model's server wants back with the call. */
+  /** Data that the model's server expects back with the call. */
   readonly extra_content?: unknown;
 }
 
-/** A message of the conversation, as it is sent. */
+/** A message of the conversation in a request. */
 export type ChatCompletionMessageParam =
   | {
       readonly role: "system" | "developer";
@@ -73,7 +73,7 @@ export type ChatCompletionToolChoice =
   | "required"
   | { readonly type: "function"; readonly function: { readonly name: string } };
 
-/** The form that the answer is to have. */
+/** The required format of the answer. */
 export type ChatCompletionResponseFormat =
   | { readonly type: "text" }
   | { readonly type: "json_object" }
@@ -87,7 +87,7 @@ export type ChatCompletionResponseFormat =
       };
     };
 
-/** What `chat.completions.create` takes. */
+/** Parameters of `chat.completions.create`. */
 export interface ChatCompletionCreateParams extends Open {
   /** Id of a model of the catalog. */
   readonly model: string;
@@ -119,28 +119,28 @@ export interface ChatCompletionCreateParams extends Open {
   readonly user?: string;
 }
 
-/** The same, for an answer that comes in chunks. */
+/** Parameters of a streamed completion. */
 export interface ChatCompletionCreateParamsStreaming extends ChatCompletionCreateParams {
   readonly stream: true;
 }
 
-/** The same, for an answer in one piece. */
+/** Parameters of a completion that is not streamed. */
 export interface ChatCompletionCreateParamsNonStreaming extends ChatCompletionCreateParams {
   readonly stream?: false | null;
 }
 
-/** Why a choice came to its end. */
+/** Why a choice ended. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
-/** A token, and how likely it was. */
+/** A token with its probability. */
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
-  /** UTF-8, for tokens that are part of a character. */
+  /** The token's bytes in UTF-8, for tokens that are a part of a character. */
   readonly bytes: readonly number[] | null;
 }
 
-/** What `logprobs: true` adds to a choice. */
+/** The log probabilities that `logprobs: true` adds to a choice. */
 export interface ChoiceLogprobs {
   readonly content: readonly (TokenLogprob & { readonly top_logprobs: readonly TokenLogprob[] })[] | null;
 }
@@ -154,7 +154,7 @@ export interface CompletionUsage {
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number };
 }
 
-/** What the model has said. */
+/** A message that the model wrote. */
 export interface ChatCompletionMessage {
   readonly role: "assistant";
   readonly content: string | null;
@@ -162,7 +162,7 @@ export interface ChatCompletionMessage {
   readonly tool_calls?: readonly ChatCompletionToolCall[];
 }
 
-/** A whole answer. */
+/** A complete answer. */
 export interface ChatCompletion {
   readonly id: string;
   readonly object: "chat.completion";

@@ -1,4 +1,4 @@
-/** What `embeddings.create` takes. Fields that are not typed here go to the model's server as they are. */
+/** Parameters of `embeddings.create`. Fields that are not typed here are sent to the model's server unchanged. */
 export interface EmbeddingCreateParams {
   /** Id of a model of the catalog. */
   readonly model: string;
@@ -15,11 +15,11 @@ export interface EmbeddingCreateParams {
 export interface Embedding {
   readonly object: "embedding";
   readonly index: number;
-  /** A string when `base64` was asked for. */
+  /** A string if `encoding_format` is `base64`. */
   readonly embedding: readonly number[];
 }
 
-/** What `embeddings.create` answers: a vector for each input, in order. */
+/** The answer of `embeddings.create`: a vector for each input, in order. */
 export interface CreateEmbeddingResponse {
   readonly object: "list";
   readonly data: readonly Embedding[];

@@ -1,5 +1,5 @@
 /**
- * The one table of error codes. The server answers with nothing else, the SDK types its errors by it.
+ * The table of error codes. The server answers only with these codes, and the SDK types its errors by them.
  *
  * `type` follows OpenAI's error envelope, so that clients written for that API classify our errors the way
  * they classify its own.

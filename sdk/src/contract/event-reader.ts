@@ -10,16 +10,16 @@ const BYTE_ORDER_MARK = "\u{feff}";
 
 /**
  * Reads the `data` of server-sent events out of a byte stream, several data lines joined by newlines
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments and other fields are passed over.
- * Holds one event at a time, and looks at each piece once.
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments and other fields are skipped.
+ * Holds one event at a time and scans each piece once.
  */
 export class EventReader {
-  /** Of whole lines only: a decoder that has to remember half a character is several times as slow. */
+  /** It decodes only complete lines: a decoder that carries half a character over is several times as slow. */
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  /** Of the line that has not ended: room that grows, and how much of it is taken. */
+  /** The bytes of the incomplete line, in a buffer that grows; the buffer's used length is next to it. */
   #line = new Uint8Array(0);
   #lineBytes = 0;
-  /** Of the event that has not ended. */
+  /** The data lines of the incomplete event. */
   #data: string[] = [];
   #dataCharacters = 0;
   #isFirst = true;
@@ -46,12 +46,12 @@ export class EventReader {
     return events;
   }
 
-  /** What has not ended yet: some servers leave out the last blank line. */
+  /** The data of an incomplete event: some servers omit the last blank line. */
   end(): readonly string[] {
     return this.#read(`${this.#takeLine()}\n\n`);
   }
 
-  /** A copy: the piece may be a view of much more, or one of very many. */
+  /** Copies the bytes, because the piece may be a view of a much larger buffer, or one of very many. */
   #keep(bytes: Uint8Array): void {
     const needed = this.#lineBytes + bytes.length;
     if (needed > this.#line.length) {
@@ -66,22 +66,22 @@ export class EventReader {
   #takeLine(): string {
     const text = this.#decoder.decode(this.#line.subarray(0, this.#lineBytes));
     this.#lineBytes = 0;
-    // One long line does not take its room for as long as the stream is open.
+    // The buffer shrinks again, so that one long line does not occupy memory while the stream is open.
     if (this.#line.length > ROOM_KEPT_BYTES) this.#line = new Uint8Array(0);
     return text;
   }
 
-  /** Whole lines. */
+  /** Reads complete lines. */
   #read(lines: string): readonly string[] {
     const events: string[] = [];
     let text = lines;
     if (this.#isFirst && text.startsWith(BYTE_ORDER_MARK)) text = text.slice(1);
     this.#isFirst = false;
-    // The other half of a CRLF whose halves came apart.
+    // The line feed belongs to a CRLF that was split between pieces.
     if (this.#afterCarriageReturn && text.startsWith("\n")) text = text.slice(1);
     this.#afterCarriageReturn = text.endsWith("\r");
     const all = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
-    // What follows the last line's end.
+    // The last element follows the last line end and is empty.
     all.pop();
     for (const line of all) {
       if (line === "") {
@@ -99,7 +99,7 @@ export class EventReader {
   }
 }
 
-/** After the last end of a line; 0 where there is none. No other character's bytes in UTF-8 are those of an end. */
+/** The position after the last line end; 0 without one. In UTF-8, no other character contains the bytes of a line end. */
 function endOfLines(bytes: Uint8Array): number {
   if (bytes.at(-1) === LINE_FEED) return bytes.length;
   return 1 + Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN));

@@ -7,7 +7,7 @@ export interface Key {
   readonly state: "active" | "revoked";
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
-  /** The key that this one was created to take over from. */
+  /** The key that this key was created to replace. */
   readonly replaces: string | null;
 }
 
@@ -15,7 +15,7 @@ export interface Key {
 export interface KeyUsage {
   readonly lastUsedAt: Date | null;
   readonly lastUsedIp: string | null;
-  /** Addresses that it was used from in the last 30 days. */
+  /** The number of addresses that used the key in the last 30 days. */
   readonly addresses: number;
   readonly requestsLastMinute: number;
   readonly requestsLastHour: number;
@@ -50,21 +50,21 @@ export interface CreatedKey {
   readonly key: string;
   readonly state: "active" | "revoked";
   readonly createdAt: Date;
-  /** The key that this one was created to take over from. */
+  /** The key that this key was created to replace. */
   readonly replaces: string | null;
 }
 
-/** What `keys.create` takes. */
+/** Parameters of `keys.create`. */
 export interface KeyCreateParams {
   /** 1 to 64 characters, unique among the account's active keys. */
   readonly name: string;
-  /** A call that is repeated with it within 24 hours creates no second key. Default: a random one for each call. */
+  /** A repeated call with the same value within 24 hours creates no second key. Default: a random value for each call. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What `keys.rotate` takes. */
+/** Parameters of `keys.rotate`. */
 export interface KeyRotateParams {
-  /** Of the successor. Default: made from the old one's. */
+  /** The successor's name. Default: derived from the old key's name. */
   readonly name?: string | undefined;
   /** Seconds without a request after which the old key counts as idle. Default: a day. */
   readonly idleAfterSeconds?: number | undefined;
@@ -104,7 +104,7 @@ export interface Account {
 export interface Balance {
   /** Nano-USD. */
   readonly balanceNanoUsd: bigint;
-  /** The part of it that nodes have reserved for requests. */
+  /** The part of the balance that nodes have reserved for requests. */
   readonly reservedNanoUsd: bigint;
 }
 
@@ -122,7 +122,7 @@ export interface LedgerEntry {
   readonly reason: string;
 }
 
-/** What `usage.summary` takes. */
+/** Parameters of `usage.summary`. */
 export interface UsageSummaryParams {
   /** Included. Rounded down to the start of an interval, in UTC. */
   readonly from: Date;
@@ -146,15 +146,15 @@ export interface UsageTotals {
 /** Usage in one interval: of the account, or of one model or key where it is grouped. */
 export interface UsageRow extends UsageTotals {
   readonly start: Date;
-  /** `null` unless grouped by it; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
+  /** `null` unless grouped by model; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
   readonly model: string | null;
-  /** `null` unless grouped by it. */
+  /** `null` unless grouped by key. */
   readonly key: { readonly id: string; readonly keyId: string; readonly name: string } | null;
   /** Whether the row sums up all models or keys that have no row of their own. */
   readonly isOther: boolean;
 }
 
-/** What `usage.summary` answers. */
+/** The answer of `usage.summary`. */
 export interface UsageSummary {
   /** In order of time. Intervals without requests are left out. */
   readonly rows: readonly UsageRow[];
@@ -187,7 +187,7 @@ export interface AuditVerification {
   readonly next: number | null;
 }
 
-/** What `audit.verify` takes: where to continue, and a point that was kept earlier. */
+/** Parameters of `audit.verify`: where to continue, and a point that was kept earlier. */
 export interface AuditVerifyParams {
   readonly after?: number | undefined;
   readonly expected?: ChainPoint | undefined;

@@ -28,7 +28,7 @@ export interface ModelPricing {
   readonly image_usd: string;
 }
 
-/** What `models.list` answers. */
+/** The answer of `models.list`. */
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly Model[];

@@ -58,7 +58,7 @@ export interface CreditNode {
   readonly id: bigint;
   /** The same for all starts of a node. */
   readonly nodeId: string;
-  /** Host and process. */
+  /** The node's host and process. */
   readonly label: string;
   readonly seenAt: Date;
   /** Whether it has not been seen for a minute. */
@@ -75,34 +75,34 @@ export interface SetAsideLine {
   readonly file: string;
   readonly line: number;
   readonly bytes: number;
-  /** A request that has ended, or one that has begun; `unreadable` where that can't be told. */
+  /** `ended`: a request that has ended. `begun`: a request that has begun. `unreadable`: the line does not show which. */
   readonly kind: "ended" | "begun" | "unreadable";
-  /** Why it can't be read; `null` when it can. Then the database has refused it, and says why when it is replayed. */
+  /** Why the line cannot be read. `null` if it can: the database has refused it, and a replay returns the reason. */
   readonly problem: string | null;
-  /** Of a line that can be read. */
+  /** The request of a line that can be read. */
   readonly request: {
     readonly requestId: string;
     readonly accountId: string;
     readonly at: Date;
     readonly costNanoUsd: bigint;
   } | null;
-  /** How the line begins; all of it where one line is asked for. */
+  /** The beginning of the line; the whole line if a single line was requested. */
   readonly text: string;
 }
 
-/** What is set aside of one node's journal. */
+/** The set-aside lines of one node's journal. */
 export interface SetAside {
   readonly node: string;
   /** The journal's folder on that node. */
   readonly folder: string;
   readonly lines: readonly SetAsideLine[];
-  /** How many more lines there are. */
+  /** The number of lines beyond those listed. */
   readonly more: number;
-  /** Files and folders that can't be read at all. */
+  /** Files and folders that cannot be read at all. */
   readonly files: readonly { readonly file: string; readonly problem: string }[];
 }
 
-/** What became of the lines that were replayed. */
+/** The outcome of a replay of lines. */
 export interface JournalReplay {
   readonly replayed: number;
   readonly notReplayed: readonly {
@@ -117,15 +117,15 @@ export interface JournalReplay {
 export interface ReconciliationReport {
   /** Accounts whose balance is not the sum of their ledger, or is negative. */
   readonly mismatches: readonly (Balance & { readonly accountId: string; readonly ledgerNanoUsd: bigint })[];
-  /** Sums of usage that are not those of the entries (`hour`), of the hours (`day`) or of the days (`month`). */
+  /** Usage sums that differ from the sum of the entries (`hour`), of the hours (`day`) or of the days (`month`). */
   readonly usageMismatches: readonly {
-    /** `null`: the whole service's. */
+    /** `null` for the sum of the whole service. */
     readonly accountId: string | null;
     readonly interval: "hour" | "day" | "month";
     readonly start: Date;
-    /** `null`: that of all keys. */
+    /** `null` for the sum of all keys. */
     readonly key: string | null;
-    /** `null`: that of all models. */
+    /** `null` for the sum of all models. */
     readonly model: string | null;
   }[];
   /** The start of the period in which usage was compared and uncollected amounts were added up. */
@@ -151,7 +151,7 @@ export interface ReconciliationReport {
   readonly checkedAt: Date;
 }
 
-/** What `operator.usage` takes. */
+/** Parameters of `operator.usage`. */
 export interface ServiceUsageParams extends Pick<UsageSummaryParams, "from" | "to" | "interval"> {
   readonly groupBy?: "none" | "model" | "account" | undefined;
 }
@@ -159,22 +159,22 @@ export interface ServiceUsageParams extends Pick<UsageSummaryParams, "from" | "t
 /** Usage in one interval: of all accounts, or of one model or account where it is grouped. */
 export interface ServiceUsageRow extends UsageTotals {
   readonly start: Date;
-  /** `null` unless grouped by it; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
+  /** `null` unless grouped by model; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
   readonly model: string | null;
-  /** `null` unless grouped by it. */
+  /** `null` unless grouped by account. */
   readonly account: { readonly id: string; readonly name: string } | null;
   /** Whether the row sums up all models or accounts that have no row of their own. */
   readonly isOther: boolean;
 }
 
-/** What `operator.usage` answers. */
+/** The answer of `operator.usage`. */
 export interface ServiceUsage {
   /** In order of time; intervals without a request are left out. */
   readonly rows: readonly ServiceUsageRow[];
   readonly total: UsageTotals;
 }
 
-/** What `operator.security` takes. */
+/** Parameters of `operator.security`. */
 export interface SecurityParams {
   readonly kind?: SecurityEventKind | undefined;
   readonly accountId?: string | undefined;
@@ -205,10 +205,10 @@ export interface SecurityEvent {
 export interface Action {
   readonly id: string;
   readonly at: Date;
-  /** `null`: the service itself. */
+  /** `null` if the service itself made the change. */
   readonly by: {
     readonly userId: string;
-    /** `null` for the person themselves. */
+    /** The name of the management token; `null` if the person was signed in. */
     readonly managementToken: string | null;
     readonly sourceIp: string | null;
   } | null;

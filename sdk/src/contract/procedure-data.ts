@@ -1,32 +1,32 @@
 import { type SuperJSONResult, serialize } from "superjson";
 
 /**
- * How inputs and answers of procedures travel: as superjson writes them, of which only three types are read. superjson's own
- * `deserialize` makes whatever the other side names (typed arrays of any length, sets, maps, errors, regular expressions) and follows
- * references, whose cost grows with the square of their number. This reader makes dates, bigints and `undefined`, and nothing
- * else; its work is linear in the size of the data.
+ * The encoding of procedures' inputs and answers: superjson, of which only three types are read. superjson's own
+ * `deserialize` creates any type that the other side names (typed arrays of any length, sets, maps, errors, regular expressions) and follows
+ * references, whose cost grows with the square of their number. This reader creates only dates, bigints and `undefined`,
+ * and its work is linear in the size of the data.
  */
 
-/** The data is not in the form that procedures use. `message` says what is wrong, and repeats nothing of the data. */
+/** The data is not in the encoding of procedures. `message` states the problem and contains none of the data. */
 export class UnreadableData extends Error {
   override readonly name = "UnreadableData";
 }
 
-/** What may be read at once. */
+/** Limits for one read. */
 export interface ReadLimits {
-  /** How many values may have one of the three types. */
+  /** The maximum number of values of the three types. */
   readonly maxTypedValues: number;
 }
 
-/** No date is longer (`+275760-09-13T00:00:00.000Z`). */
+/** The length of the longest date (`+275760-09-13T00:00:00.000Z`). */
 const MAX_DATE_LENGTH = 32;
-/** More digits than a column of the database holds; the time that `BigInt` takes grows faster than their number. */
+/** The maximum exceeds the digits of any database column. It is bounded because the time of `BigInt` grows faster than the number of digits. */
 const BIGINT = /^-?\d{1,40}$/;
 const DATE = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 const MAX_PATH_LENGTH = 500;
 const MAX_PATH_SEGMENTS = 16;
-/** Names by which an object's prototype could be reached. */
+/** Names that lead to an object's prototype. */
 const FORBIDDEN_NAMES: readonly string[] = ["__proto__", "constructor", "prototype"];
 const META_NAMES: readonly string[] = ["values", "referentialEqualities", "v"];
 
@@ -34,7 +34,7 @@ type Json = Readonly<Record<string, unknown>>;
 type Container = Record<string, unknown>;
 
 /**
- * Writes a value as superjson does, without its notes on which values are the same object: each is written in full wherever it stands.
+ * Writes a value as superjson does, without its annotations of identical objects: each object is written in full wherever it occurs.
  */
 export function writeProcedureData(value: unknown): SuperJSONResult {
   const { json, meta } = serialize(value);
@@ -42,8 +42,8 @@ export function writeProcedureData(value: unknown): SuperJSONResult {
 }
 
 /**
- * Reads what {@link writeProcedureData} or superjson has written; the data is changed in place. Notes on which values are the same
- * object are skipped: the values are there without them.
+ * Reads the output of {@link writeProcedureData} or superjson. The data is changed in place. Annotations of identical objects are
+ * skipped, because the values are complete without them.
  *
  * @throws {UnreadableData} for data in another form, of other types than `Date`, `bigint` and `undefined`, or of more typed
  *   values than `limits` allow.
@@ -72,7 +72,7 @@ export function readProcedureData(data: unknown, limits: ReadLimits): unknown {
 }
 
 /**
- * Both for a client, in the form that tRPC's links take. An answer has as many typed values as its bytes allow.
+ * The encoder and decoder for a client, in the form that tRPC's links take. An answer may have as many typed values as its bytes allow.
  */
 export const clientTransformer: {
   readonly serialize: (value: unknown) => unknown;
@@ -82,7 +82,7 @@ export const clientTransformer: {
   deserialize: (data) => readProcedureData(data, { maxTypedValues: Number.POSITIVE_INFINITY }),
 };
 
-/** The object or array that a path ends in, and under which name. @throws {UnreadableData} when there is no such place. */
+/** Returns the object or array that contains a path's last segment, and the segment. @throws {UnreadableData} the path does not exist. */
 function placeOf(json: unknown, path: string): { readonly parent: Container; readonly name: string } {
   const segments = segmentsOf(path);
   const name = segments.pop() ?? "";
@@ -91,7 +91,7 @@ function placeOf(json: unknown, path: string): { readonly parent: Container; rea
   return { parent: ownContainer(parent, name), name };
 }
 
-/** The value as a container that has something of this name itself. @throws {UnreadableData} when it is none. */
+/** Returns the value as a container with an own property of this name. @throws {UnreadableData} it is not one. */
 function ownContainer(value: unknown, name: string): Container {
   const isContainer = Array.isArray(value) ? INDEX.test(name) : isObject(value);
   if (!isContainer || FORBIDDEN_NAMES.includes(name) || !Object.hasOwn(value as object, name)) {
@@ -100,7 +100,7 @@ function ownContainer(value: unknown, name: string): Container {
   return value as Container;
 }
 
-/** Segments are divided by dots; a dot or backslash of a name has a backslash before it. */
+/** Splits a path into segments at its dots. A backslash escapes a dot or backslash of a name. */
 function segmentsOf(path: string): string[] {
   if (path.length > MAX_PATH_LENGTH) throw new UnreadableData("meta.values: has a path that is too long");
   const segments: string[] = [""];
@@ -118,7 +118,7 @@ function segmentsOf(path: string): string[] {
   return segments;
 }
 
-/** A value as the type that is noted for it. @throws {UnreadableData} for other types, and for values that are none of it. */
+/** Converts a value to its annotated type. @throws {UnreadableData} the type is another, or the value does not match it. */
 function typed(value: unknown, note: unknown): Date | bigint | undefined {
   const [type, ...rest]: readonly unknown[] = Array.isArray(note) ? note.slice(0, 2) : [];
   if (rest.length > 0) throw new UnreadableData("meta.values: only Date, bigint and undefined can be sent");

@@ -3,7 +3,7 @@ import type { Answer } from "./transport.ts";
 /** Data with its HTTP response. */
 export interface WithResponse<Data> {
   readonly data: Data;
-  /** Its body has been read, or is being streamed. */
+  /** Its body has already been read or is being streamed. */
   readonly response: Response;
   /** Quote it to the operator of the service. */
   readonly requestId: string | null;
@@ -19,15 +19,15 @@ export class APIPromise<Data> extends Promise<Data> {
   #data: Promise<Data> | null = null;
 
   constructor(answer: Promise<Answer>, read: (answer: Answer) => Promise<Data>) {
-    // The data is read when it is asked for: who wants the response wants its body unread.
+    // The data is read on demand, because a caller of `asResponse` needs an unread body.
     super((resolve) => resolve(undefined as Data));
     this.#answer = answer;
     this.#read = read;
-    // Whoever awaits it is told.
+    // Errors reach the callers that await the promise.
     answer.catch(() => {});
   }
 
-  /** What `then` makes of it is an ordinary promise. */
+  /** `then` returns an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
@@ -45,7 +45,7 @@ export class APIPromise<Data> extends Promise<Data> {
     return { data, response: wire.toResponse(), requestId: wire.header("x-request-id") };
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: it is a promise
+  // biome-ignore lint/suspicious/noThenProperty: the class is a promise
   override then<Then = Data, Else = never>(
     onFulfilled?: ((value: Data) => Then | PromiseLike<Then>) | null,
     onRejected?: ((reason: unknown) => Else | PromiseLike<Else>) | null,

@@ -26,7 +26,7 @@ export interface ChatStreamEvents {
 
 type Listeners = { [Name in keyof ChatStreamEvents]: ((...details: ChatStreamEvents[Name]) => void)[] };
 
-/** One choice, as far as it has come. */
+/** One choice, as received so far. */
 interface GrowingChoice {
   readonly index: number;
   content: string | null;
@@ -54,7 +54,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
 
   constructor(stream: Promise<ChatCompletionStream>) {
     this.#done = this.#read(stream);
-    // Whoever awaits it is told; others are by their listeners.
+    // Errors reach the callers that await the promise, and the listeners.
     this.#done.catch(() => {});
   }
 

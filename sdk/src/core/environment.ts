@@ -6,18 +6,18 @@ interface Surroundings {
 
 const surroundings = globalThis as unknown as Surroundings;
 
-/** An environment variable, trimmed; `undefined` when it is unset, empty, or the runtime keeps it from us. */
+/** An environment variable, trimmed; `undefined` when it is unset, empty or not accessible. */
 export function readVariable(name: string): string | undefined {
   try {
     const value = surroundings.process?.env?.[name] ?? surroundings.Deno?.env?.get(name);
     return value?.trim() || undefined;
   } catch {
-    // Deno without --allow-env.
+    // Deno without --allow-env throws.
     return undefined;
   }
 }
 
-/** True in a web page: where every visitor could read the key. */
+/** Whether this is a web page, where every visitor could read the key. */
 export function isBrowser(): boolean {
   return surroundings.window?.document !== undefined;
 }

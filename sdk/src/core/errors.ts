@@ -155,7 +155,7 @@ const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDe
   429: RateLimitError,
 };
 
-/** The error for an answer: the one place where a status becomes a class. */
+/** The error for an answer. Only this function maps a status to a class. */
 export function errorFor(status: number, body: unknown, headers: Headers): APIError {
   const told = readEnvelope(body);
   const Class = CLASSES[status] ?? (status >= 500 ? InternalServerError : APIError);
@@ -169,14 +169,14 @@ export function errorForEvent(body: unknown, headers: Headers): APIError {
   return errorFor(isListed(code) ? ERROR_CODES[code].status : 500, body, headers);
 }
 
-/** How long the answer asks to wait, in milliseconds. */
+/** The requested wait in milliseconds, from the answer's headers. */
 export function retryAfterMsOf(headers: Headers): number | null {
   const exact = numberOf(headers.get("retry-after-ms"));
   if (exact !== null) return exact;
   const text = headers.get("retry-after");
   const seconds = numberOf(text);
   if (seconds !== null) return seconds * 1_000;
-  // `Date.parse` makes dates of much, of "-1" too; one of HTTP's begins with a day's name.
+  // `Date.parse` accepts many texts, such as "-1". An HTTP date begins with the name of a day.
   const date = text !== null && /^[A-Z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
@@ -196,7 +196,7 @@ function isListed(code: string | null): code is ErrorCode {
   return code !== null && Object.hasOwn(ERROR_CODES, code);
 }
 
-/** A procedure's error holds the same as an envelope, in tRPC's form. */
+/** A procedure's error has the same content as an envelope, in tRPC's form. */
 function errorIn(outer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const error = asRecord(outer.error);
   const inner = asRecord(error.json);

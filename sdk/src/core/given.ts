@@ -1,4 +1,4 @@
-/** Without what was passed as `undefined`: the service takes no fields that it does not know. */
+/** Removes fields that are `undefined`, because the service refuses unknown fields. */
 export function given<Params extends object>(params: Params): Partial<Params> {
   return Object.fromEntries(
     Object.entries(params).filter(([, value]) => value !== undefined),

@@ -1,6 +1,6 @@
 import { OstiaryError } from "./errors.ts";
 
-/** Where a client tells what it does: `console` is one. */
+/** The destination of a client's log, such as `console`. */
 export interface Logger {
   debug(message: string, ...details: unknown[]): void;
   info(message: string, ...details: unknown[]): void;
@@ -8,11 +8,11 @@ export interface Logger {
   error(message: string, ...details: unknown[]): void;
 }
 
-/** How much a client tells: each level tells what those before it do. */
+/** How much a client logs: each level includes those before it. */
 export type LogLevel = "off" | "error" | "warn" | "info" | "debug";
 const LEVELS: readonly LogLevel[] = ["off", "error", "warn", "info", "debug"];
 
-/** Tells what is asked for. Keys, tokens, prompts and answers are in nothing that it is told. */
+/** Logs messages up to its level. Callers never pass keys, tokens, prompts or answers. */
 export class Log {
   readonly #logger: Logger;
   readonly #level: number;

@@ -2,7 +2,7 @@ import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Of `node:http`, what is used here: the package knows no runtime's types. */
+/** The part of `node:http` that is used here, because the package depends on no runtime's types. */
 interface Incoming {
   readonly statusCode?: number;
   readonly statusMessage?: string;
@@ -41,16 +41,16 @@ const surroundings = globalThis as unknown as {
   readonly Bun?: unknown;
 };
 
-/** How much of a body is read before somebody wants it. */
+/** The number of bytes of a body to read before a caller reads it. */
 const READ_AHEAD_BYTES = 64 * 1024;
-/** Answers that have no body, whatever else they are (https://fetch.spec.whatwg.org/#null-body-status). */
+/** Statuses whose answers have no body (https://fetch.spec.whatwg.org/#null-body-status). */
 const BODILESS = new Set([204, 205, 304]);
 
 const fetchAtLoad = globalThis.fetch;
 
 /**
- * Node's own HTTP; `null` on other runtimes. It costs a fifth of its `fetch`, and knows no limits of its own: `fetch` gives up on an
- * answer that has not begun after five minutes, or that is silent for so long, whatever `timeout` says.
+ * Node's own HTTP client; `null` on other runtimes. It takes a fifth of the time of Node's `fetch` and has no timeouts of its own: `fetch` fails
+ * when an answer does not begin within five minutes, or pauses for that long, whatever `timeout` is.
  */
 export function nodeHttp(): Send | null {
   const { process, Deno, Bun } = surroundings;
@@ -61,15 +61,15 @@ export function nodeHttp(): Send | null {
   return (request, signal) => send(request.url.startsWith("https:") ? https : http, request, signal);
 }
 
-/** Who has put something in the place of `fetch`, or a proxy behind it, wants requests to go there. */
+/** Whether `fetch` was replaced or given a proxy. Requests must then use it. */
 export function isFetchReplaced(): boolean {
   return globalThis.fetch !== fetchAtLoad || fetchAtLoad?.name !== "fetch" || hasForeignDispatcher();
 }
 
-/** What stands behind `fetch` by itself: an `Agent`, for older versions of undici through a wrapper. */
+/** The dispatchers that `fetch` has by default: an `Agent`, which older versions of undici wrap. */
 const OWN_DISPATCHERS = new Set(["Agent", "Dispatcher1Wrapper"]);
 
-/** Whether `setGlobalDispatcher` of undici was called with anything else. */
+/** Whether undici's `setGlobalDispatcher` was called with another dispatcher. */
 function hasForeignDispatcher(): boolean {
   const known = globalThis as unknown as Readonly<Record<symbol, object | undefined>>;
   return [1, 2].some((version) => {
@@ -107,14 +107,14 @@ class NodeAnswer implements WireAnswer {
   #headers: Headers | null = null;
   #body: Response["body"] = null;
   #text: string | null = null;
-  /** Why the body ended before its end. */
+  /** The reason why the body ended early. */
   #error: Error | null = null;
 
   constructor(url: string, incoming: Incoming) {
     this.status = incoming.statusCode ?? 0;
     this.#url = url;
     this.#incoming = incoming;
-    // Told to who reads; an error that nobody listens to would end the process.
+    // Readers receive the error. Without a listener it would end the process.
     incoming.on("error", (error) => {
       this.#error = error;
     });
@@ -194,7 +194,7 @@ class NodeAnswer implements WireAnswer {
     );
   }
 
-  /** Resolves at the body's end; rejects when it breaks off before. */
+  /** Resolves at the body's end; rejects when the body ends early. */
   #received(each: (chunk: Bytes) => void): Promise<void> {
     const incoming = this.#incoming;
     return new Promise((resolve, reject) => {

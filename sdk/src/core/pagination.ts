@@ -35,7 +35,7 @@ export class Page<Item> implements AsyncIterable<Item> {
 
 /** A list that is being fetched: await it for its first page, or iterate over all of its items. */
 export class PagePromise<Item> extends Promise<Page<Item>> implements AsyncIterable<Item> {
-  /** What `then` makes of it is an ordinary promise. */
+  /** `then` returns an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }

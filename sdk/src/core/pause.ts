@@ -1,6 +1,6 @@
 import { APIUserAbortError } from "./errors.ts";
 
-/** Waits. @throws {APIUserAbortError} as soon as the caller wants no more. */
+/** Waits. @throws {APIUserAbortError} as soon as the signal is aborted. */
 export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {

@@ -2,7 +2,7 @@ import { clientTransformer, UnreadableData, writeProcedureData } from "../contra
 import { APIError } from "./errors.ts";
 import type { Answer, RequestOptions, Transport } from "./transport.ts";
 
-/** Calls procedures of the management plane: tRPC over HTTP, with superjson for dates and money. */
+/** Calls procedures of the management API: tRPC over HTTP, with superjson for dates and money. */
 export class Rpc {
   readonly #transport: Transport;
 
@@ -31,7 +31,7 @@ export class Rpc {
     const data = body.result?.data;
     if (data === undefined) throw notTheService(answer);
     try {
-      // The types are checked. For the rest the service is trusted to keep its contract, which a test holds equal to the router's.
+      // The typed values are checked. The rest relies on the contract, which a test compares with the router's.
       return clientTransformer.deserialize(data) as Output;
     } catch (cause) {
       if (cause instanceof UnreadableData) throw notTheService(answer);

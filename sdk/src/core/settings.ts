@@ -10,7 +10,7 @@ const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 const DEFAULT_TIMEOUT_MS = 600_000;
 const DEFAULT_MAX_RETRIES = 2;
 
-/** What a client's options come to. No message holds what was given: it could be a key, and messages end up in logs. */
+/** Builds a transport from a client's options. Error messages never contain the given values, which could be a key and end up in logs. */
 export function transportOf(
   options: ClientOptions,
   prefix: string,
@@ -22,7 +22,7 @@ export function transportOf(
   const level = logLevelOf(options.logLevel ?? readVariable(`${prefix}_LOG_LEVEL`));
   const transport = new Transport({
     baseURL,
-    // In a closure, where no inspection of the client finds it.
+    // A closure hides the secret from inspection of the client.
     authorization: (plane) => `Bearer ${secret(plane)}`,
     log: new Log(options.logger ?? console, level),
     timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
@@ -33,17 +33,17 @@ export function transportOf(
   return { transport, baseURL };
 }
 
-/** By what was given; else by what the runtime does best, as it is when the request is sent. */
+/** Uses the given `fetch`, or else the runtime's best client at the time of the request. */
 function sendOf(given: typeof fetch | undefined): Send {
   if (given !== undefined) return (request, signal) => sendByFetch(given, request, signal);
   const byHttp = nodeHttp();
-  // Called by itself: as a method of something, some runtimes' own `fetch` refuses.
+  // It is called without a receiver, because some runtimes' `fetch` rejects one.
   const own: typeof fetch = (input, init) => fetch(input, init);
   return (request, signal) =>
     byHttp === null || isFetchReplaced() ? sendByFetch(own, request, signal) : byHttp(request, signal);
 }
 
-/** What the names of the environment's variables begin with. */
+/** The prefix of the environment variables. */
 export function prefixOf(service: string | undefined): string {
   return (service ?? "OSTIARY")
     .trim()
@@ -51,10 +51,10 @@ export function prefixOf(service: string | undefined): string {
     .replaceAll(/[^A-Z0-9]+/g, "_");
 }
 
-/** A key or token: as given, or of the environment; `undefined` when there is none. */
+/** The given key or token, or the variable's; `undefined` without either. */
 export function secretOf(what: string, given: string | undefined, variable: string): string | undefined {
   const secret = given?.trim() || readVariable(variable);
-  // `fetch` would refuse it too, and quote it.
+  // `fetch` would refuse it too, with the value in its message.
   if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) {
     throw new OstiaryError(
       `The ${what} is malformed: it contains a space, a line break or a non-ASCII character.`,
@@ -63,7 +63,7 @@ export function secretOf(what: string, given: string | undefined, variable: stri
   return secret;
 }
 
-/** @throws {OstiaryError} in a web page, unless that was asked for. */
+/** @throws {OstiaryError} this is a web page, and the options do not allow it. */
 export function refuseWebPages({ dangerouslyAllowBrowser }: ClientOptions): void {
   if (!isBrowser() || dangerouslyAllowBrowser === true) return;
   throw new OstiaryError(

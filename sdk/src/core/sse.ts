@@ -7,11 +7,11 @@ const MAX_TAIL_MS = 1_000;
  * The data of each server-sent event of a body
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Holds one event at a time.
  *
- * Unlike the standard, an event that the body's end cuts off is given too: a `[DONE]` whose blank line was lost on the
- * way is still the end of a whole answer, and any other event cut short is not JSON.
+ * Unlike the standard, it also yields an event that the end of the body cuts off: a `[DONE]` whose blank line was lost
+ * still ends a complete answer, and any other truncated event is invalid JSON.
  *
- * @param last The data after which nothing comes. A body left there may end by itself, so that its connection can be
- *   used again; one left anywhere else is cancelled.
+ * @param last The data of the last event. After it, the body may end by itself, so that its connection can be reused.
+ *   A body that is left anywhere else is cancelled.
  */
 export async function* eventData(
   body: ReadableStream<Uint8Array>,
@@ -19,12 +19,12 @@ export async function* eventData(
   last: string,
 ): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
-  // Not awaited, for a body that someone else reads too (a `fetch` that clones answers for its log) is only cancelled
-  // when they are done; nor can one that broke be.
+  // The cancellation is not awaited: if another reader shares the body (a `fetch` that clones answers for its log), it completes
+  // only when that reader is done, and a broken body cannot be cancelled at all.
   const cancel = () => {
     reader.cancel().catch(() => {});
   };
-  // Not every `fetch` ends a body by the request's signal. Cancelled, a read under way comes back as the end.
+  // Some `fetch` implementations ignore the request's signal in the body. Cancelling ends a pending read.
   signal.addEventListener("abort", cancel, { once: true });
   const events = new EventReader(Number.POSITIVE_INFINITY);
   let reachedLast = false;
@@ -44,7 +44,7 @@ export async function* eventData(
   }
 }
 
-/** Waits, in the background, for the end that follows the last event. */
+/** Waits in the background for the body's end after the last event. */
 function letEnd(reader: ReadableStreamDefaultReader<Uint8Array>, cancel: () => void): void {
   const timer = setTimeout(cancel, MAX_TAIL_MS);
   reader.read().then(

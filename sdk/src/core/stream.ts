@@ -46,13 +46,13 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
     } catch (error) {
       if (signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
       if (error instanceof OstiaryError) throw error;
-      // What a cut connection throws is each runtime's own; an event cut short is a SyntaxError.
+      // The error of a lost connection differs between runtimes; a truncated event is a SyntaxError.
       throw this.#interrupted("The stream broke off.", error);
     } finally {
       release();
     }
     if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
-    // The service closes every whole stream with `[DONE]`; a connection that is cut looks like an end.
+    // The service ends every complete stream with `[DONE]`, because a lost connection looks like an end.
     throw this.#interrupted("The stream ended before the answer was complete.");
   }
 
@@ -66,6 +66,6 @@ function readChunk(data: string, wire: WireAnswer): ChatCompletionChunk {
   const error = typeof event === "object" && event !== null && "error" in event ? event.error : null;
   // Some model servers put `"error": null` into every chunk.
   if (error !== null && error !== undefined) throw errorForEvent(event, wire.headers);
-  // The service is trusted to keep its contract.
+  // The chunk relies on the service's contract.
   return event as ChatCompletionChunk;
 }

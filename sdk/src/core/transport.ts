@@ -12,11 +12,11 @@ import type { Log } from "./log.ts";
 import { pause } from "./pause.ts";
 import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
-/** What every request needs to know of the client. */
+/** The client's settings that every request uses. */
 export interface TransportSettings {
-  /** Up to and with `/v1`. */
+  /** The base URL, including `/v1`. */
   readonly baseURL: string;
-  /** Of a plane's requests; `null` to send none. @throws {OstiaryError} there is nothing to authorize them with. */
+  /** The `Authorization` header of an API's requests; `null` to send none. @throws {OstiaryError} there is no key or token for it. */
   readonly authorization: (plane: Plane) => string | null;
   readonly log: Log;
   readonly timeoutMs: number;
@@ -25,27 +25,27 @@ export interface TransportSettings {
   readonly send: Send;
 }
 
-/** Set for one request. */
+/** Options of one request. */
 export interface RequestOptions {
-  /** Aborting it ends the request, its stream included, with {@link APIUserAbortError}. */
+  /** Aborting it ends the request and its stream with {@link APIUserAbortError}. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until the answer begins, of each attempt. Default: the client's. */
+  /** Milliseconds until the answer begins, for each attempt. Default: the client's. */
   readonly timeout?: number | undefined;
-  /** How often the request is repeated. Default: the client's. */
+  /** The maximum number of retries. Default: the client's. */
   readonly maxRetries?: number | undefined;
-  /** Put over the client's. `Authorization` is always the client's own. */
+  /** Headers that override the client's. `Authorization` cannot be overridden. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Requests for models need an API key, the management of keys a management token; the rest takes either. */
+/** Requests for models need an API key, management requests a management token; the audit log accepts either. */
 export type Plane = "models" | "audit" | "management";
 
-/** What a request is for, before it is known by which service. */
+/** The method, path and content of a request, independent of the base URL. */
 export interface RequestTarget {
   readonly method: "GET" | "POST";
-  /** Below the base URL, with a leading slash. */
+  /** The path below the base URL, with a leading slash. */
   readonly path: string;
-  /** Default: by the path. The management plane is beside `/v1`. */
+  /** Default: derived from the path. The management API is beside `/v1`. */
   readonly plane?: Plane;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
@@ -56,23 +56,23 @@ export interface Answer {
   readonly wire: WireAnswer;
   /** Ends the request. Follows the caller's signal. */
   readonly controller: AbortController;
-  /** Lets go of the caller's signal, which may outlive many requests. To be called when the body has been read. */
+  /** Stops listening to the caller's signal, which may outlive many requests. Call it when the body has been read. */
   readonly release: () => void;
 }
 
-/** An answer whose JSON has been read, with its request id where nobody prints it. */
+/** An answer's JSON, with its request id in a property that is not enumerable. */
 export type Identified<Body> = Body & { readonly _request_id: string | null };
 
 const FIRST_BACKOFF_MS = 500;
 const LAST_BACKOFF_MS = 8_000;
-/** Who is asked to wait longer than this is better told so. */
+/** A longer wait is reported to the caller as an error. */
 const MAX_WAIT_MS = 60_000;
-/** How long the body of an error may take. */
+/** The timeout for reading the body of an error. */
 const ERROR_BODY_TIMEOUT_MS = 10_000;
-/** A timer that is asked for more fires at once. */
+/** Timers with a longer delay fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Sends requests, and sends them again where that can help. */
+/** Sends requests and retries them. */
 export class Transport {
   readonly #settings: TransportSettings;
   readonly #defaultHeaders: Readonly<Record<string, string>>;
@@ -91,7 +91,7 @@ export class Transport {
    */
   async send(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
     const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
-    // What can't be sent at all fails here, as what it is, and not as a connection that failed.
+    // An invalid request fails here with its own error, not as a failed connection.
     const request = this.#request(target, options);
     const { log } = this.#settings;
     for (let attempt = 0; ; attempt++) {
@@ -110,7 +110,7 @@ export class Transport {
       const waitMs = attempt < maxRetries ? waitBefore(outcome, attempt) : null;
       if (waitMs === null) throw outcome instanceof APIConnectionError ? outcome : await errorOf(outcome);
       if (!(outcome instanceof APIConnectionError)) {
-        // Frees the connection.
+        // Discarding the body frees the connection.
         outcome.wire.discard();
         outcome.release();
       }
@@ -119,16 +119,16 @@ export class Transport {
     }
   }
 
-  /** What a request will come to: its JSON, or whatever `read` makes of the answer. */
+  /** Returns a promise of the answer's JSON, or of the result of `read`. */
   request<Body>(target: RequestTarget, options?: RequestOptions): APIPromise<Body> {
     return new APIPromise<Body>(this.send(target, options), (answer) => this.read<Body>(answer));
   }
 
   /**
-   * The answer's JSON.
+   * Returns the answer's JSON.
    *
-   * @throws what {@link Transport.send} throws; also when the answer breaks off (`APIConnectionError`) or is not JSON
-   *   (`APIError`). Neither is tried again: the service has done the work.
+   * @throws the errors of {@link Transport.send}; also when the answer is interrupted (`APIConnectionError`) or is not JSON
+   *   (`APIError`). Neither is retried, because the service has done the work.
    */
   async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
     return this.read<Body>(await this.send(target, options));
@@ -155,7 +155,7 @@ export class Transport {
         headers: wire.headers,
       });
     }
-    // Printed by nobody, found by who looks for it. For the rest, the service is trusted to keep its contract.
+    // The property is not enumerable, so that it is not printed. The rest relies on the service's contract.
     return Object.defineProperty(body, "_request_id", {
       value: requestId,
       enumerable: false,
@@ -210,7 +210,7 @@ export class Transport {
   }
 }
 
-/** Names in lower case. @throws {OstiaryError} where a name or value can't be sent: which, it does not say, as it may be a secret. */
+/** Converts names to lower case. @throws {OstiaryError} a name or value cannot be sent. The message omits it, because it may be secret. */
 function checked(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   try {
     return Object.fromEntries(new Headers(headers));
@@ -233,7 +233,7 @@ function outcomeOf(outcome: Answer | APIConnectionError): object {
   return { status: wire.status, requestId: wire.header("x-request-id") };
 }
 
-/** Milliseconds to wait before the next attempt, or `null` when none can help. */
+/** Milliseconds to wait before the next attempt; `null` if a retry cannot help. */
 function waitBefore(outcome: Answer | APIConnectionError, attempt: number): number | null {
   const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
   if (outcome instanceof APIConnectionError) return backoffMs;
@@ -269,7 +269,7 @@ async function errorOf(answer: Answer): Promise<Error> {
     body = JSON.parse(await textOf(answer));
   } catch (error) {
     if (error instanceof APIUserAbortError && !stalled) return error;
-    // A proxy's page, or a body that broke off: the status has to speak for itself.
+    // The body is a proxy's page or was interrupted, so the status alone determines the error.
   } finally {
     clearTimeout(timer);
   }
@@ -277,8 +277,8 @@ async function errorOf(answer: Answer): Promise<Error> {
 }
 
 /**
- * Aborts the controller with the caller's signal, until released. `AbortSignal.any` would do it too, but is not in
- * every Node 20, and there keeps something of each request for as long as the caller's signal lives.
+ * Aborts the controller with the caller's signal, until released. `AbortSignal.any` is missing in some versions of
+ * Node 20, and in others keeps memory for each request as long as the caller's signal lives.
  */
 function follow(signal: AbortSignal | undefined, controller: AbortController): () => void {
   const abort = () => controller.abort(signal?.reason);

@@ -1,4 +1,4 @@
-/** A request as it goes out, the same for every attempt. */
+/** A request with its final headers and body, the same for every attempt. */
 export interface WireRequest {
   readonly url: string;
   readonly method: string;
@@ -7,7 +7,7 @@ export interface WireRequest {
   readonly body: string | null;
 }
 
-/** An answer that has begun, whatever sent its request. Its body is read once, in one of the ways. */
+/** An answer that has begun, from any HTTP client. Its body is read once, in one of the ways below. */
 export interface WireAnswer {
   readonly status: number;
   /** 200 to 299. */
@@ -15,25 +15,25 @@ export interface WireAnswer {
   /** A header's value. `name` in lower case. */
   header(name: string): string | null;
   readonly headers: Headers;
-  /** `null` where there is none. */
+  /** `null` without a body. */
   readonly body: Response["body"];
   text(): Promise<string>;
-  /** Lets go of a body that nobody wants. */
+  /** Discards a body that is not needed. */
   discard(): void;
-  /** The same as a standard response. */
+  /** Converts the answer to a standard response. */
   toResponse(): Response;
 }
 
-/** Sends a request, and resolves when its answer has begun. Rejects when none came, or when `signal` was aborted. */
+/** Sends a request and resolves when its answer begins. Rejects when no answer comes or `signal` is aborted. */
 export type Send = (request: WireRequest, signal: AbortSignal) => Promise<WireAnswer>;
 
-/** By a `fetch`. */
+/** Sends a request with a `fetch`. */
 export async function sendByFetch(
   fetch: typeof globalThis.fetch,
   { url, ...init }: WireRequest,
   signal: AbortSignal,
 ): Promise<WireAnswer> {
-  // Followed, a redirect could take prompts to somebody else, or a POST become a GET. "error" is unknown to some workers.
+  // A redirect could send prompts to another host or turn a POST into a GET. Some workers do not support "error".
   return new FetchAnswer(await fetch(url, { ...init, redirect: "manual", signal }));
 }
 
@@ -69,7 +69,7 @@ class FetchAnswer implements WireAnswer {
   }
 
   discard(): void {
-    // Not awaited: what clones answers may hold the body open.
+    // The cancellation is not awaited, because a `fetch` that clones answers may hold the body open.
     this.#response.body?.cancel().catch(() => {});
   }
 

@@ -3,14 +3,14 @@ import chartStyles from "../Chart.module.css";
 import type { SeriesValue } from "./series-value.ts";
 
 interface ChartCursorProps {
-  /** Of the whole chart. */
+  /** The label of the whole chart. */
   readonly label: string;
   readonly intervals: number;
-  /** The interval whose values are told. */
+  /** The index of the interval whose values are announced. */
   readonly at: number;
   readonly title: string;
   readonly values: readonly SeriesValue[];
-  /** Whether each value needs its name beside it. */
+  /** Whether each value is announced with its name. */
   readonly isNamed: boolean;
   readonly format: (value: number) => string;
   readonly onMove: (index: number) => void;
@@ -18,10 +18,10 @@ interface ChartCursorProps {
   readonly onLeave: () => void;
 }
 
-/** How far the keys that go far go. */
+/** The number of intervals that Page Up and Page Down move. */
 const LEAP = 5;
 
-/** Lies upon the plot and goes from interval to interval, by pointer or arrow keys: a slider that says the values. */
+/** A slider over the plot that moves between intervals by pointer or arrow keys and announces their values. */
 export function ChartCursor(props: ChartCursorProps) {
   const { label, intervals, at, title, values, isNamed, format, onMove, onEnter, onLeave } = props;
   const last = intervals - 1;
@@ -48,7 +48,7 @@ export function ChartCursor(props: ChartCursorProps) {
       aria-valuetext={`${title}: ${inWords(values, isNamed, format)}`}
       onPointerMove={follow}
       onPointerDown={follow}
-      // A finger that is lifted does not take away what it has pointed at.
+      // Lifting a finger keeps the values that it pointed at visible.
       onPointerLeave={(event) => (event.pointerType === "touch" ? undefined : onLeave())}
       onFocus={onEnter}
       onBlur={onLeave}

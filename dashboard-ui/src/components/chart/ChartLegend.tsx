@@ -5,7 +5,7 @@ interface ChartLegendProps {
   readonly series: readonly { readonly label: string; readonly isOther?: boolean }[];
 }
 
-/** Which colour is whose. */
+/** The names of the series with their colours. */
 export function ChartLegend({ series }: ChartLegendProps) {
   const entries = series.map(({ label, isOther }, index) => ({
     label,

@@ -7,9 +7,9 @@ import type { SeriesValue } from "./series-value.ts";
 interface ChartTooltipProps {
   readonly title: string;
   readonly values: readonly SeriesValue[];
-  /** Whether each value needs its name beside it. */
+  /** Whether each value has its name beside it. */
   readonly isNamed: boolean;
-  /** Whether they add up to something. */
+  /** Whether the tooltip shows the sum of the values. */
   readonly isSum: boolean;
   readonly format: (value: number) => string;
   /** The room on either side of the interval. */
@@ -18,16 +18,16 @@ interface ChartTooltipProps {
 
 const GAP_PX = 8;
 
-/** The values of one interval, beside it or above. Hidden from screen readers, which are told them by the cursor. */
+/** The values of one interval, beside it or above. Hidden from screen readers, because the cursor announces them. */
 export function ChartTooltip({ title, values, isNamed, isSum, format, besidePx }: ChartTooltipProps) {
   const place = useRef<HTMLDivElement>(null);
   const [widthPx, setWidthPx] = useState(0);
-  // Of each text another one.
+  // The width changes with the text.
   useLayoutEffect(() => setWidthPx(place.current?.offsetWidth ?? 0));
 
   const { left, right } = besidePx;
   const room = Math.max(left, right) - GAP_PX - widthPx;
-  // Where there is no room beside it: above, where no finger is in the way.
+  // Without room beside the interval, the tooltip is above the plot, where no finger covers it.
   const style = room < 0 ? { left: 0, bottom: "100%" } : { [right >= left ? "right" : "left"]: room, top: 0 };
   return (
     <div ref={place} className={styles.chartTooltip} aria-hidden="true" style={style}>

@@ -1,14 +1,14 @@
 import { useEffect, useState } from "react";
 
-/** How many series have a colour of their own. */
-export const MOST_COLOURS = 6;
+/** The number of series with a colour of their own. */
+export const MAX_COLOURS = 6;
 
 /** The style variable that holds a series' colour. */
 export function seriesColour(index: number, isOther = false): string {
-  return isOther || index >= MOST_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
+  return isOther || index >= MAX_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
 }
 
-/** A colour of the styles as a canvas understands it: without variables, and in the theme that is on. */
+/** Resolves a style's colour for a canvas: without variables, in the current theme. */
 function resolveColour(element: HTMLElement, colour: string): string {
   const probe = document.createElement("span");
   probe.style.color = colour;
@@ -20,7 +20,7 @@ function resolveColour(element: HTMLElement, colour: string): string {
 
 type ResolveColour = typeof resolveColour;
 
-/** {@link resolveColour}, another one for each theme: what is drawn on a canvas does not take its new colours by itself. */
+/** A {@link resolveColour} that changes with the theme, because a canvas does not redraw by itself. */
 export function useColours(): ResolveColour {
   const [resolve, setResolve] = useState<ResolveColour>(() => resolveColour);
   useEffect(() => {

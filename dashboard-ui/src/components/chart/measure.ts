@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "react";
 
-/** How wide an element is, now and whenever that changes; 0 until it is known. */
+/** The current width of an element; 0 until it is measured. */
 export function useWidth(place: { readonly current: HTMLElement | null }): number {
   const [widthPx, setWidthPx] = useState(0);
   useLayoutEffect(() => {
@@ -15,7 +15,7 @@ export function useWidth(place: { readonly current: HTMLElement | null }): numbe
   return widthPx;
 }
 
-/** How wide texts are in the writing of an element. */
+/** Returns a function that measures texts in an element's font. */
 export function measureIn(element: HTMLElement): (text: string) => number {
   const context = document.createElement("canvas").getContext("2d");
   const { fontFamily, fontSize } = getComputedStyle(element);

@@ -3,7 +3,7 @@ import { topOf } from "./value-ticks.ts";
 
 export interface PlotSeries {
   readonly values: readonly (number | null)[];
-  /** As a canvas understands it. */
+  /** A colour that a canvas understands. */
   readonly colour: string;
 }
 
@@ -12,24 +12,24 @@ export interface PlotOptions {
   readonly heightPx: number;
   readonly kind: "stacked-bars" | "line";
   readonly series: readonly PlotSeries[];
-  /** How many intervals there are. */
+  /** The number of intervals. */
   readonly intervals: number;
-  /** Where the lines across are; the last is where the scale ends. */
+  /** The values of the horizontal lines. The last is the end of the scale. */
   readonly ticks: readonly number[];
   readonly gridColour: string;
 }
 
 const LINE_PX = 2;
-/** What lines at the very top and bottom need beyond the plot, so as not to be cut in half. */
+/** The space beyond the plot that keeps lines at its top and bottom edge from being clipped. */
 const BLEED_PX = 4;
 const BAR_SHARE = 0.72;
-const WIDEST_BAR_PX = 44;
-/** Between the parts of a bar: neighbours are told apart by more than their colours. */
+const MAX_BAR_PX = 44;
+/** The gap between the parts of a bar, so that neighbours differ by more than colour. */
 const PART_GAP_PX = 1;
-/** A single error among thousands of requests is to be seen. */
-const LEAST_PART_PX = 2;
+/** The minimum height of a part: a single error among thousands of requests must be visible. */
+const MIN_PART_PX = 2;
 
-/** Draws into the element, edge to edge; what is written beside the values is not part of it. */
+/** Draws the plot into the element, edge to edge. Labels are not part of it. */
 export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
   const { widthPx, heightPx, kind, series, intervals, ticks, gridColour } = options;
   const nothing = { show: false };
@@ -77,7 +77,7 @@ export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
 function drawBars({ ctx, bbox }: uPlot, { series, intervals, ticks }: PlotOptions): void {
   const pixel = devicePixelRatio;
   const column = bbox.width / intervals;
-  const width = Math.max(pixel, Math.min(Math.floor(column * BAR_SHARE), WIDEST_BAR_PX * pixel));
+  const width = Math.max(pixel, Math.min(Math.floor(column * BAR_SHARE), MAX_BAR_PX * pixel));
   const scale = bbox.height / (ticks.at(-1) ?? 1);
   ctx.save();
   for (let index = 0; index < intervals; index++) {
@@ -87,9 +87,9 @@ function drawBars({ ctx, bbox }: uPlot, { series, intervals, ticks }: PlotOption
     for (const { values, colour } of series) {
       const value = values[index] ?? 0;
       if (value <= 0) continue;
-      const top = bottom - Math.max(value * scale, LEAST_PART_PX * pixel);
+      const top = bottom - Math.max(value * scale, MIN_PART_PX * pixel);
       const height = Math.round(bottom) - Math.round(top);
-      const isThin = height <= (LEAST_PART_PX + PART_GAP_PX) * pixel;
+      const isThin = height <= (MIN_PART_PX + PART_GAP_PX) * pixel;
       ctx.fillStyle = colour;
       ctx.fillRect(
         left,

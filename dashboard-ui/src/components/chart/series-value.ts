@@ -1,4 +1,4 @@
-/** What a series has in one interval. */
+/** The value of a series in one interval. */
 export interface SeriesValue {
   readonly label: string;
   readonly colour: string;

@@ -1,6 +1,6 @@
 export type ChartInterval = "hour" | "day" | "month";
 
-// Days and months are those of UTC: in the reader's own zone a day's name could be that of its neighbour.
+// Days and months are in UTC: in the reader's zone, a day could have the name of its neighbour.
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const hourAndDay = new Intl.DateTimeFormat(undefined, {
   weekday: "short",
@@ -23,7 +23,7 @@ const wholeMonth = new Intl.DateTimeFormat(undefined, { month: "long", year: "nu
 
 const HOUR_MS = 60 * 60_000;
 
-/** An interval in full: "Tue, 3 March 2026". Hours are the reader's, days and months those of UTC. */
+/** An interval in full: "Tue, 3 March 2026". Hours are in the reader's zone, days and months in UTC. */
 export function intervalLabel(start: Date, interval: ChartInterval): string {
   switch (interval) {
     case "hour":
@@ -40,16 +40,16 @@ export interface TimeTick {
   readonly text: string;
 }
 
-/** How many intervals may lie between two ticks, and where it is natural to set one. */
+/** The steps between ticks, in intervals, from which a natural one is chosen. */
 const STEPS: Readonly<Record<ChartInterval, readonly number[]>> = {
   hour: [1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 168],
   day: [1, 2, 3, 5, 7, 10, 14, 28, 56, 91, 182],
   month: [1, 2, 3, 4, 6, 12, 24, 60],
 };
-/** Between two texts. */
+/** The minimum gap between two labels. */
 const GAP_PX = 12;
 
-/** What stands below the intervals: as many texts as fit side by side. */
+/** The time labels below the plot, as many as fit. */
 export function timeTicks(
   times: readonly Date[],
   interval: ChartInterval,
@@ -86,7 +86,7 @@ function tickText(time: Date, interval: ChartInterval, step: number): string {
     case "day":
       return day.format(time);
     case "month":
-      // January says which year has begun.
+      // January shows the new year.
       return step < 12 && time.getUTCMonth() > 0 ? month.format(time) : String(time.getUTCFullYear());
   }
 }

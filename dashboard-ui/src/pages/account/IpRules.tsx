@@ -15,7 +15,7 @@ const VERDICTS: Readonly<Record<IpVerdict, string>> = {
   blocked: "Requests from this address are refused with 403.",
 };
 
-/** From where keys may be used; set by the operator of the service. */
+/** The networks that keys may be used from. Only operators can change them. */
 export function IpRules({ account }: { readonly account: AccountView }) {
   return (
     <section className={panelStyles.panel} aria-labelledby="ip-rules">

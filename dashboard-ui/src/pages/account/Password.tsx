@@ -9,7 +9,7 @@ import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { PasswordField } from "../../components/PasswordField.tsx";
 
-/** Changing one's password, which ends every other session. */
+/** The form that changes the user's password and ends every other session. */
 export function Password() {
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
@@ -37,7 +37,7 @@ export function Password() {
     <section className={panelStyles.panel} aria-labelledby="password">
       <h2 id="password">Password</h2>
       <form className={classes(formStyles.form, formStyles.narrow)} onSubmit={submit}>
-        {/* Tells password managers whose password it is. */}
+        {/* The hidden field names the user for password managers. */}
         <input type="text" autoComplete="username" value={me.data?.user.email ?? ""} readOnly hidden />
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <PasswordField

@@ -9,7 +9,7 @@ import listsStyles from "../../components/lists.module.css";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 
-/** What the account is. */
+/** The account's name, plan and state. */
 export function Plan({ account }: { readonly account: AccountView }) {
   const { suspension } = account;
   const balance = useQuery(api.credits.balance.queryOptions());

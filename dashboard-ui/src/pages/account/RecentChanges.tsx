@@ -10,7 +10,7 @@ import textStyles from "../../components/text.module.css";
 import { changesQuery } from "./changes-query.ts";
 import styles from "./RecentChanges.module.css";
 
-/** What was changed in the account, and by whom. */
+/** The account's recent changes and their authors. */
 export function RecentChanges() {
   const list = useInfiniteQuery(changesQuery());
   const actions = list.data?.pages.flatMap((page) => page.actions) ?? [];

@@ -12,7 +12,7 @@ import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 
-/** Where one is signed in, to be ended one at a time or all at once. */
+/** The user's sessions, which can be ended one at a time or all at once. */
 export function Sessions() {
   const title = useRef<HTMLHeadingElement>(null);
   const list = useQuery(api.auth.sessions.queryOptions());
@@ -20,14 +20,14 @@ export function Sessions() {
     api.auth.endSession.mutationOptions({
       onSettled: async (_, error) => {
         await queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
-        // The button is gone with its row, and the focus must not be gone with it.
+        // The pressed button is gone with its row, so the focus moves to the title.
         if (error === null) title.current?.focus();
       },
     }),
   );
   const endAll = useMutation(
     api.auth.signOutAll.mutationOptions({
-      // What is asked next is answered that nobody is signed in, and leads to signing in.
+      // The refetch is answered as signed out, which leads to the sign-in page.
       onSuccess: () => queryClient.resetQueries(),
     }),
   );
@@ -96,7 +96,7 @@ const SYSTEMS = [
   [/\bLinux\b/, "Linux"],
 ] as const;
 
-/** Enough to recognise one's own: what browsers say of themselves is long, and mostly history. */
+/** The browser's name. A full user agent is long and mostly historical. */
 function browserOf({ userAgent }: ListedSession): string {
   if (userAgent === null) return "Unknown browser";
   const named = (names: typeof BROWSERS | typeof SYSTEMS) =>

@@ -26,7 +26,7 @@ import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
 
-// Few come to export: it is loaded when they do.
+// Few users export, so the dialog is loaded on demand.
 const ExportDialog = lazy(async () => {
   const { ExportDialog } = await import("./export/ExportDialog.tsx");
   return { default: ExportDialog };
@@ -47,7 +47,7 @@ export function Audit() {
   const { log, reload, loadMore } = useEntries(filters);
   const isRefused = errorFieldOf(log.error) !== null;
 
-  // Whoever has scrolled away from the top, or looks at one entry, reads.
+  // The user is reading if they have scrolled away from the top or opened an entry.
   const hasOpened = useRef(false);
   const isReading = useCallback(() => hasOpened.current || (scroller.current?.scrollTop ?? 0) > 0, []);
   const isFollowed = search.live === true && !isRefused;
@@ -165,7 +165,7 @@ function AuditHead({ state, isOn, arrived, isRefreshing, refresh, startExport }:
   );
 }
 
-/** Shows entries that wait because the reader has scrolled away. */
+/** A button that shows new entries, which wait while the user has scrolled away. */
 function NewEntries({ count, show }: { readonly count: number; readonly show: () => void }) {
   if (count === 0) return null;
   return (
@@ -177,7 +177,7 @@ function NewEntries({ count, show }: { readonly count: number; readonly show: ()
   );
 }
 
-/** How many the filters have found, for those who can't see the list. */
+/** The number of matching entries, for screen readers. */
 function countText(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
   if (first === undefined) return "";
   const count = first.entries.length;

@@ -17,15 +17,15 @@ import type { OpenEntry } from "./use-open-entry.ts";
 
 interface EntryDetailsProps {
   readonly opened: OpenEntry;
-  /** To the entry above and below in the list; null where there is none. */
+  /** Opens the entry above or below in the list; `null` at the end of the list. */
   readonly goNewer: (() => void) | null;
   readonly goOlder: (() => void) | null;
-  /** What has the focus afterwards. */
+  /** Returns the element to focus after closing. */
   readonly finalFocus: () => HTMLElement | null;
   readonly onClose: () => void;
 }
 
-/** All that is known of one request, beside the list. */
+/** The details of one request, beside the list. */
 export function EntryDetails({ opened, goNewer, goOlder, finalFocus, onClose }: EntryDetailsProps) {
   const { entry, error, isFetching, retry } = opened;
   const closing = useRef<HTMLButtonElement>(null);
@@ -87,7 +87,7 @@ function Step({ label, go, children }: StepProps) {
       className={classes(buttonStyles.button, styles.step)}
       aria-label={label}
       title={label}
-      // Not `disabled`: a button that is would lose the focus.
+      // The `disabled` attribute would take the focus away.
       aria-disabled={go === null}
       onClick={() => go?.()}
     >

@@ -17,16 +17,16 @@ import { wentWell } from "./entry-labels.ts";
 interface EntryRowProps {
   readonly entry: AuditEntry;
   readonly index: number;
-  /** Where it is when that is not below the row before it. */
+  /** The row's position if it does not follow the row before it. */
   readonly topPx: number | null;
-  /** The one that the keyboard is at. */
+  /** Whether the keyboard's position is at this row. */
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
-  /** It has just been recorded. */
+  /** Whether the entry has just been recorded. */
   readonly isFresh: boolean;
 }
 
-/** A row of the table. What is done with it the table listens to: there are many rows, and they come and go as one scrolls. */
+/** A row of the table. The table handles its events, because rows are many and change while scrolling. */
 export const EntryRow = memo(function EntryRow({
   entry,
   index,

@@ -21,29 +21,29 @@ import type { EntryList } from "./entry-list.ts";
 
 interface EntryTableProps {
   readonly entries: EntryList;
-  /** How many of the first have just come. */
+  /** The number of first entries that have just arrived. */
   readonly fresh: number;
-  /** Whether there are more than are loaded. */
+  /** Whether the log has more entries than are loaded. */
   readonly hasMore: boolean;
-  /** The place of the entry that is open. */
+  /** The place of the open entry. */
   readonly openPlace: number | null;
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly open: (place: number) => void;
   readonly loadMore: () => void;
-  /** Called when one has scrolled back to the first row. */
+  /** Called when the user has scrolled back to the first row. */
   readonly onTop: () => void;
-  /** What stands below the last row. */
+  /** Content below the last row. */
   readonly children: ReactNode;
 }
 
-/** The styles make cards of rows on the same condition, and have the same heights. */
+/** The styles show rows as cards under the same condition, with the same heights. */
 const CARDS = matchMedia("(max-width: 1100px)");
 const ROW_PX = 52;
 const CARD_PX = 68;
 const HEAD_PX = 38;
-/** Rows beyond what is in view: scrolling runs ahead of rendering. */
+/** The number of extra rows outside the view, because scrolling runs ahead of rendering. */
 const OVERSCAN = 6;
-/** So many rows from the end more are loaded. */
+/** The distance from the end, in rows, at which more entries are loaded. */
 const NEAR_END = 150;
 
 const watchCards = (listener: () => void) => {
@@ -52,8 +52,8 @@ const watchCards = (listener: () => void) => {
 };
 
 /**
- * Entries as rows, of which only those exist that are in view. The keyboard is at one of them, which exists wherever one
- * scrolls, so that the focus is never lost.
+ * A table of entries that renders only the rows in view. The row at the keyboard's position is always rendered, so that
+ * scrolling does not lose the focus.
  */
 export function EntryTable(props: EntryTableProps) {
   const { entries, fresh, hasMore, openPlace, scroller, open, loadMore, onTop, children } = props;
@@ -81,8 +81,8 @@ export function EntryTable(props: EntryTableProps) {
     rows.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
   });
 
-  // Whoever goes from one open entry to the next finds the table where they have come to.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: entries that come meanwhile move nothing
+  // The table follows the open entry, so that it is in view after closing.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: entries that arrive later do not scroll the table
   useEffect(() => {
     if (openPlace === null) return;
     setCurrentPlace(openPlace);
@@ -90,7 +90,7 @@ export function EntryTable(props: EntryTableProps) {
   }, [openPlace, virtualizer]);
 
   const items = virtualizer.getVirtualItems();
-  // Rows follow each other, and only the first is told where it is: styles of their own cost each row more than all else.
+  // Rows follow each other and only the first has a position: a style for each row would dominate the cost of rendering.
   const apart = items.some(({ index }) => Math.abs(index - current) === 1) ? null : current;
   const inFlow = items.find(({ index }) => index !== apart);
   const lastIndex = virtualizer.range?.endIndex ?? 0;
@@ -111,7 +111,7 @@ export function EntryTable(props: EntryTableProps) {
   };
   const onClick = (event: MouseEvent) => {
     const index = indexAt(event.target);
-    // Whoever marks text in a row wants to copy it.
+    // Selecting text in a row must not open it, because the user wants to copy.
     const isMarking = getSelection()?.isCollapsed === false;
     if (index === null || isMarking) return;
     setCurrentPlace(entries.placeOf(index));
@@ -131,7 +131,7 @@ export function EntryTable(props: EntryTableProps) {
       }}
     >
       <table
-        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the arrow keys go from row to row
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the arrow keys move between rows
         role="grid"
         aria-rowcount={hasMore ? -1 : entries.length + 1}
         className={styles.entries}
@@ -168,13 +168,13 @@ export function EntryTable(props: EntryTableProps) {
 }
 
 interface VirtualRowsOptions extends Pick<EntryTableProps, "entries" | "scroller"> {
-  /** The row that the keyboard is at. */
+  /** The row at the keyboard's position. */
   readonly current: number;
   readonly rowPx: number;
   readonly headPx: number;
 }
 
-/** Rows in view, and the current one wherever it is. */
+/** The rows in view, and the current row wherever it is. */
 function useVirtualRows({ entries, current, scroller, rowPx, headPx }: VirtualRowsOptions) {
   const rangeExtractor = useCallback(
     (range: Range) => {
@@ -184,7 +184,7 @@ function useVirtualRows({ entries, current, scroller, rowPx, headPx }: VirtualRo
     },
     [current],
   );
-  // The same function for the same entries: with another one all of them would be measured again, at each scroll.
+  // The function must stay the same for the same entries: a new one makes the virtualizer measure all rows at each scroll.
   const getItemKey = useCallback((index: number) => entries.placeOf(index), [entries]);
   const virtualizer = useVirtualizer({
     count: entries.length,
@@ -197,12 +197,12 @@ function useVirtualRows({ entries, current, scroller, rowPx, headPx }: VirtualRo
     rangeExtractor,
   });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what it has measured are rows of the other height
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the previous measurements have the other row height
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowPx]);
   return virtualizer;
 }
 
-/** The row that a key leads to; `null` for other keys. */
+/** The row that a key moves to; `null` for other keys. */
 function indexAfter(key: string, current: number, inView: number, length: number): number | null {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: current + 1,

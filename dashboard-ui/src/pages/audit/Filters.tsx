@@ -18,7 +18,7 @@ import { TimeField } from "./TimeField.tsx";
 interface FiltersProps {
   readonly search: AuditSearch;
   readonly keys: readonly ListedKey[];
-  /** What the service said of the filters, if it refused them. */
+  /** The error of the service, if it refused the filters. */
   readonly error: unknown;
 }
 
@@ -29,13 +29,13 @@ const TIMES = [
   { value: "custom", label: "Custom…" },
 ];
 
-/** Which entries are shown. */
+/** The form of the log's filters. */
 export function Filters({ search, keys, error }: FiltersProps) {
   const id = useId();
   const navigate = useNavigate({ from: "/audit" });
   const models = useQuery(api.models.list.queryOptions());
   const [isCustomWanted, setCustomWanted] = useState(false);
-  // On a phone they are folded away.
+  // On a phone, the filters are folded by default.
   const [isUnfolded, setUnfolded] = useState(false);
   const used = countFilters(search);
   const isFolded = !isUnfolded && errorFieldOf(error) === null;
@@ -119,7 +119,7 @@ export function Filters({ search, keys, error }: FiltersProps) {
 
 interface TimeFilterProps extends Pick<FiltersProps, "search" | "error"> {
   readonly put: (change: AuditSearch) => void;
-  /** Whether the custom fields were asked for; they stay while the address has a custom time. */
+  /** Whether the user opened the custom fields. They stay while the address has a custom time. */
   readonly isCustomWanted: boolean;
   readonly setCustomWanted: (isWanted: boolean) => void;
 }
@@ -157,7 +157,7 @@ function TimeFilter({ search, error, put, isCustomWanted, setCustomWanted }: Tim
   );
 }
 
-/** What stands in the address is among the options, whatever it is. */
+/** Adds the address's value to the options if it is not one of them. */
 function withGiven(
   options: readonly { readonly value: string; readonly label: string }[],
   value: string,

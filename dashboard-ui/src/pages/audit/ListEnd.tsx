@@ -3,10 +3,10 @@ import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import entryTableStyles from "./EntryTable.module.css";
-import { MOST_ENTRIES } from "./use-entries.ts";
+import { MAX_ENTRIES } from "./use-entries.ts";
 
 interface ListEndProps {
-  /** What it needs of the query. */
+  /** The part of the query that the end of the list uses. */
   readonly log: {
     readonly isFetchingNextPage: boolean;
     readonly isFetchNextPageError: boolean;
@@ -15,12 +15,12 @@ interface ListEndProps {
     fetchNextPage(): Promise<unknown>;
   };
   readonly count: number;
-  /** Whether there are more than are listed, for whom the list has to be read again. */
+  /** Whether the log has entries that are missing in the list, which must be read again to show them. */
   readonly isIncomplete: boolean;
   readonly readAgain: () => void;
 }
 
-/** Below the last row: that more are on their way, why they are not, or that there are no more. */
+/** The end of the list: loading, an error, or no more entries. */
 export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   if (log.isFetchNextPageError) {
     return (
@@ -42,7 +42,7 @@ export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
         <Loading what="more entries" />
       ) : log.hasNextPage ? null : (
         <p className={textStyles.small}>
-          {count < MOST_ENTRIES
+          {count < MAX_ENTRIES
             ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in total.`
             : `Showing the newest ${formatCount(count)} entries. To see older ones, choose a narrower time or export.`}
         </p>

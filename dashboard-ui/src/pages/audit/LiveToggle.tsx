@@ -9,15 +9,15 @@ import styles from "./LiveToggle.module.css";
 import type { TailState } from "./tail.ts";
 
 interface LiveToggleProps {
-  /** `null` when nothing is followed. */
+  /** `null` while live updates are off. */
   readonly state: TailState | null;
   readonly isOn: boolean;
-  /** How many entries have come so far. */
+  /** The number of entries that have arrived so far. */
   readonly arrived: number;
   readonly onChange: (isOn: boolean) => void;
 }
 
-/** Follows the log, or stops following it; and says how the connection is. */
+/** The switch for live updates, with the state of the connection. */
 export function LiveToggle({ state, isOn, arrived, onChange }: LiveToggleProps) {
   const said = useCountSaid(arrived);
   return (
@@ -55,7 +55,7 @@ function wordsOf(state: TailState): string {
 
 const SAID_EVERY_MS = 10_000;
 
-/** How many more there are than when it was last said: now and then, not for each of them. */
+/** Announces the number of new entries at intervals, not for each entry. */
 function useCountSaid(arrived: number): string {
   const [said, setSaid] = useState("");
   const latest = useRef(arrived);

@@ -3,11 +3,11 @@ import { Empty } from "../../components/Notice.tsx";
 
 interface NoEntriesProps {
   readonly isFiltered: boolean;
-  /** Takes the filters away. */
+  /** Clears the filters. */
   readonly clear: () => void;
 }
 
-/** Where there are no entries to show. */
+/** The text of a list without entries. */
 export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
   if (isFiltered) {
     return (
@@ -25,7 +25,7 @@ export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
   );
 }
 
-/** Where the service does not take a filter. */
+/** The text shown when the service refuses a filter. */
 export function FilterRefused() {
   return (
     <Empty title="Invalid filter">

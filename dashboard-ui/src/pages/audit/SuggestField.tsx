@@ -8,14 +8,14 @@ interface SuggestFieldProps {
   readonly label: string;
   readonly placeholder?: string;
   readonly value: string;
-  /** What one may want; anything else may be typed. */
+  /** The suggested values. Other values can be typed. */
   readonly suggestions: readonly string[];
   readonly error?: string | undefined;
-  /** Called when a suggestion is chosen, on Enter, and when the field is left. */
+  /** Called on a chosen suggestion, on Enter and on blur. */
   readonly onCommit: (value: string) => void;
 }
 
-/** A labelled input that suggests what may be wanted. */
+/** A labelled input with suggestions. */
 export function SuggestField({ label, placeholder, value, suggestions, error, onCommit }: SuggestFieldProps) {
   const id = useId();
   const errorId = `${id}-error`;
@@ -45,7 +45,7 @@ export function SuggestField({ label, placeholder, value, suggestions, error, on
           aria-describedby={error === undefined ? undefined : errorId}
           onBlur={() => commit(text)}
           onKeyDown={(event) => {
-            // With a suggestion highlighted, Enter chooses that.
+            // Enter selects the highlighted suggestion, if any.
             const isChoosing = event.currentTarget.hasAttribute("aria-activedescendant");
             if (event.key === "Enter" && !isChoosing) commit(text);
           }}

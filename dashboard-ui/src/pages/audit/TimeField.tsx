@@ -3,10 +3,10 @@ import { useDraft } from "../../components/use-draft.ts";
 
 interface TimeFieldProps {
   readonly label: string;
-  /** RFC 3339, or whatever stands in the address. */
+  /** An RFC 3339 time, or any text of the address. */
   readonly value: string;
   readonly error?: string | undefined;
-  /** Called with a time as in RFC 3339, or nothing, on Enter and when the field is left. */
+  /** Called with an RFC 3339 time or an empty text, on Enter and on blur. */
   readonly onCommit: (value: string) => void;
 }
 
@@ -33,7 +33,7 @@ export function TimeField({ label, value, error, onCommit }: TimeFieldProps) {
   );
 }
 
-/** As the input has it: without a zone, to the second. Empty for what is no time. */
+/** The time as the input's value: local, to the second, without a zone. Empty for an invalid time. */
 function localOf(instant: string): string {
   const time = new Date(instant);
   if (Number.isNaN(time.getTime())) return "";

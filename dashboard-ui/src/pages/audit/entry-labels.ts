@@ -26,12 +26,12 @@ export function tokenSourceLabel({ usageSource }: Pick<AuditEntry, "usageSource"
   return USAGE_SOURCES[usageSource];
 }
 
-/** Whether a request was answered as it was asked. */
+/** Whether the request succeeded. */
 export function wentWell({ status, errorCode }: Pick<AuditEntry, "status" | "errorCode">): boolean {
   return status < 400 && errorCode === null;
 }
 
-/** An entry as `GET /v1/audit` has it. */
+/** The entry as `GET /v1/audit` returns it. */
 export function entryJson(entry: AuditEntry): string {
   const shape = {
     id: entry.id,

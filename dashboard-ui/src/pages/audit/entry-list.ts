@@ -1,15 +1,15 @@
 import type { AuditEntry } from "../../api/types.ts";
 
-/** A page of the log, as `audit.list` answers it. */
+/** A page of the log, as `audit.list` returns it. */
 export interface EntryPage {
   readonly entries: readonly AuditEntry[];
 }
 
 /**
- * Rows of the table: what has come since, then pages. Nothing is copied, as there may be a hundred thousand.
+ * The rows of the table: new entries, then pages. Nothing is copied, because the list may hold a hundred thousand entries.
  *
- * A row has an index, which moves on when entries come on top of it, and a place, which does not: the first page begins at
- * place 0, what has come since is above it.
+ * A row has an index, which grows when entries arrive above it, and a place, which stays the same: the first page begins at
+ * place 0, and new entries have negative places.
  */
 export class EntryList {
   readonly #live: readonly AuditEntry[];
@@ -18,7 +18,7 @@ export class EntryList {
   readonly #pageSize: number;
   readonly length: number;
 
-  /** `pages`: of one size but the first and the last. */
+  /** `pages`: all but the first and the last have the same size. */
   constructor(live: readonly AuditEntry[], pages: readonly EntryPage[]) {
     this.#live = live;
     this.#pages = pages;
@@ -45,7 +45,7 @@ export class EntryList {
     return this.#pages[1 + Math.floor(rest / this.#pageSize)]?.entries[rest % this.#pageSize];
   }
 
-  /** Where the entry of a request is; `null` when it is not loaded. */
+  /** The place of a request's entry; `null` when it is not loaded. */
   find(requestId: string): number | null {
     for (let index = 0; index < this.length; index++) {
       if (this.at(index)?.requestId === requestId) return this.placeOf(index);

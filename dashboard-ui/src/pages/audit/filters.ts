@@ -4,7 +4,7 @@ import type { ListedKey } from "../../api/types.ts";
 import { formatDateTime } from "../../components/format.ts";
 import type { AuditSearch, Range } from "./search.ts";
 
-/** Which entries, as the service is asked for them. */
+/** The filters of a request to the service. */
 export type AuditFilters = Omit<Exclude<inferRouterInputs<AppRouter>["audit"]["tail"], void>, "lastEventId">;
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -22,7 +22,7 @@ export const RANGE_NAMES: Readonly<Record<Range, string>> = {
   "30d": "Last 30 days",
 };
 
-/** The filters of an address that was opened at some time. */
+/** The filters of an address. Ranges end at the time when the address was opened. */
 export function filtersOf(search: AuditSearch, openedAt: Date): AuditFilters {
   const { range, key, model, status, error_code, source } = search;
   const time =
@@ -33,7 +33,7 @@ export function filtersOf(search: AuditSearch, openedAt: Date): AuditFilters {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** How many of the fields are in use. */
+/** The number of fields in use. */
 export function countFilters({
   from,
   to,
@@ -49,12 +49,12 @@ export function countFilters({
   return others.length + (isTimed ? 1 : 0);
 }
 
-/** The key that a filter names, by its id or its key ID. */
+/** The key that a filter names by its id or its key ID. */
 export function findKey(keys: readonly ListedKey[], value: string): ListedKey | undefined {
   return keys.find(({ id, keyId }) => id === value.toLowerCase() || keyId === value);
 }
 
-/** Which entries the filters let through, as a list of words: "key “production”", "status 4xx". */
+/** The filters as texts: "key “production”", "status 4xx". */
 export function filterLabels(filters: AuditFilters, keys: readonly ListedKey[]): readonly string[] {
   const { from, to, key, model, status, error_code, source } = filters;
   const words: string[] = [];

@@ -1,27 +1,27 @@
 import type { AuditEntry } from "../../api/types.ts";
 import type { TailNews } from "./tail.ts";
 
-/** What has been recorded since the pages were read. */
+/** Entries that were recorded after the pages were read. */
 export interface LiveEntries {
-  /** Those on top of the pages, newest first. */
+  /** Entries above the pages, newest first. */
   readonly shown: readonly AuditEntry[];
-  /** How many of them have just come. */
+  /** The number of shown entries that have just arrived. */
   readonly fresh: number;
-  /** Those that wait until nobody reads any more, newest first. */
+  /** Entries that wait until the user stops reading, newest first. */
   readonly kept: readonly AuditEntry[];
-  /** How many wait, those included that are not kept. */
+  /** The number of waiting entries, including those that are not kept. */
   readonly waiting: number;
-  /** How many have come in all: tells how many came since some moment. */
+  /** The total number of entries that have arrived. Two values give the number between two moments. */
   readonly arrived: number;
-  /** How often there were more than are told; and how many of those times the pages have been read since. */
+  /** The number of gaps in the events, and the number of these that re-reading the pages has closed. */
   readonly gaps: number;
   readonly gapsRead: number;
-  /** Why, where that is worth telling. */
+  /** The message about missed or skipped entries; `null` without one. */
   readonly told: string | null;
 }
 
-/** More than these are better read as pages. */
-const MOST_KEPT = 500;
+/** The maximum number of entries to keep. Beyond it, the pages are read again. */
+const MAX_KEPT = 500;
 
 export const NOTHING_LIVE: LiveEntries = {
   shown: [],
@@ -34,11 +34,11 @@ export const NOTHING_LIVE: LiveEntries = {
   told: null,
 };
 
-/** @param isReading what is on the page should stay where it is: news wait. */
+/** @param isReading whether the page must not move; new entries then wait. */
 export function withNews(live: LiveEntries, news: TailNews, isReading: boolean): LiveEntries {
   const come = news.entries.toReversed();
   const kept = [...come, ...live.kept];
-  const isTooMuch = (isReading ? kept : live.shown).length > MOST_KEPT;
+  const isTooMuch = (isReading ? kept : live.shown).length > MAX_KEPT;
   const next: LiveEntries = {
     ...live,
     kept: isReading && isTooMuch ? [] : kept,
@@ -50,36 +50,36 @@ export function withNews(live: LiveEntries, news: TailNews, isReading: boolean):
   return isReading ? next : withAllShown(next);
 }
 
-/** What waits is shown, as far as it was kept. */
+/** Shows the waiting entries that were kept. */
 export function withAllShown(live: LiveEntries): LiveEntries {
   if (live.waiting === 0) return live;
   return {
     ...live,
-    // What is cut off here stands in the pages as soon as they were read again.
-    shown: [...live.kept, ...live.shown].slice(0, 2 * MOST_KEPT),
+    // Entries that are cut off here appear in the pages once these are read again.
+    shown: [...live.kept, ...live.shown].slice(0, 2 * MAX_KEPT),
     fresh: live.fresh + live.kept.length,
     kept: [],
     waiting: 0,
   };
 }
 
-/** Something may have been recorded that was not told. */
+/** Records that events may have been missed. */
 export function withGap(live: LiveEntries): LiveEntries {
   return { ...live, gaps: live.gaps + 1 };
 }
 
-/** While there are any, there are more entries than these: the pages have to be read again. */
+/** The number of open gaps. While there is one, entries are missing and the pages must be read again. */
 export function gapsLeft(live: LiveEntries): number {
   return live.gaps - live.gapsRead;
 }
 
-/** The pages were read again: they hold whatever there was when that began. */
+/** Records that the pages were read again. They contain all entries recorded before the read began. */
 export function withPagesRead(live: LiveEntries, before: LiveEntries): LiveEntries {
   const shown = [...live.kept, ...live.shown].slice(0, live.arrived - before.arrived);
   return { ...live, shown, fresh: shown.length, kept: [], waiting: 0, gapsRead: before.gaps };
 }
 
-/** Those on top of the pages that are not in the first of them already. */
+/** The entries above the pages that the first page does not contain. */
 export function aboveOf(live: LiveEntries, firstPage: readonly AuditEntry[]): readonly AuditEntry[] {
   if (live.shown.length === 0) return live.shown;
   const paged = new Set(firstPage.map(({ id }) => id));

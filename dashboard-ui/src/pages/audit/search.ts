@@ -1,22 +1,22 @@
 export const RANGES = ["1h", "24h", "7d", "30d"] as const;
-/** A stretch of time that ends now. */
+/** A period that ends now. */
 export type Range = (typeof RANGES)[number];
 
-/** The filters, in the words of the API. */
+/** The filters, named as in the API. */
 const FILTERS = ["from", "to", "key", "model", "status", "error_code", "source"] as const;
 type FilterName = (typeof FILTERS)[number];
 
-/** What of the page stands in its address. */
+/** The part of the page's state that is in its address. */
 export interface AuditSearch extends Readonly<Partial<Record<FilterName, string | undefined>>> {
-  /** Instead of `from` and `to`. */
+  /** Replaces `from` and `to`. */
   readonly range?: Range | undefined;
-  /** Whether new entries are followed. */
+  /** Whether live updates are on. */
   readonly live?: true | undefined;
   /** The request whose entry is open. */
   readonly entry?: string | undefined;
 }
 
-/** No filter at all: every name is there, so that what stands in the address is taken away. */
+/** No filters. Every name is present, so that navigation removes the values of the address. */
 export const NO_FILTERS = {
   from: undefined,
   to: undefined,
@@ -28,7 +28,7 @@ export const NO_FILTERS = {
   range: undefined,
 } as const satisfies AuditSearch;
 
-/** Every name is there, whether it is given or not: what a validator leaves out, the router takes from the address as it stands. */
+/** Every name must be present: the router keeps names that a validator omits as they are in the address. */
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   return {
     ...Object.fromEntries(FILTERS.map((name) => [name, textOf(search[name])])),
@@ -38,7 +38,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   };
 }
 
-/** The router reads what looks like a number as one. */
+/** The router parses texts that look like numbers as numbers. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   return typeof value === "string" && value !== "" ? value : undefined;

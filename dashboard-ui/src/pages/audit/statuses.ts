@@ -1,6 +1,6 @@
 import { ERROR_CODES as TABLE } from "../../../../sdk/src/contract/error-codes.ts";
 
-/** What only people who sign in are told, and requests with no known key: neither stands in an account's log. */
+/** Codes that only sign-in and requests without a known key produce. An account's log has neither. */
 const ELSEWHERE = [
   "conflict",
   "invalid_api_key",
@@ -15,10 +15,10 @@ export const ERROR_CODES: readonly string[] = Object.keys(TABLE)
   .filter((code) => !ELSEWHERE.includes(code))
   .sort();
 
-/** Of a request whose client had gone before there was an answer. */
+/** The status of a request whose client disconnected before the answer. */
 const CLIENT_GONE = 499;
 
-/** What one may want to see by status, classes first. */
+/** The choices of the status filter, classes first. */
 export const STATUSES: readonly { readonly value: string; readonly label: string }[] = [
   { value: "2xx", label: "2xx: answered" },
   { value: "4xx", label: "4xx: refused" },

@@ -7,31 +7,31 @@ import type { AuditFilters } from "./filters.ts";
 
 type Tail = inferRouterOutputs<AppRouter>["audit"]["tail"];
 
-/** What has been recorded since the news before. */
+/** The entries recorded since the previous event. */
 export type TailNews = Tail extends AsyncIterable<{ readonly data: infer News }> ? News : never;
 
 export type TailState =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
-  /** It was cut off, and comes back by itself. */
+  /** The connection was lost and is being restored. */
   | { readonly kind: "reconnecting" }
   | { readonly kind: "refused"; readonly error: unknown };
 
 export interface TailListener {
   onState(state: TailState): void;
-  /** @param isAnew what was recorded before is not told: this is no going on after an event. */
-  onLive(isAnew: boolean): void;
+  /** @param isNewStream whether earlier entries may be missing, because the stream does not resume after an event. */
+  onLive(isNewStream: boolean): void;
   onNews(news: TailNews): void;
 }
 
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 10_000;
-/** What may be otherwise a moment later. */
+/** Error codes that may be temporary. */
 const PASSING = ["server_is_overloaded", "internal_error", "too_many_concurrent_requests"];
 
 /**
- * Follows the log: what is recorded from now on, without gap or repeat, however often it is cut off. Ends with the function
- * that it answers.
+ * Follows the log: reports new entries without gap or repetition, and reconnects after interruptions. The returned function
+ * ends it.
  */
 export function followAudit(filters: AuditFilters, listener: TailListener): () => void {
   let lastEventId: string | null = null;
@@ -50,7 +50,7 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
       isOver = true;
       const code = errorCodeOf(error);
       if (code === "not_signed_in") noticeSignedOut();
-      // Refused before it began, a browser does not say why: that is for whatever else is asked to find out.
+      // A browser hides why a stream was refused. Another query finds out.
       if (code === null) void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
       if (code !== null && !PASSING.includes(code)) {
         listener.onState({ kind: "refused", error });
@@ -87,7 +87,7 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
   const lost = (): TailState => ({ kind: hasBeenLive ? "reconnecting" : "connecting" });
 
   follow();
-  // Whoever else has found that the service answers again: this need not wait for its turn.
+  // Another request has found that the service answers again, so this one does not wait for its turn.
   const unwatch = connection.subscribe(() => {
     if (pause !== undefined && !connection.isLost()) follow();
   });

@@ -4,24 +4,24 @@ import { api, client, queryClient } from "../../api/client.ts";
 import { connection } from "../../api/connection.ts";
 import type { AuditFilters } from "./filters.ts";
 
-/** Enough to fill the window. */
+/** A page that fills the window. */
 const FIRST_PAGE_SIZE = 100;
-/** As many as can be read without holding up a frame. */
+/** The maximum that can be read without delaying a frame. */
 const PAGE_SIZE = 500;
-/** More than anybody scrolls through; who wants all of it exports it. */
-export const MOST_ENTRIES = 200_000;
+/** More than a person scrolls through. The export has all entries. */
+export const MAX_ENTRIES = 200_000;
 
 /**
  * The pages of the log that have been loaded, newest first.
  *
- * @param filters the same object as long as they are the same filters.
+ * @param filters must be the same object while the filters are the same.
  */
 export function useEntries(filters: AuditFilters) {
   const options = useMemo(() => entriesOf(filters), [filters]);
   const log = useInfiniteQuery(options);
   const { refetch } = log;
 
-  /** Reads the first page again and forgets the others. Resolves to whether it could be read. */
+  /** Reads the first page again and drops the others. Resolves to whether the read succeeded. */
   const reload = useCallback(async () => {
     queryClient.setQueryData(options.queryKey, (data) =>
       data === undefined
@@ -34,12 +34,12 @@ export function useEntries(filters: AuditFilters) {
 
   const { fetchNextPage, isFetchNextPageError } = log;
   const mayLoadMore = log.hasNextPage && !log.isFetching && !isFetchNextPageError;
-  /** Reads the page after the last, if there is one, and what is being read is not waited for. */
+  /** Reads the next page, unless there is none or one is being read. */
   const loadMore = useCallback(() => {
     if (mayLoadMore) void fetchNextPage();
   }, [mayLoadMore, fetchNextPage]);
 
-  // What failed with the connection is tried again with it.
+  // A page that failed with the connection is retried with it.
   useEffect(() => {
     if (!isFetchNextPageError) return;
     return connection.subscribe(() => {
@@ -61,11 +61,10 @@ function entriesOf(filters: AuditFilters) {
         { signal },
       ),
     initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }, pages) =>
-      pages.length * PAGE_SIZE > MOST_ENTRIES ? null : nextCursor,
-    // A page shows what was recorded when the first was read: asked for again, all of them would be read in turn.
+    getNextPageParam: ({ nextCursor }, pages) => (pages.length * PAGE_SIZE > MAX_ENTRIES ? null : nextCursor),
+    // A page shows the log at the time of the first read: a refetch would read all pages in turn.
     staleTime: ({ state }) => (state.data === undefined ? 0 : "static"),
-    // Nor is there a use in comparing them, or in keeping those of other filters.
+    // Comparing pages or caching those of other filters has no use.
     structuralSharing: false,
     gcTime: 0,
   });

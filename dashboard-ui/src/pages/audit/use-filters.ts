@@ -2,15 +2,15 @@ import { useMemo, useState } from "react";
 import { type AuditFilters, filtersOf } from "./filters.ts";
 import type { AuditSearch } from "./search.ts";
 
-/** The filters of the address: the same object as long as they are the same, so that what depends on them stays. */
+/** The filters of the address. The object stays the same while the filters do, so that dependent hooks do not rerun. */
 export function useFilters(search: AuditSearch): {
   readonly filters: AuditFilters;
-  /** Has a range end now again. */
+  /** Moves the end of a range to now. */
   readonly refreshRange: () => void;
 } {
   const { range, from, to, key, model, status, error_code, source } = search;
   const [opened, setOpened] = useState(() => ({ range, at: new Date() }));
-  // A range ends when it was chosen, not when the page was opened.
+  // A range ends when it was chosen, which may be later than the opening of the page.
   if (opened.range !== range) setOpened({ range, at: new Date() });
   const filters = useMemo(
     () => filtersOf({ range, from, to, key, model, status, error_code, source }, opened.at),

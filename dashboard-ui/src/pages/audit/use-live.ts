@@ -13,15 +13,15 @@ import { followAudit, type TailState } from "./tail.ts";
 
 interface LiveOptions {
   readonly isOn: boolean;
-  /** The same object as long as they are the same filters. */
+  /** The same object while the filters are the same. */
   readonly filters: AuditFilters;
-  /** Whether what is on the page should stay where it is. */
+  /** Whether the page must not move. */
   readonly isReading: () => boolean;
-  /** Reads the pages again. Resolves to whether that could be done. */
+  /** Reads the pages again. Resolves to whether the read succeeded. */
   readonly reload: () => Promise<boolean>;
 }
 
-/** Between two times that the pages are read again, and before the first: following begins a moment after the answer does. */
+/** The interval between re-reads of the pages, and the delay before the first: a stream begins a moment after its answer does. */
 const READ_EVERY_MS = 2_000;
 const READ_AFTER_MS = 500;
 const FRESH_MS = 3_000;
@@ -34,7 +34,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   const latest = useRef(held);
   const reading = useRef<Promise<void> | null>(null);
   const readMs = useRef(Number.NEGATIVE_INFINITY);
-  // Those of other filters are none.
+  // Entries of other filters are not shown.
   const live = held.filters === filters ? held.live : NOTHING_LIVE;
 
   useLayoutEffect(() => {
@@ -45,7 +45,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   const update = useCallback(
     (change: (live: LiveEntries) => LiveEntries) => {
       const before = latest.current;
-      // What is told late is told of filters that are gone.
+      // Late events may belong to filters that have changed.
       if (before.filters !== filters) return;
       const after = change(before.live);
       if (after === before.live) return;
@@ -72,8 +72,8 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
     setState({ kind: "connecting" });
     const leave = followAudit(filters, {
       onState: setState,
-      onLive: (isAnew) => {
-        if (isAnew) update(withGap);
+      onLive: (isNewStream) => {
+        if (isNewStream) update(withGap);
       },
       onNews: (news) => update((now) => withNews(now, news, isReading())),
     });
@@ -86,11 +86,11 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   const isConnected = state?.kind === "live";
   const missing = gapsLeft(live);
   useEffect(() => {
-    // One more, or one less, is a reason to look anew: there may have been a gap while the pages were read.
+    // A change of the count is a reason to read again: a gap may have occurred while the pages were read.
     if (!isConnected || missing === 0) return;
     const sinceMs = performance.now() - readMs.current;
     const read = () => {
-      // Else that is done when they have come back to the top.
+      // While the user reads, this waits until they return to the top.
       if (!isReading()) void readAgain();
     };
     const timer = setTimeout(read, Math.max(READ_AFTER_MS, READ_EVERY_MS - sinceMs));
@@ -109,7 +109,7 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
     return () => clearTimeout(timer);
   }, [live.told, update]);
 
-  /** Nobody reads any more: what waits is shown. */
+  /** Shows the waiting entries, because the user has stopped reading. */
   const show = useCallback(() => {
     if (gapsLeft(latest.current.live) > 0) void readAgain();
     else update(withAllShown);

@@ -7,20 +7,20 @@ import type { EntryList } from "./entry-list.ts";
 
 /** The entry whose details are open. */
 export interface OpenEntry {
-  /** Undefined as long as it is not there. */
+  /** Undefined until the entry is loaded. */
   readonly entry: AuditEntry | undefined;
-  /** Where it is in the list; `null` when the list does not hold it. */
+  /** The entry's place in the list; `null` when the list does not contain it. */
   readonly place: number | null;
-  /** Why it is not there. */
+  /** The reason why it could not be loaded. */
   readonly error: unknown;
   readonly isFetching: boolean;
   readonly retry: () => void;
 }
 
 /**
- * The entry that the address names: from the list, or asked for by itself.
+ * The entry that the address names, from the list or from a query of its own.
  *
- * @param isListPending whether the list may yet hold it.
+ * @param isListPending whether the list may still load it.
  */
 export function useOpenEntry(entries: EntryList, isListPending: boolean) {
   const { entry: requestId } = useSearch({ from: "/shell/account/audit" });
@@ -47,7 +47,7 @@ export function useOpenEntry(entries: EntryList, isListPending: boolean) {
     (at: number) => {
       if (!isOpen) wasOpenedHere.current = true;
       const entry = entries.at(entries.indexOf(at))?.requestId;
-      // Going back closes it; from one to the next is no step that anybody wants to go back.
+      // Going back closes the details. Moving between entries adds no step to the history.
       void navigate({ search: (now) => ({ ...now, entry }), replace: isOpen });
     },
     [entries, isOpen, navigate],

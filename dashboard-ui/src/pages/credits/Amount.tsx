@@ -3,18 +3,18 @@ import styles from "./Amount.module.css";
 
 const FRACTION = /[.,]?\d*$/;
 
-/** The digits after the point of the longest of some sums. */
+/** The maximum number of fraction digits of some amounts. */
 export function longestFraction(amounts: readonly bigint[]): number {
   return Math.max(0, ...amounts.map((amount) => fractionOf(formatUsd(amount))));
 }
 
 interface AmountProps {
   readonly nanoUsd: bigint;
-  /** How many digits the column has after the point. */
+  /** The number of fraction digits of the column. */
   readonly fraction: number;
 }
 
-/** A sum that came in or went out, its point below those above it. */
+/** An amount, aligned at the decimal point. */
 export function Amount({ nanoUsd, fraction }: AmountProps) {
   const text = formatUsd(nanoUsd);
   return (

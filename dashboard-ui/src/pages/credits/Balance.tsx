@@ -9,7 +9,7 @@ import creditsStyles from "./Credits.module.css";
 
 const LIVE_MS = 10_000;
 
-/** What there is to spend. */
+/** The account's balance. */
 export function Balance() {
   const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   return (

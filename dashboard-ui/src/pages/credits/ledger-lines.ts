@@ -1,21 +1,21 @@
 import type { LedgerEntry } from "../../api/types.ts";
 
-/** The charges of a day that stand together in the ledger. */
+/** The charges of one day, as one line of the ledger. */
 export interface DayOfCharges {
   readonly kind: "charges";
   readonly id: string;
-  /** When the newest of them was made. */
+  /** The time of the newest charge. */
   readonly at: Date;
   readonly amountNanoUsd: bigint;
   readonly count: number;
 }
 
-/** A line of the ledger as people read it. */
+/** A line of the ledger for display. */
 export type LedgerLine = DayOfCharges | (LedgerEntry & { readonly kind: "grant" | "adjustment" });
 
 /**
- * Joins charges of one day, by this browser's clock, that follow upon each other: a busy account has some every second,
- * and what was granted would be lost among them.
+ * Joins consecutive charges of a day, in the browser's zone. A busy account has charges every second, which would hide its
+ * grants.
  */
 export function ledgerLines(entries: readonly LedgerEntry[]): LedgerLine[] {
   const lines: LedgerLine[] = [];
@@ -25,7 +25,7 @@ export function ledgerLines(entries: readonly LedgerEntry[]): LedgerLine[] {
       continue;
     }
     const last = lines.at(-1);
-    // What of a charge was not collected lessens it: the account did not pay that.
+    // The uncollected part of a charge reduces it, because the account did not pay it.
     const count = kind === "charge" ? 1 : 0;
     if (last?.kind !== "charges" || last.at.toDateString() !== entry.at.toDateString()) {
       const { id, at, amountNanoUsd } = entry;

@@ -1,6 +1,6 @@
 import { api } from "../../api/client.ts";
 
-/** The maximum that the service returns at once. */
+/** The maximum page size of the service. */
 const PAGE_SIZE = 200;
 
 /** The ledger, newest first. */

@@ -2,10 +2,10 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { ledgerLines } from "./ledger-lines.ts";
 import { ledgerQuery } from "./ledger-query.ts";
 
-/** How many pages one press of a button may ask for. */
-const MOST_PAGES = 10;
+/** The maximum number of pages to fetch for one press of a button. */
+const MAX_PAGES = 10;
 
-/** The ledger, newest first; its next page is all that it takes to see more lines. */
+/** The ledger, newest first. Loading the next page continues until a new line appears. */
 export function useLedger() {
   const { fetchNextPage, ...ledger } = useInfiniteQuery(ledgerQuery());
   const entries = ledger.data?.pages.flatMap((page) => page.entries) ?? [];
@@ -13,8 +13,8 @@ export function useLedger() {
 
   const fetchMoreLines = async () => {
     let result = await fetchNextPage();
-    // A page may hold nothing but further charges of the day that is the last line already.
-    for (let pages = 1; pages < MOST_PAGES && result.hasNextPage && !result.isError; pages++) {
+    // A page may contain only further charges of the day that is already the last line.
+    for (let pages = 1; pages < MAX_PAGES && result.hasNextPage && !result.isError; pages++) {
       const known = result.data?.pages.flatMap((page) => page.entries) ?? [];
       if (ledgerLines(known).length > lines.length) break;
       result = await fetchNextPage();

@@ -5,7 +5,7 @@ import { FormDialog } from "../../components/FormDialog.tsx";
 import { CreatedKey } from "./CreatedKey.tsx";
 import { useKeyCreation } from "./use-key-creation.ts";
 
-/** Asks for a name, then shows the key: once, and until the person says that they have it. */
+/** Asks for a name and creates a key, which is shown until the user confirms that they have stored it. */
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState("");
   const { created, create, isPending, nameError, formError } = useKeyCreation((idempotencyKey) =>

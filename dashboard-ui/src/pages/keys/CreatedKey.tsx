@@ -10,7 +10,7 @@ interface CreatedKeyProps {
   readonly onClose: () => void;
 }
 
-/** The key string of a key that has just been created, with a request to try it. */
+/** The key string of a new key, with a request to try it. */
 export function CreatedKey({ name, keyString, lead, onClose }: CreatedKeyProps) {
   const info = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());

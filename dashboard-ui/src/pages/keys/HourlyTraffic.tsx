@@ -17,7 +17,7 @@ interface HourlyTrafficProps {
   readonly successor: NamedKey;
 }
 
-/** Requests of both keys, hour by hour of the last day. */
+/** The requests of both keys per hour of the last day. */
 export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
   const toMs = Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS;
   const times = useMemo(
@@ -33,7 +33,7 @@ export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
   const rows = usage.data?.rows;
   const { id: oldId, name: oldName } = old;
   const { id: successorId, name: successorName } = successor;
-  // Its parts stay the same until there is something new to draw.
+  // The series stay the same until the data changes, so that the chart does not redraw.
   const series = useMemo(
     () => [
       { label: successorName, values: requestsOf(successorId, rows ?? [], times) },
@@ -52,7 +52,7 @@ export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
           series={series}
           format={formatCount}
           heightPx={160}
-          // The names stand above, with the colours.
+          // The names and colours are shown above.
           hasLegend={false}
         />
       )}

@@ -17,10 +17,10 @@ const ORDERS: readonly { readonly value: KeyOrder; readonly label: string }[] = 
   { value: "requests", label: "Requests in 24 h" },
 ];
 
-/** The whole list is there already: nobody is asked. */
+/** The delay is short because filtering sends no request. */
 const WAIT_MS = 80;
 
-/** Which keys the list shows, in which order. */
+/** The search, filter and order of the key list. */
 export function KeyFilters({ search: { search, state, order } }: { readonly search: KeysSearch }) {
   const navigate = useNavigate({ from: "/settings/keys" });
   const put = (change: Record<string, string>) =>

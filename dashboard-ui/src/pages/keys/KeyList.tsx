@@ -11,7 +11,7 @@ import { KeyTable } from "./KeyTable.tsx";
 import type { KeysSearch } from "./search.ts";
 import { selectKeys } from "./select-keys.ts";
 
-/** An account may have thousands; nobody reads so many at once, and a browser need not lay them out. */
+/** The number of keys to show at once. An account may have thousands, which would be slow to render. */
 const PAGE = 100;
 
 interface KeyListProps {
@@ -20,17 +20,17 @@ interface KeyListProps {
   readonly revoke: (key: ListedKey) => void;
 }
 
-/** The account's keys, of them those that are looked for. */
+/** The account's keys that match the search. */
 export function KeyList({ keys, search, revoke }: KeyListProps) {
-  const [most, setMost] = useState(PAGE);
+  const [maxShown, setMaxShown] = useState(PAGE);
   const found = selectKeys(keys, search);
-  const shown = found.slice(0, most);
+  const shown = found.slice(0, maxShown);
   const count = useRef<HTMLParagraphElement>(null);
 
   const showMore = () => {
-    flushSync(() => setMost(most + PAGE));
-    // With the last of them the button is gone, and the focus must not be gone with it.
-    if (most + PAGE >= found.length) count.current?.focus({ preventScroll: true });
+    flushSync(() => setMaxShown(maxShown + PAGE));
+    // The button goes with the last keys, so the focus moves to the count.
+    if (maxShown + PAGE >= found.length) count.current?.focus({ preventScroll: true });
   };
 
   return (

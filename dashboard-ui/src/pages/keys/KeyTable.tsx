@@ -12,12 +12,12 @@ import { RotationState } from "./RotationState.tsx";
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[];
-  /** All of the account's, for the names of successors. */
+  /** All keys of the account, for the names of successors. */
   readonly all: readonly ListedKey[];
   readonly revoke: (key: ListedKey) => void;
 }
 
-/** Keys, with how they are used. */
+/** A table of keys with their use. */
 export function KeyTable({ keys, all, revoke }: KeyTableProps) {
   const byId = new Map(all.map((key) => [key.id, key]));
   return (
@@ -78,7 +78,7 @@ function columnsFor(
 
 interface KeyNameProps {
   readonly apiKey: ListedKey;
-  /** The key that it was created to replace. */
+  /** The key that this key was created to replace. */
   readonly replaced: ListedKey | undefined;
 }
 

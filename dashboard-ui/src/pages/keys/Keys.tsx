@@ -13,7 +13,7 @@ import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
 import { RevokeKey } from "./RevokeKey.tsx";
 
-/** How often the list is asked for again while somebody looks at it. */
+/** The refresh interval of the visible list. */
 const LIVE_MS = 5_000;
 
 type OpenDialog = { readonly kind: "create" } | { readonly kind: "revoke"; readonly key: ListedKey };
@@ -80,14 +80,14 @@ export function Keys() {
         <CreateKey
           onClose={() => {
             setDialog(null);
-            // A session that ended while a key was shown could not lead to signing in then: it does now.
+            // A session that expired while the key was shown leads to the sign-in page now.
             void list.refetch();
           }}
         />
       ) : null}
       {dialog?.kind === "revoke" ? (
         <RevokeKey
-          // Somebody may use the key while its owner makes up their mind.
+          // The key may be used while the dialog is open, so the dialog shows its latest state.
           apiKey={keys.find(({ id }) => id === dialog.key.id) ?? dialog.key}
           onRevoked={() => setRevoked(dialog.key.name)}
           onClose={() => setDialog(null)}

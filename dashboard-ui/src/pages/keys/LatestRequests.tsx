@@ -34,13 +34,13 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 interface LatestRequestsProps {
   readonly keyId: string;
   readonly title: string;
-  /** Where there is none. */
+  /** The text shown without requests. */
   readonly none: string;
-  /** Only those that were refused with this code. */
+  /** Shows only requests that were refused with this code. */
   readonly errorCode?: "revoked_api_key";
 }
 
-/** The latest requests with a key: who still has to be updated. */
+/** The latest requests with a key, which show the clients that still need an update. */
 export function LatestRequests({ keyId, title, none, errorCode }: LatestRequestsProps) {
   const filter = { key: keyId, error_code: errorCode };
   const log = useQuery(

@@ -5,7 +5,7 @@ import { TRAFFIC_MS, type TrafficPoint } from "./use-traffic.ts";
 import watchTrafficStyles from "./WatchTraffic.module.css";
 
 interface LiveChartProps {
-  /** What is shown, for those who can't see it. */
+  /** The chart's description for screen readers. */
   readonly label: string;
   readonly old: readonly TrafficPoint[];
   readonly successor: readonly TrafficPoint[];
@@ -14,7 +14,7 @@ interface LiveChartProps {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-/** Requests per minute of two keys, up to now. */
+/** The requests per minute of two keys, up to now. */
 export function LiveChart({ label, old, successor }: LiveChartProps) {
   const points = [...old, ...successor];
   const nowMs = Math.max(...points.map(({ atMs }) => atMs));
@@ -55,7 +55,7 @@ export function LiveChart({ label, old, successor }: LiveChartProps) {
   );
 }
 
-/** The next of 2, 4, 6, 8, 10, 20, 40…: each has a half to be told beside the line. */
+/** Rounds up to 2, 4, 6, 8, 10, 20, 40…, whose halves are whole numbers for the label in the middle. */
 function roundUp(value: number): number {
   const size = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return [2, 4, 6, 8, 10].map((step) => step * size).find((step) => step >= value) ?? 10 * size;

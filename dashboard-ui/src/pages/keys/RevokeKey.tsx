@@ -16,7 +16,7 @@ interface RevokeKeyProps {
   readonly onClose: () => void;
 }
 
-/** Asks to type the key's name: what still uses it stops working at once, for good. */
+/** Asks for the key's name to confirm, because revoking is permanent and takes effect at once. */
 export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
   const { lastUsedAt, lastUsedIp, requestsLastHour } = apiKey.usage;
   const [typed, setTyped] = useState("");

@@ -20,7 +20,7 @@ interface RotateKeyProps {
   readonly onClose: () => void;
 }
 
-/** Creates the key that is to take over from another, and shows it once. The other goes on working. */
+/** Creates a key's successor and shows it once. The old key keeps working. */
 export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
   const [name, setName] = useState("");
   const [idleAfterSeconds, setIdleAfterSeconds] = useState(String(DAY_S));

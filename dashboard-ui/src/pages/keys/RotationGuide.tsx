@@ -9,7 +9,7 @@ import { RotateKey } from "./RotateKey.tsx";
 import { RotationSteps } from "./RotationSteps.tsx";
 import { useKeyUse } from "./use-key-use.ts";
 
-/** Settings → API Keys → Rotation: from one key to its successor, without downtime. */
+/** Settings → API Keys → Rotation: replaces a key without downtime. */
 export function RotationGuide() {
   const { keyId } = useParams({ from: "/shell/account/settings/keys/$keyId/rotation" });
   return <Guide key={keyId} id={keyId} />;
@@ -17,7 +17,7 @@ export function RotationGuide() {
 
 interface OpenDialog {
   readonly kind: "rotate" | "revoke";
-  /** As it was then: what is asked for again may not be answered, and a key that is being shown must not go with it. */
+  /** The key as it was when the dialog opened: a failed refetch must not remove a key that is being shown. */
   readonly old: KeyUse;
 }
 
@@ -25,7 +25,7 @@ function Guide({ id }: { readonly id: string }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const old = useKeyUse(id);
   const successor = useKeyUse(old.data?.rotation?.successorId);
-  // There is no such key, or the address has no valid ID.
+  // The key does not exist, or the address contains an invalid ID.
   const isMissing = ["not_found", "invalid_request"].includes(errorCodeOf(old.error) ?? "");
   return (
     <>
@@ -62,7 +62,7 @@ function Guide({ id }: { readonly id: string }) {
           apiKey={dialog.old}
           onClose={() => {
             setDialog(null);
-            // A session that ended while a key was shown could not lead to signing in then: it does now.
+            // A session that expired while the key was shown leads to the sign-in page now.
             void old.refetch();
           }}
         />

@@ -5,11 +5,11 @@ import styles from "./RotationState.module.css";
 
 interface RotationStateProps {
   readonly apiKey: ListedKey;
-  /** Absent when the list does not hold it. */
+  /** Undefined if the list does not contain the successor. */
   readonly successor: ListedKey | undefined;
 }
 
-/** How far a key's successor has taken over, and whether the key can be revoked. */
+/** The progress of a key's rotation, and whether the key can be revoked. */
 export function RotationState({ apiKey, successor }: RotationStateProps) {
   const { rotation, usage } = apiKey;
   if (rotation === null) return null;

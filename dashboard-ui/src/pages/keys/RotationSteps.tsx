@@ -20,16 +20,16 @@ const TITLES: Readonly<Record<RotationStep, string>> = {
 
 interface RotationStepsProps {
   readonly old: KeyUse;
-  /** Absent before it is created, and until it is known. */
+  /** Undefined until the successor is created and loaded. */
   readonly successor: KeyUse | undefined;
   readonly rotate: () => void;
   readonly revoke: () => void;
 }
 
-/** The steps of a rotation, each with what there is to do and to see. */
+/** The steps of a rotation with their instructions and state. */
 export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsProps) {
   const now = currentStep(old, successor);
-  // It was revoked without a successor, or there is none any more.
+  // The key was revoked without a successor.
   if (now === "done" && old.rotation === null) {
     return (
       <section className={panelStyles.panel} aria-labelledby="revoked">
@@ -48,7 +48,7 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
       ),
     watch:
       successor === undefined || old.rotation === null || now === "done" ? null : (
-        // Another successor has a history of its own.
+        // Each successor has a history of its own.
         <WatchTraffic key={successor.id} old={old} successor={successor} rotation={old.rotation} />
       ),
     revoke: <Revoke old={old} revoke={revoke} />,
@@ -88,7 +88,7 @@ export function RotationSteps({ old, successor, rotate, revoke }: RotationStepsP
   );
 }
 
-/** `distance`: how far the step is from the present one. Updating goes on until there is nothing to be seen of the old key. */
+/** `distance` is the number of steps from the current one. Updating continues until the old key has no traffic. */
 function stateOf(step: RotationStep, now: RotationStep | "done", distance: number) {
   if (distance === 0) return "now";
   if (step === "update" && now === "watch") return "going-on";

@@ -9,7 +9,7 @@ interface UpdateDeploymentsProps {
   readonly successorName: string;
 }
 
-/** What there is to do in each deployment. */
+/** The instructions for each deployment. */
 export function UpdateDeployments({ oldName, successorName }: UpdateDeploymentsProps) {
   const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
   const assignment = info.data === undefined ? null : `export ${keyVariable(info.data.serviceName)}=sk-…`;

@@ -16,7 +16,7 @@ interface WatchTrafficProps {
   readonly rotation: NonNullable<KeyUse["rotation"]>;
 }
 
-/** The traffic of the old key, which is to fall to zero, beside that of its successor. */
+/** The traffic of the old key, which should fall to zero, beside that of its successor. */
 export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
   const oldTraffic = useTraffic(old.id);
   const successorTraffic = useTraffic(successor.id);
@@ -50,21 +50,21 @@ export function WatchTraffic({ old, successor, rotation }: WatchTrafficProps) {
 
 const MINUTE_S = 60;
 
-/** For how long the old key has been unused, of the time that it has to be. */
+/** The time since the last use of the old key, out of the time after which it counts as idle. */
 function Idle({ rotation: { idleSince, idleAfterSeconds } }: Pick<WatchTrafficProps, "rotation">) {
   const idleS = Math.max(0, Math.floor((Date.now() - idleSince.getTime()) / 1_000));
   return (
     <Meter
       label={`Unused for ${idleS < MINUTE_S ? "less than a minute" : roughSpan(idleS)}`}
       value={Math.min(idleS, idleAfterSeconds)}
-      most={idleAfterSeconds}
+      max={idleAfterSeconds}
       text={`of ${formatSpan(idleAfterSeconds)}`}
       isGoal
     />
   );
 }
 
-/** In whole minutes, hours or days: what is passing needs no seconds. */
+/** A duration in whole minutes, hours or days. */
 function roughSpan(seconds: number): string {
   const unit = [24 * 60 * MINUTE_S, 60 * MINUTE_S].find((size) => seconds >= 2 * size) ?? MINUTE_S;
   return formatSpan(seconds - (seconds % unit));
@@ -73,7 +73,7 @@ function roughSpan(seconds: number): string {
 interface KeyFiguresProps {
   readonly apiKey: KeyUse;
   readonly title: string;
-  /** How its line in the chart looks. */
+  /** The style of the key's line in the chart. */
   readonly line: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { KeyUse } from "../../api/types.ts";
 export const ROTATION_STEPS = ["create", "update", "watch", "revoke"] as const;
 export type RotationStep = (typeof ROTATION_STEPS)[number];
 
-/** Where a rotation stands: the step to do now, or that all are done. */
+/** The current step of a rotation, or `done`. */
 export function currentStep(old: KeyUse, successor: KeyUse | undefined): RotationStep | "done" {
   if (old.state === "revoked") return "done";
   if (old.rotation === null) return "create";

@@ -1,17 +1,17 @@
 export type KeyOrder = "newest" | "name" | "last-use" | "requests";
 
-/** What of the list of keys stands in its address. */
+/** The part of the page's state that is in its address. */
 export interface KeysSearch {
   readonly search?: string | undefined;
-  /** Absent for both. */
+  /** Absent for all keys. */
   readonly state?: "active" | "revoked" | undefined;
   /** Absent for the newest first. */
   readonly order?: Exclude<KeyOrder, "newest"> | undefined;
 }
 
-/** Every name is there, whether it is given or not: what a validator leaves out, the router takes from the address as it stands. */
+/** Every name must be present: the router keeps names that a validator omits as they are in the address. */
 export function readKeysSearch({ search, state, order }: Record<string, unknown>): KeysSearch {
-  // The router reads what looks like a number as one.
+  // The router parses texts that look like numbers as numbers.
   const text = typeof search === "number" ? String(search) : search;
   return {
     search: typeof text === "string" && text !== "" ? text : undefined,

@@ -1,7 +1,7 @@
 import type { ListedKey } from "../../api/types.ts";
 import type { KeysSearch } from "./search.ts";
 
-/** The keys that are asked for, in the order that is asked for: those that work before those that are revoked. */
+/** The matching keys in the selected order, active keys before revoked ones. */
 export function selectKeys(keys: readonly ListedKey[], { search, state, order }: KeysSearch): ListedKey[] {
   const wanted = (search ?? "").toLowerCase();
   return keys
@@ -17,7 +17,7 @@ function byState(one: ListedKey, other: ListedKey): number {
   return Number(one.state === "revoked") - Number(other.state === "revoked");
 }
 
-/** The list comes with the newest first, and stays so where nothing else decides. */
+/** The list arrives newest first, and the sort is stable. */
 function compare(one: ListedKey, other: ListedKey, order: KeysSearch["order"]): number {
   if (order === "name") return one.name.localeCompare(other.name, undefined, { numeric: true });
   if (order === "requests") return other.usage.requestsLastDay - one.usage.requestsLastDay;

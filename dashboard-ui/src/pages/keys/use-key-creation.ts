@@ -10,19 +10,19 @@ interface CreatedKey {
 }
 
 /**
- * Creates one key, however often it is tried: a dialog has one idempotency key, so that trying again after a lost answer
- * makes no second key.
+ * Creates one key, even when retried: a dialog has one idempotency key, so that a retry after a lost answer creates no second
+ * key.
  */
 export function useKeyCreation(call: (idempotencyKey: string) => Promise<CreatedKey>) {
   const [idempotencyKey] = useState(newIdempotencyKey);
-  // The only place that holds the key string: what a mutation resolves to would stand in a cache too.
+  // Only this state holds the key string. The result of a mutation would also be cached.
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const { mutate, error, isPending } = useMutation({
     mutationFn: async () => {
       const { name, key } = await call(idempotencyKey);
       setCreated({ name, key });
     },
-    // Also after an error: the key may be there, and only the answer lost. The error does not wait for the list.
+    // The list is refreshed after an error too: the key may exist although the answer was lost. The error does not wait for the list.
     onSettled: () => {
       void queryClient.invalidateQueries({ queryKey: api.keys.pathKey() });
     },
@@ -31,9 +31,9 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
     created,
     create: () => mutate(),
     isPending,
-    /** What is wrong with the name. */
+    /** The error of the name. */
     nameError: errorTextAt(error, "name"),
-    /** What else is wrong. */
+    /** Any other error. */
     formError:
       errorCodeOf(error) === "idempotency_key_reused"
         ? "An earlier attempt created a key with other settings, but the response was lost. Enter the same settings again, or close this dialog and revoke that key."

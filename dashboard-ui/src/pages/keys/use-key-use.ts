@@ -4,11 +4,11 @@ import { errorCodeOf } from "../../api/errors.ts";
 
 const LIVE_MS = 3_000;
 
-/** Who uses a key, asked for again and again: also behind another window, where somebody updates a deployment. */
+/** The use of a key, refreshed regularly, even in a background tab while the user updates a deployment. */
 export function useKeyUse(id: string | undefined) {
   return useQuery(
     api.keys.usage.queryOptions(id === undefined ? skipToken : { id }, {
-      // What the service has refused once it will refuse again.
+      // A refusal by the service does not change on a retry.
       refetchInterval: ({ state }) => (errorCodeOf(state.error) === null ? LIVE_MS : false),
       refetchIntervalInBackground: true,
     }),

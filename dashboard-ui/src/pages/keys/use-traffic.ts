@@ -4,20 +4,20 @@ import { api } from "../../api/client.ts";
 import { useKeyUse } from "./use-key-use.ts";
 
 const MINUTE_MS = 60_000;
-/** How far back one sees. */
+/** The length of the shown period. */
 export const TRAFFIC_MS = 30 * MINUTE_MS;
-/** How close the points of the time before lie. */
+/** The distance between points before the page was opened. */
 const STEP_MS = 15_000;
-/** Of a key that is busier, less of the time before is shown. */
-const MOST_ENTRIES = 500;
+/** The maximum number of entries to fetch. For a busier key, the chart starts later. */
+const MAX_ENTRIES = 500;
 
-/** How many requests there were in the minute before a moment. */
+/** The number of requests in the minute before a time. */
 export interface TrafficPoint {
   readonly atMs: number;
   readonly requests: number;
 }
 
-/** A key's requests a minute, from half an hour before the page was opened until now. */
+/** A key's requests per minute, from half an hour before the page was opened until now. */
 export function useTraffic(id: string): readonly TrafficPoint[] {
   const [openedMs] = useState(() => Date.now());
   const [live, setLive] = useState<readonly TrafficPoint[]>([]);
@@ -25,7 +25,7 @@ export function useTraffic(id: string): readonly TrafficPoint[] {
   const from = new Date(openedMs - TRAFFIC_MS - MINUTE_MS).toISOString();
   const { data: log } = useQuery(
     api.audit.list.queryOptions(
-      { key: id, from, limit: MOST_ENTRIES },
+      { key: id, from, limit: MAX_ENTRIES },
       { staleTime: Number.POSITIVE_INFINITY, gcTime: 0 },
     ),
   );
@@ -41,7 +41,7 @@ export function useTraffic(id: string): readonly TrafficPoint[] {
   const before = useMemo(() => {
     if (log === undefined) return [];
     const times = log.entries.map(({ timestamp }) => timestamp.getTime());
-    // Of a page that is full, the minute before its oldest entry is not known.
+    // If the log has more pages, the rate is known only from a minute after the oldest entry.
     const knownFrom = log.nextCursor === null ? 0 : Math.min(...times) + MINUTE_MS;
     return trafficOf(times, Math.max(openedMs - TRAFFIC_MS, knownFrom), openedMs);
   }, [log, openedMs]);
@@ -50,7 +50,7 @@ export function useTraffic(id: string): readonly TrafficPoint[] {
   return [...before.filter((point) => point.atMs < firstLive), ...live];
 }
 
-/** Requests per minute between two moments, from when each request came. */
+/** Computes the requests per minute between two times, from the times of the requests. */
 function trafficOf(times: readonly number[], fromMs: number, untilMs: number): TrafficPoint[] {
   const points: TrafficPoint[] = [];
   for (let atMs = fromMs; atMs <= untilMs; atMs += STEP_MS) {

@@ -12,7 +12,7 @@ interface EmbeddingExampleProps {
   readonly onClose: () => void;
 }
 
-/** How to ask a model for embeddings: it has nothing to say in the playground. */
+/** An example request for embeddings, which the playground does not support. */
 export function EmbeddingExample({ model, onClose }: EmbeddingExampleProps) {
   const info = useQuery(api.service.info.queryOptions());
   return (

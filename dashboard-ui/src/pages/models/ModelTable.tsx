@@ -17,7 +17,7 @@ interface ModelTableProps {
 
 /** Models with their limits and prices. */
 export function ModelTable({ models, showExample }: ModelTableProps) {
-  // Few catalogs charge for images, and there is little room.
+  // The column is shown only if needed: few catalogs charge for images, and space is limited.
   const hasImagePrices = models.some(({ prices }) => prices !== null && prices.imageNanoUsd > 0n);
   return (
     <DataTable

@@ -23,7 +23,7 @@ const SORT_OPTIONS = [
   { value: "price", label: "Price, lowest first" },
 ];
 
-/** The catalog: what there is, what it can, what it costs. */
+/** The catalog, with each model's abilities and prices. */
 export function Models() {
   const list = useQuery(api.models.list.queryOptions());
   return (
@@ -62,7 +62,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
           label="Search"
           placeholder="ID, alias, owner or modality"
           value={search}
-          // Nothing is asked of the service.
+          // The search sends no request.
           waitMs={0}
           onSearch={(text) => void show({ search: text === "" ? undefined : text })}
         />

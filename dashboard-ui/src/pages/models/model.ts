@@ -1,21 +1,21 @@
 import type { ListedModel } from "../../api/types.ts";
 
-/** Whether it answers chat requests. */
+/** Whether a model supports chat. */
 export function chats({ modalities }: ListedModel): boolean {
   return modalities.output.includes("text");
 }
 
-/** Whether it answers with embeddings. */
+/** Whether a model supports embeddings. */
 export function embeds({ modalities }: ListedModel): boolean {
   return modalities.output.includes("embedding");
 }
 
-/** What it is asked for: "chat", "embeddings". */
+/** The uses of a model: "chat", "embeddings". */
 export function usesOf(model: ListedModel): readonly string[] {
   return [...(chats(model) ? ["chat"] : []), ...(embeds(model) ? ["embeddings"] : [])];
 }
 
-/** What it takes and gives beside text: "images, audio in", "images out". */
+/** The media that a model accepts and produces beside text: "images, audio in", "images out". */
 export function mediaOf({ modalities: { input, output } }: ListedModel): readonly string[] {
   return [...wordsFor(input, "in"), ...wordsFor(output, "out")];
 }
@@ -32,12 +32,12 @@ function wordsFor(modalities: readonly string[], way: "in" | "out"): readonly st
   return media.length === 0 ? [] : [`${media.map(({ words }) => words).join(", ")} ${way}`];
 }
 
-/** Whether its prices say that it costs nothing. A model without prices is not charged for either; callers check that first. */
+/** Whether a model's prices are zero. A model without prices is free too; callers check that first. */
 export function isFree({ prices }: ListedModel): boolean {
   return prices !== null && Object.values(prices).every((price) => price === 0n);
 }
 
-/** Whether every word of what was searched for is in a model's names, or says what it takes and gives. */
+/** Whether every word of the search occurs in a model's names, uses or media. */
 export function matches(model: ListedModel, search: string): boolean {
   const names = [model.id, ...model.aliases, model.ownedBy, ...(model.sandbox ? ["sandbox"] : [])];
   const text = [...names, ...usesOf(model), ...mediaOf(model)].join("\n").toLowerCase();

@@ -1,8 +1,8 @@
-/** What models may be sorted by; by id unless another is asked for. */
+/** The sort orders of models. The default is by id. */
 export const SORTS = ["id", "context", "price"] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** What of the page stands in its address. */
+/** The part of the page's state that is in its address. */
 export interface ModelsSearch {
   readonly search?: string | undefined;
   readonly sort?: Sort | undefined;

@@ -11,12 +11,12 @@ const COMPARISONS: Readonly<Record<Sort, Comparison>> = {
   price: (one, other) => Number(priceOf(one) - priceOf(other)) || byId(one, other),
 };
 
-/** A new list: by id, the longest context first, or the lowest price first. */
+/** A sorted copy: by id, by longest context, or by lowest price. */
 export function sortModels(models: readonly ListedModel[], sort: Sort): readonly ListedModel[] {
   return models.toSorted(COMPARISONS[sort]);
 }
 
-/** Of a token in and a token out together; nothing where nothing is charged. */
+/** The price of an input token and an output token together; 0 for free models. */
 function priceOf({ prices }: ListedModel): bigint {
   return prices === null ? 0n : prices.inputNanoUsdPerMTok + prices.outputNanoUsdPerMTok;
 }

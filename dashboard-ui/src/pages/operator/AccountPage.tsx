@@ -14,10 +14,10 @@ import { State } from "./account/State.tsx";
 import { Users } from "./account/Users.tsx";
 import consoleStyles from "./console.module.css";
 
-/** One account, and what an operator may change about it. */
+/** The details of one account, with the changes that an operator can make. */
 export function AccountPage() {
   const { accountId } = useParams({ from: "/shell/operator/operator/accounts/$accountId" });
-  // What is typed for one account must not stand in the forms of another.
+  // The key resets the forms when the account changes.
   return <AccountView key={accountId} id={accountId} />;
 }
 

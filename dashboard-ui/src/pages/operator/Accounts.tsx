@@ -19,7 +19,7 @@ import { readAccountsSearch } from "./search.ts";
 const ANY = { value: "", label: "Any" };
 const STATES = [ANY, { value: "active", label: "Active" }, { value: "suspended", label: "Suspended" }];
 
-/** The service's accounts: to be found, and to be made. */
+/** The list of all accounts, with a search and a form to create one. */
 export function Accounts() {
   const [isCreating, setCreating] = useState(false);
   const { search = "", state, plan } = useSearch({ from: "/shell/operator/operator" });

@@ -9,7 +9,7 @@ import { CatalogUpstreams } from "./catalog/CatalogUpstreams.tsx";
 import { selectModels, selectUpstreams } from "./catalog/select-catalog.ts";
 import { readCatalogSearch } from "./search.ts";
 
-/** The catalog that is in force. */
+/** The current catalog. */
 export function CatalogPage() {
   const { search = "" } = useSearch({ from: "/shell/operator/operator/catalog" });
   const navigate = useNavigate({ from: "/operator/catalog" });

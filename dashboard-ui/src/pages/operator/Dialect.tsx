@@ -1,6 +1,6 @@
 import type { CatalogUpstream } from "../../api/types.ts";
 
-/** What an upstream speaks, and where it is. */
+/** The dialect and the address of an upstream. */
 export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
   const { dialect, baseUrl } = upstream;
   if (dialect === "sandbox") return "sandbox, in this process";

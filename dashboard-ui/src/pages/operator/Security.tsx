@@ -15,10 +15,10 @@ import { AccountFilter } from "./security/AccountFilter.tsx";
 import { SecurityTable } from "./security/SecurityTable.tsx";
 import { SECURITY_KINDS } from "./security/security-labels.ts";
 
-/** How often it is asked again while somebody looks at what was last seen. */
+/** The refresh interval of the visible list. */
 const LIVE_MS = 10_000;
 
-/** What somebody did at the service's doors. */
+/** The security events of the service. */
 export function Security() {
   const wanted = useSearch({ from: "/shell/operator/operator/security" });
   const navigate = useNavigate({ from: "/operator/security" });
@@ -37,11 +37,11 @@ export function Security() {
   };
   const list = useInfiniteQuery({
     ...securityQuery(wanted),
-    // Not while older pages are being read: they would move.
+    // The list is not refreshed once older pages are loaded, because rows would move.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIVE_MS),
   });
   const events = list.data?.pages.flatMap((page) => page.events) ?? [];
-  // Stands at the field, and there is nothing to be tried again.
+  // The error is shown at the field, where a retry is useless.
   const sourceError = errorTextAt(list.error, "source");
   const isNarrowed = kind !== undefined || accountId !== undefined || source !== undefined;
 

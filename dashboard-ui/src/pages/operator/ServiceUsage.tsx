@@ -13,7 +13,7 @@ const GROUPINGS: readonly { readonly value: By; readonly label: string }[] = [
   { value: "account", label: "By account" },
 ];
 
-/** What all accounts have used, over time. */
+/** The usage of all accounts over time. */
 export function ServiceUsage() {
   const { range, by } = useSearch({ from: "/shell/operator/operator/usage" });
   const navigate = useNavigate({ from: "/operator/usage" });

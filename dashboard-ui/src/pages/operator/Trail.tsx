@@ -6,7 +6,7 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { SERVICE_TRAIL_SIZE, trailQuery } from "./queries.ts";
 import { ActionTable } from "./trail/ActionTable.tsx";
 
-/** Who changed what, in every account. */
+/** The changes in all accounts. */
 export function Trail() {
   const query = useInfiniteQuery(trailQuery({ pageSize: SERVICE_TRAIL_SIZE }));
   const actions = query.data?.pages.flatMap((page) => page.actions) ?? [];

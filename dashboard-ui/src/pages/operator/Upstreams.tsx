@@ -7,10 +7,10 @@ import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
 
-/** How often it is asked while somebody looks: a breaker is open for seconds. */
+/** The refresh interval of the visible page. It is short because a breaker opens for seconds. */
 const LIVE_MS = 3_000;
 
-/** How the upstreams answer, and which of them are left alone. */
+/** The health of the upstreams. */
 export function Upstreams() {
   const health = useQuery(api.operator.upstreams.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   const catalog = useQuery(api.operator.catalog.queryOptions());
@@ -50,7 +50,7 @@ export function Upstreams() {
   );
 }
 
-/** Says the same for as long as nothing changes: screen readers read it out when it does. */
+/** A summary that stays the same while nothing changes, because screen readers announce each change. */
 function summaryOf(upstreams: readonly UpstreamHealth[]): string {
   const named = (state: UpstreamHealth["breaker"]) =>
     upstreams.filter(({ breaker }) => breaker === state).map(({ name }) => name);

@@ -1,4 +1,4 @@
-// The operator console is loaded as one: whoever works in it goes from page to page.
+// The pages of the operator console load together, because operators move between them.
 export { AccountPage } from "./AccountPage.tsx";
 export { Accounts } from "./Accounts.tsx";
 export { CatalogPage } from "./CatalogPage.tsx";

@@ -1,4 +1,4 @@
-/** The focus, to the page as a whole: what was pressed is gone, and the keyboard must not lose its place with it. */
+/** Focuses the page when the pressed control is gone, so that the keyboard keeps a position. */
 export function focusPage(): void {
   document.getElementById("main")?.focus({ preventScroll: true });
 }

@@ -2,7 +2,7 @@ import type { ListedAccount } from "../../api/types.ts";
 
 export type Plan = ListedAccount["plan"];
 
-/** The plans, as one chooses among them. */
+/** The plans with their labels. */
 export const PLANS: readonly { readonly value: Plan; readonly label: string }[] = [
   { value: "free", label: "Free" },
   { value: "pro", label: "Pro" },

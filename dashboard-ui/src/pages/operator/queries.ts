@@ -38,7 +38,7 @@ export function securityQuery({ accountId, source, ...search }: SecuritySearch) 
 }
 
 interface TrailOptions {
-  /** One account; absent for all of them. */
+  /** The account; absent for all accounts. */
   readonly accountId?: string;
   readonly pageSize: number;
 }
@@ -53,6 +53,6 @@ export function trailQuery({ accountId, pageSize }: TrailOptions) {
   });
 }
 
-/** The change lists' first pages: of one account, of the whole service. */
+/** The page sizes of the change lists: of one account, and of the service. */
 export const ACCOUNT_TRAIL_SIZE = 20;
 export const SERVICE_TRAIL_SIZE = PAGE_SIZE;

@@ -30,7 +30,7 @@ export function readCatalogSearch({ search }: Record<string, unknown>): CatalogS
   return { search: textOf(search) };
 }
 
-/** The router reads what looks like a number as one. */
+/** The router parses texts that look like numbers as numbers. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -14,7 +14,7 @@ const GROUPINGS: readonly { readonly value: By; readonly label: string }[] = [
   { value: "key", label: "By key" },
 ];
 
-/** What the account's keys have used, over time. */
+/** The account's usage over time. */
 export function AccountUsage() {
   const { range, by } = useSearch({ from: "/shell/account/" });
   const navigate = useNavigate({ from: "/" });
@@ -39,12 +39,12 @@ interface GroupLinkProps {
   readonly span: Span;
 }
 
-/** Entries have the names that were asked for. */
+/** Entries contain the requested names, so this group is found by its error code. */
 const UNKNOWN_MODELS = { error_code: "model_not_found" };
 
-/** Leads to the entries that were counted. */
+/** A link to the entries of a group. */
 function GroupLink({ group: { id, label, isOther }, by, span }: GroupLinkProps) {
-  // Entries without a model can't be asked for, nor those of the rest.
+  // The log has no filter for entries without a model, or for the rest.
   if (id === "" || isOther === true) return label;
   const filter = by === "key" ? { key: id } : id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
   return (

@@ -13,7 +13,7 @@ import { outlookOf, RATE_DAYS } from "./outlook.ts";
 
 const REFRESH_MS = 30_000;
 
-/** What credit is left, and for how long. */
+/** The account's balance, and how long it lasts. */
 export function Credit() {
   const hour = useCurrentHour();
   const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: REFRESH_MS }));

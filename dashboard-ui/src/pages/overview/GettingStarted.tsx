@@ -14,7 +14,7 @@ import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./GettingStarted.module.css";
 
-/** The way to the first request. The page turns into the overview by itself when it has come. */
+/** The steps to the first request. After it, the page changes into the overview by itself. */
 export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }) {
   const { data: service } = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());

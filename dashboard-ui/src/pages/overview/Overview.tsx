@@ -11,10 +11,10 @@ import { Credit } from "./Credit.tsx";
 import { GettingStarted } from "./GettingStarted.tsx";
 import styles from "./Overview.module.css";
 
-/** How often the account is asked whether its first request has come. */
+/** The interval between checks for the first request. */
 const WAITING_MS = 2_000;
 
-/** What an account does, has and may: or, until it has done something, how to begin. */
+/** The account's overview, or the first steps until it has made a request. */
 export function Overview() {
   const list = useQuery(
     api.keys.list.queryOptions(undefined, {
@@ -54,21 +54,21 @@ export function Overview() {
   );
 }
 
-/** Whether none of the keys was ever used; false while that is not known. */
+/** Whether no key was ever used; false while that is unknown. */
 function isUnused(keys: readonly ListedKey[] | undefined): boolean {
   return keys?.every(({ usage }) => usage.lastUsedAt === null) ?? false;
 }
 
-/** True once the first request has come while somebody was waiting for it. */
+/** True once the first request has arrived while the page was waiting for it. */
 function useBeginning(isWaiting: boolean): boolean {
   const wasWaiting = useRef(false);
   const [hasBegun, setHasBegun] = useState(false);
   useEffect(() => {
     if (wasWaiting.current && !isWaiting) {
       setHasBegun(true);
-      // What was loaded before the first request is out of date.
+      // Data loaded before the first request is stale.
       void queryClient.invalidateQueries({ queryKey: ["usage"] });
-      // What had the focus may have gone with the instructions.
+      // The focused element may have disappeared with the instructions.
       if (document.activeElement === document.body) document.getElementById("main")?.focus();
     }
     wasWaiting.current = isWaiting;

@@ -1,17 +1,17 @@
-/** The rate is that of so many whole days. */
+/** The number of whole days that the rate is averaged over. */
 export const RATE_DAYS = 7;
-/** When less is left it is time to see to it. */
+/** Below this number of days, the balance counts as short. */
 const SHORT_DAYS = 3;
-/** Further ahead nobody can tell. */
+/** A longer forecast is shown as "more than a year". */
 const FAR_DAYS = 365;
 
 export interface Outlook {
   readonly words: string;
-  /** Whether somebody should do something about it. */
+  /** Whether the balance runs out soon. */
   readonly isShort: boolean;
 }
 
-/** How long a balance lasts at the rate of the last {@link RATE_DAYS} days, in which so much was spent. */
+/** How long a balance lasts at the rate of the last {@link RATE_DAYS} days, given the amount spent in them. */
 export function outlookOf(balanceNanoUsd: bigint, spentNanoUsd: bigint): Outlook {
   if (balanceNanoUsd <= 0n) {
     return {

@@ -10,15 +10,15 @@ import textStyles from "../../components/text.module.css";
 import styles from "./AnswerFigures.module.css";
 import type { ToldAnswer } from "./chat-state.ts";
 
-/** Of an answer that was left before its end the service learns by and by. */
+/** The delay before a cancelled answer is looked up, because its entry is recorded later. */
 const SETTLED_AFTER_MS = 1_000;
-const MOST_ATTEMPTS = 6;
-/** Below this there is no speed to speak of. */
-const LEAST_MS = 20;
+const MAX_ATTEMPTS = 6;
+/** The minimum duration for which a speed is shown. */
+const MIN_MS = 20;
 
 const rate = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
-/** What an answer took, and what was charged for it: as the audit log has it. */
+/** The duration, tokens and cost of an answer, from the audit log. */
 export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
   const { requestId, firstMs, totalMs } = told;
   const isDue = useDelay(told.outcome === "whole" ? 0 : SETTLED_AFTER_MS);
@@ -29,7 +29,7 @@ export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
         enabled: requestId !== null && isDue,
         staleTime: Number.POSITIVE_INFINITY,
         retry: (failures, error) =>
-          failures < MOST_ATTEMPTS && [null, "not_found"].includes(errorCodeOf(error)),
+          failures < MAX_ATTEMPTS && [null, "not_found"].includes(errorCodeOf(error)),
       },
     ),
   );
@@ -83,7 +83,7 @@ interface Tokens {
   readonly isEstimated: boolean;
 }
 
-/** As charged, once that is known; till then as the model's server told. */
+/** The charged tokens, or the model server's counts until these are known. */
 function tokensOf({ answer: { usage } }: ToldAnswer, entry: AuditEntry | undefined): Tokens | null {
   if (entry?.promptTokens != null && entry.completionTokens !== null) {
     return {
@@ -96,14 +96,14 @@ function tokensOf({ answer: { usage } }: ToldAnswer, entry: AuditEntry | undefin
   return { prompt: usage.promptTokens, completion: usage.completionTokens, isEstimated: false };
 }
 
-/** Tokens a second, from the first on. */
+/** Tokens per second, from the first token. */
 function speedOf({ firstMs, totalMs }: ToldAnswer, completionTokens: number | null): number | null {
   if (totalMs === null || completionTokens === null || completionTokens === 0) return null;
   const takenMs = totalMs - (firstMs ?? 0);
-  return takenMs < LEAST_MS ? null : (completionTokens * 1_000) / takenMs;
+  return takenMs < MIN_MS ? null : (completionTokens * 1_000) / takenMs;
 }
 
-/** True from so many milliseconds on. */
+/** True after the given delay. */
 function useDelay(milliseconds: number): boolean {
   const [isOver, setOver] = useState(milliseconds === 0);
   useEffect(() => {

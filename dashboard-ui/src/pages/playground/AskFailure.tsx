@@ -12,7 +12,7 @@ interface AskFailureProps {
   readonly askAgain: () => void;
 }
 
-/** Why there is no answer, in the service's words, and what to do. */
+/** The service's error message for a failed request, with advice. */
 export function AskFailure({ failure, askAgain }: AskFailureProps) {
   const { code, message, requestId, retryAfterMs } = failure;
   return (
@@ -41,7 +41,7 @@ export function AskFailure({ failure, askAgain }: AskFailureProps) {
   );
 }
 
-/** Where the service's words do not say what to do here. */
+/** Advice for errors whose message does not say what to do in the playground. */
 function adviceFor(code: string | null): ReactNode {
   switch (code) {
     case "credit_balance_exhausted":

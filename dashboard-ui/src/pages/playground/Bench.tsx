@@ -25,13 +25,13 @@ import { ViewAs } from "./ViewAs.tsx";
 
 interface BenchProps {
   readonly chat: Chat;
-  /** Those that chat. */
+  /** The models that support chat. */
   readonly models: readonly ListedModel[];
-  /** Those that are active. */
+  /** The active keys. */
   readonly keys: readonly ListedKey[];
 }
 
-/** The request on one side, the conversation on the other. */
+/** The playground's layout: the request beside the conversation. */
 export function Bench({ chat, models, keys }: BenchProps) {
   const state = useSyncExternalStore(chat.subscribe, chat.state);
   const { model: asked } = useSearch({ from: "/shell/account/playground" });
@@ -54,7 +54,7 @@ export function Bench({ chat, models, keys }: BenchProps) {
     if (wrong !== null || model === undefined || key === undefined) return;
     follow();
     void act(model.id, key.id).finally(() => {
-      // The keys' uses have changed, and one that was refused may be revoked.
+      // The request has changed the key's last use, and a refused key may be revoked.
       void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
     });
   };
@@ -190,13 +190,13 @@ function TalkActions({ canView, canClear, view, clear }: TalkActionsProps) {
   );
 }
 
-/** By id or alias, as the service finds it. */
+/** Finds a model by id or alias, as the service does. */
 function findModel(models: readonly ListedModel[], name: string | null): ListedModel | undefined {
   if (name === null) return undefined;
   return models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name));
 }
 
-/** Why the request can't be sent as it stands. */
+/** The reason why the request cannot be sent. */
 function problemWith(
   state: ChatState,
   model: ListedModel | undefined,

@@ -12,7 +12,7 @@ interface ComposerProps {
   readonly ref: RefObject<HTMLTextAreaElement | null>;
   readonly draft: Draft;
   readonly isRunning: boolean;
-  /** Why it could not be sent. */
+  /** The reason why the message cannot be sent. */
   readonly problem: string | null;
   readonly removal: Removal | null;
   readonly onChange: (draft: Draft) => void;
@@ -22,7 +22,7 @@ interface ComposerProps {
   readonly putBack: () => void;
 }
 
-/** Where the next message is written. */
+/** The form for the next message. */
 export function Composer(props: ComposerProps) {
   const { ref, draft, isRunning, problem, removal, onChange, send, add, stop, putBack } = props;
   const id = useId();
@@ -32,7 +32,7 @@ export function Composer(props: ComposerProps) {
     send();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // The Enter that ends a word of Japanese or Chinese sends nothing.
+    // The Enter that completes a word in a Japanese or Chinese input method does not send.
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     if (!isRunning) send();

@@ -10,7 +10,7 @@ interface ConversationProps {
   readonly askAgain: () => void;
 }
 
-/** What was said, by turns. */
+/** The messages of the conversation. */
 export function Conversation({ messages, isRunning, edit, remove, askAgain }: ConversationProps) {
   return (
     <ol className={messageStyles.messages}>
@@ -21,7 +21,7 @@ export function Conversation({ messages, isRunning, edit, remove, askAgain }: Co
           message={message}
           edit={(role, text) => edit(message.id, role, text)}
           remove={() => remove(message.id)}
-          // Only the last answer can be asked for anew: of an earlier one, all that follows would hang in the air.
+          // Only the last answer can be repeated, because later messages depend on earlier answers.
           askAgain={index === messages.length - 1 && !isRunning ? askAgain : null}
         />
       ))}

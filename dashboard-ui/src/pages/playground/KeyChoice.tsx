@@ -4,13 +4,13 @@ import { Notice } from "../../components/Notice.tsx";
 import { Select } from "../../components/Select.tsx";
 
 interface KeyChoiceProps {
-  /** Those that are active. */
+  /** The active keys. */
   readonly keys: readonly ListedKey[];
   readonly value: ListedKey | undefined;
   readonly onChange: (id: string) => void;
 }
 
-/** The key as which requests are made. */
+/** The choice of the key for requests. */
 export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
   if (value === undefined) {
     return (

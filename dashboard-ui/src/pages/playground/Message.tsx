@@ -11,16 +11,16 @@ import styles from "./Message.module.css";
 import { MessageForm } from "./MessageForm.tsx";
 
 interface MessageProps {
-  /** Its place in the conversation, from 1 on. */
+  /** The position in the conversation, from 1. */
   readonly number: number;
   readonly message: ChatMessage;
   readonly edit: (role: Role, text: string) => void;
   readonly remove: () => void;
-  /** `null` where there is nothing to ask for. */
+  /** `null` if the answer cannot be repeated. */
   readonly askAgain: (() => void) | null;
 }
 
-/** One turn of the conversation. */
+/** One message of the conversation. */
 export function Message({ number, message, edit, remove, askAgain }: MessageProps) {
   const [isEditing, setEditing] = useState(false);
   const editButton = useRef<HTMLDivElement>(null);
@@ -30,7 +30,7 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
 
   const endEditing = () => {
     setEditing(false);
-    // Once it is there again.
+    // The button is rendered again in the next frame.
     requestAnimationFrame(() => editButton.current?.querySelector("button")?.focus());
   };
 
@@ -97,7 +97,7 @@ function Calls({ answer }: { readonly answer: Answer }) {
   return (
     <ul className={styles.calls}>
       {answer.calls.map((call, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: calls keep their places
+        // biome-ignore lint/suspicious/noArrayIndexKey: tool calls keep their positions
         <li key={index}>
           Calls <code>{`${call.name}(${call.arguments})`}</code>
         </li>
@@ -106,7 +106,7 @@ function Calls({ answer }: { readonly answer: Answer }) {
   );
 }
 
-/** How far it has come, or that it has not come to its end. */
+/** The progress of an answer, or a note that it is incomplete. */
 function Course({ told: { answer, outcome } }: { readonly told: ToldAnswer }) {
   const words = courseOf(answer, outcome);
   if (words === null) return null;

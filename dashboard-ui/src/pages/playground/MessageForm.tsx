@@ -8,7 +8,7 @@ import messageStyles from "./Message.module.css";
 import { RoleChoice } from "./RoleChoice.tsx";
 
 interface MessageFormProps {
-  /** "message 3". */
+  /** The message's accessible name: "message 3". */
   readonly name: string;
   readonly role: Role;
   readonly text: string;
@@ -16,7 +16,7 @@ interface MessageFormProps {
   readonly cancel: () => void;
 }
 
-/** Puts other words into somebody's mouth. */
+/** A form to edit a message. */
 export function MessageForm({ name, save, cancel, ...before }: MessageFormProps) {
   const [role, setRole] = useState(before.role);
   const [text, setText] = useState(before.text);

@@ -11,12 +11,12 @@ import styles from "./ModelChoice.module.css";
 interface ModelChoiceProps {
   readonly models: readonly ListedModel[];
   readonly value: ListedModel | null;
-  /** What was asked for, when there is no such model. */
+  /** The requested name, if no such model exists. */
   readonly missing: string | null;
   readonly onChange: (model: ListedModel) => void;
 }
 
-/** Any model that chats, found by id, alias or owner. */
+/** The choice of a chat model, searchable by id, alias or owner. */
 export function ModelChoice({ models, value, missing, onChange }: ModelChoiceProps) {
   const id = useId();
   return (

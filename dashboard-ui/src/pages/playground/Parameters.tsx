@@ -5,7 +5,7 @@ import textStyles from "../../components/text.module.css";
 import styles from "./Parameters.module.css";
 import { PARAMETERS, type Parameter, type ParameterTexts, problemOf } from "./parameters.ts";
 
-/** From this width on there is room for them beside the conversation. */
+/** The minimum width at which the parameters fit beside the conversation. */
 const ROOMY = "(min-width: 1100px)";
 
 interface ParametersProps {
@@ -15,7 +15,7 @@ interface ParametersProps {
   readonly onStreamChange: (stream: boolean) => void;
 }
 
-/** How it is asked. What is not set is not sent. */
+/** The form of the request's parameters. Empty ones are not sent. */
 export function Parameters({ texts, stream, onChange, onStreamChange }: ParametersProps) {
   const [isOpen, setOpen] = useState(() => matchMedia(ROOMY).matches);
   const set = Object.values(texts).filter((text) => text !== "").length;

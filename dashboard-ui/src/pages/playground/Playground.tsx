@@ -6,7 +6,7 @@ import { chats } from "../models/model.ts";
 import { Bench } from "./Bench.tsx";
 import { chatOf } from "./chat.ts";
 
-/** Talking to a model by hand. */
+/** A page to test models by chat. */
 export function Playground() {
   const me = useQuery(api.auth.me.queryOptions());
   const models = useQuery(api.models.list.queryOptions());

@@ -11,7 +11,7 @@ interface RoleChoiceProps {
   readonly onChange: (role: Role) => void;
 }
 
-/** Who says it. */
+/** The choice of a message's role. */
 export function RoleChoice({ value, onChange }: RoleChoiceProps) {
   return <Segmented label="Role" value={value} options={ROLE_OPTIONS} onChange={onChange} />;
 }

@@ -6,7 +6,7 @@ interface SystemPromptProps {
   readonly onChange: (value: string) => void;
 }
 
-/** What the model is told before the conversation. */
+/** The field for the system prompt. */
 export function SystemPrompt({ value, onChange }: SystemPromptProps) {
   const id = useId();
   return (

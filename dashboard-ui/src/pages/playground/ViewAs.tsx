@@ -13,7 +13,7 @@ interface ViewAsProps {
   readonly onClose: () => void;
 }
 
-/** The request as it would be sent now, as code. */
+/** The current request as code. */
 export function ViewAs({ state, model, onClose }: ViewAsProps) {
   const info = useQuery(api.service.info.queryOptions());
   return (
@@ -30,7 +30,7 @@ export function ViewAs({ state, model, onClose }: ViewAsProps) {
   );
 }
 
-/** A request needs something to answer: of an empty conversation there is still code that runs. */
+/** Adds a message to an empty conversation, so that the code runs. */
 function withMessage(body: ChatBody): ChatBody {
   const isAsked = body.messages.some(({ role }) => role !== "system");
   return isAsked ? body : { ...body, messages: [...body.messages, { role: "user", content: "Hello!" }] };

@@ -1,18 +1,18 @@
-/** What a model has said so far. */
+/** A model's answer, as received so far. */
 export interface Answer {
   readonly text: string;
-  /** What it thought before, where it shows that. */
+  /** The model's reasoning, if it sends any. */
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
-  /** Why it ended; `null` until it has. */
+  /** The reason why the answer ended; `null` until it has. */
   readonly finishReason: string | null;
-  /** As the model's server counts, once it has told. */
+  /** The model server's token counts, once it has sent them. */
   readonly usage: Usage | null;
 }
 
 export interface ToolCall {
   readonly name: string;
-  /** JSON, as far as it has come. */
+  /** JSON, possibly incomplete. */
   readonly arguments: string;
 }
 
@@ -23,14 +23,14 @@ export interface Usage {
 
 export const NO_ANSWER: Answer = { text: "", reasoning: "", calls: [], finishReason: null, usage: null };
 
-/** Whether it has said anything. */
+/** Whether the answer has no content yet. */
 export function isEmpty({ text, reasoning, calls }: Answer): boolean {
   return text === "" && reasoning === "" && calls.length === 0;
 }
 
 /**
- * An answer with what a chunk adds to it, or what a whole completion holds. Servers differ in what they send beside OpenAI's
- * fields; what is not known is passed over.
+ * Adds a chunk or a complete completion to an answer. Servers differ in the fields that they send beside OpenAI's;
+ * unknown fields are ignored.
  */
 export function extended(answer: Answer, chunk: unknown): Answer {
   const choice = member(member(chunk, "choices"), 0);
@@ -51,7 +51,7 @@ function withCalls(calls: readonly ToolCall[], pieces: unknown): readonly ToolCa
   const next = [...calls];
   for (const [place, piece] of pieces.entries()) {
     const told = numberOf(member(piece, "index")) ?? place;
-    // They come one after the other: a number that leaves some out is none to make room for.
+    // Calls arrive in order, so an index that skips some is invalid.
     const index = told in next ? told : next.length;
     const before = next[index] ?? { name: "", arguments: "" };
     const called = member(piece, "function");
@@ -69,7 +69,7 @@ function usageOf(usage: unknown): Usage | null {
   return promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
 }
 
-/** Content is text, or for some servers a list of parts of which some are. */
+/** The text of a content: a string, or for some servers a list of parts. */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

@@ -5,7 +5,7 @@ import type { ChatBody } from "./chat-state.ts";
 
 export interface Asked {
   readonly body: ChatBody;
-  /** The id of the key as which it is asked: its string is not known here. */
+  /** The id of the key that the request uses. The dashboard does not know the key's string. */
   readonly keyUuid: string;
   readonly signal: AbortSignal;
 }
@@ -16,9 +16,9 @@ export interface Told {
 }
 
 /**
- * The answer to a request as it grows, from nothing said yet to the whole. The request is sent once.
+ * Sends a request once and yields its growing answer, from empty to complete.
  *
- * @throws what the SDK throws when the service refuses, can't be reached, or the answer breaks off.
+ * @throws the SDK's errors when the service refuses, is unreachable, or the answer is interrupted.
  */
 export async function* ask({ body, keyUuid, signal }: Asked): AsyncGenerator<Told> {
   const begun = await sessionTransport.send(

@@ -10,18 +10,18 @@ export interface ChatMessage {
   readonly id: number;
   readonly role: Role;
   readonly text: string;
-  /** Of a message that a model wrote and nobody has edited since. */
+  /** The model's answer, for a message that a model wrote and the user has not edited since. */
   readonly told: ToldAnswer | null;
 }
 
-/** A model's answer, and how it came about. */
+/** A model's answer with its circumstances. */
 export interface ToldAnswer {
   readonly model: string;
   readonly answer: Answer;
   readonly outcome: "underway" | "whole" | "stopped" | "broken";
   /** `null` until the service has begun to answer. */
   readonly requestId: string | null;
-  /** Milliseconds from the request to the first that was said; `null` where it was not streamed. */
+  /** Milliseconds from the request to the first content; `null` without streaming. */
   readonly firstMs: number | null;
   /** Milliseconds from the request to the end. */
   readonly totalMs: number | null;
@@ -32,15 +32,15 @@ export interface Draft {
   readonly text: string;
 }
 
-/** What was taken out of the conversation last, so that it can be put back. */
+/** The last removal from the conversation, which can be undone. */
 export interface Removal {
   readonly what: "message" | "conversation";
-  /** The conversation as it was before. */
+  /** The conversation before the removal. */
   readonly messages: readonly ChatMessage[];
 }
 
 export interface ChatState {
-  /** The model chosen last, for whoever comes back without one. */
+  /** The model chosen last, for a page whose address names none. */
   readonly model: string | null;
   readonly system: string;
   readonly messages: readonly ChatMessage[];
@@ -50,7 +50,7 @@ export interface ChatState {
   readonly isRunning: boolean;
   readonly failure: ChatFailure | null;
   readonly removal: Removal | null;
-  /** What screen readers are told, when an answer has ended. */
+  /** The announcement for screen readers when an answer has ended. */
   readonly announcement: string;
 }
 
@@ -75,7 +75,7 @@ export interface ChatBody {
   readonly [parameter: string]: unknown;
 }
 
-/** The request that the conversation makes as it stands. What says nothing is not sent: most models refuse it. */
+/** The request for the current conversation. Empty messages are left out, because most models refuse them. */
 export function bodyOf(state: ChatState, model: string): ChatBody {
   const { system, messages, draft, parameters, stream } = state;
   const said = [...messages, draft].filter(({ text }) => text.trim() !== "");

@@ -13,11 +13,11 @@ import {
 import { failureOf } from "./failure.ts";
 
 const KEPT_AS = "playground";
-/** Raised when what is kept changes its form: what was kept in another is forgotten. */
+/** The version of the stored format. State of another version is discarded. */
 const KEPT_VERSION = 1;
-/** Whoever types is not written down letter by letter. */
+/** The delay before state is stored, so that it is not written for every letter. */
 const KEEP_AFTER_MS = 300;
-/** A screen reader can't be hurried: what is longer it finds in the conversation. */
+/** The maximum length of an announcement. A screen reader cannot skip through one, so longer answers are read in the conversation. */
 const ANNOUNCED_LENGTH = 1_000;
 
 let current: { readonly userId: string; readonly chat: Chat } | null = null;
@@ -27,16 +27,16 @@ onClearSession(() => {
   current = null;
 });
 
-/** The user's conversation. It goes on while they look at other pages, and outlives a reload of the tab. */
+/** Returns the user's conversation, which continues while they visit other pages and survives a reload of the tab. */
 export function chatOf(userId: string): Chat {
   if (current?.userId === userId) return current.chat;
-  // Somebody else has signed in: nothing of the other is left.
+  // Another user has signed in, so the previous conversation is discarded.
   current?.chat.stop();
   current = { userId, chat: new Chat(userId) };
   return current.chat;
 }
 
-/** One conversation with models: what is said, how it is asked for, and the asking. */
+/** A conversation with models: its messages, its settings and its requests. */
 export class Chat {
   readonly #userId: string;
   readonly #listeners = new Set<() => void>();
@@ -51,7 +51,7 @@ export class Chat {
     addEventListener("pagehide", () => this.#keep());
   }
 
-  /** For `useSyncExternalStore`, as is {@link state}. */
+  /** Arguments of `useSyncExternalStore`, together with {@link state}. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -59,12 +59,12 @@ export class Chat {
 
   readonly state = (): ChatState => this.#state;
 
-  /** Changes what is not the conversation itself. */
+  /** Changes the settings. */
   set(change: Partial<Pick<ChatState, "model" | "system" | "draft" | "parameters" | "stream">>): void {
     this.#change(change);
   }
 
-  /** Puts what was typed into the conversation. */
+  /** Adds the draft to the conversation. */
   add(): void {
     const { draft, messages } = this.#state;
     if (draft.text.trim() === "") return;
@@ -75,7 +75,7 @@ export class Chat {
   edit(id: number, role: Role, text: string): void {
     const messages = this.#state.messages.map((message) => {
       if (message.id !== id) return message;
-      // What is said of a model's answer holds for its own words only.
+      // An edited message is no longer the model's answer.
       return { id, role, text, told: message.text === text && message.role === role ? message.told : null };
     });
     this.#change({ messages, removal: null });
@@ -103,14 +103,14 @@ export class Chat {
     this.#running?.abort();
   }
 
-  /** Sends the conversation, with what was typed, and resolves when its answer has ended, however it did. */
+  /** Sends the conversation with the draft. Resolves when the answer has ended, successfully or not. */
   async send(model: string, keyUuid: string): Promise<void> {
     if (this.#running !== null) return;
     this.add();
     await this.#run(model, keyUuid);
   }
 
-  /** Asks anew for the answer that the conversation ends with, or ended before. */
+  /** Requests the last answer again, or the one that is missing at the end of the conversation. */
   async sendAgain(model: string, keyUuid: string): Promise<void> {
     if (this.#running !== null) return;
     const { messages } = this.#state;
@@ -166,7 +166,7 @@ export class Chat {
     const kept = isEmpty(told.answer) ? messages.filter((message) => message.id !== id) : messages;
     this.#end({ failure, messages: kept });
     if (failure.code === "not_signed_in") {
-      // The address is left by what follows, and the tab perhaps with it.
+      // The state is stored now, because the user is about to leave the page and perhaps the tab.
       this.#keep();
       noticeSignedOut();
     }
@@ -177,7 +177,7 @@ export class Chat {
     this.#change({ ...change, isRunning: false });
   }
 
-  /** News of an answer come faster than a screen shows them. */
+  /** Limits updates to the screen's refresh rate. */
   #tell(id: number, told: ToldAnswer): void {
     const messages = this.#state.messages.map((message) =>
       message.id === id ? { ...message, text: told.answer.text, told } : message,
@@ -201,7 +201,7 @@ export class Chat {
 
   #keep(): void {
     clearTimeout(this.#keeping);
-    // Of a user who is not there any more nothing is written down again.
+    // The conversation of a user who has signed out is not stored.
     if (current?.chat !== this) return;
     const { isRunning: _, announcement: __, removal: ___, ...kept } = this.#state;
     sessionStore.write(KEPT_AS, JSON.stringify({ version: KEPT_VERSION, userId: this.#userId, kept }));
@@ -219,7 +219,7 @@ function announcementOf({ answer: { text, calls } }: ToldAnswer): string {
 
 function readKept(userId: string): ChatState {
   try {
-    // Our own writing, read back; of another version, or another user's, it is no matter what it is.
+    // The stored state is this module's own output. State of another version or user is discarded.
     const read = JSON.parse(sessionStore.read(KEPT_AS) ?? "null");
     if (read?.version !== KEPT_VERSION || read.userId !== userId) return NEW_CHAT;
     const state: ChatState = { ...NEW_CHAT, ...read.kept };
@@ -229,7 +229,7 @@ function readKept(userId: string): ChatState {
   }
 }
 
-/** An answer that was under way when the page was left has ended there. */
+/** Marks an answer that was incomplete when the page was closed as ended. */
 function asLeft(message: ChatMessage): ChatMessage {
   const { told } = message;
   return told?.outcome === "underway" ? { ...message, told: { ...told, outcome: "stopped" } } : message;

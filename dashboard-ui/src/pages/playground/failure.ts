@@ -1,16 +1,16 @@
 import { APIError, retryAfterMsOf, StreamInterruptedError } from "../../../../sdk/src/session.ts";
 
-/** Why there is no answer, or not the whole of one. */
+/** The reason why an answer is missing or incomplete. */
 export interface ChatFailure {
-  /** The service's; `null` when it was not the service that said so. */
+  /** The service's error code; `null` if the error is not from the service. */
   readonly code: string | null;
   readonly message: string;
   readonly requestId: string | null;
-  /** How long the service asks to wait. */
+  /** The wait that the service asks for. */
   readonly retryAfterMs: number | null;
 }
 
-/** What to show of whatever was thrown. `requestId` is `null` until the service has begun to answer. */
+/** The failure to show for a thrown value. `requestId` is `null` until the service has begun to answer. */
 export function failureOf(thrown: unknown, requestId: string | null): ChatFailure {
   if (thrown instanceof APIError) {
     const { code, status, headers } = thrown;

@@ -9,21 +9,21 @@ export type ParameterName =
   | "frequency_penalty"
   | "response_format";
 
-/** Parameters as they were typed. What is not there is not sent, and the model's own default holds. */
+/** Parameters as typed. Missing ones are not sent, so the model's defaults apply. */
 export type ParameterTexts = Readonly<Partial<Record<ParameterName, string>>>;
 
 export interface Parameter {
-  /** As the API calls it. */
+  /** The parameter's name in the API. */
   readonly name: ParameterName;
   readonly kind: "number" | "lines" | "format";
   readonly hint: string;
-  /** @returns what is sent, or what is wrong with the text. */
+  /** @returns the value to send, or the problem with the text. */
   readonly read: (text: string) => { readonly value: unknown } | { readonly problem: string };
 }
 
 const NEWLINE = /\\n/g;
 
-/** What a request may say beside its messages, in the order of the form. The bounds are those of the service. */
+/** The optional parameters of a request, in the order of the form. The bounds match those of the service. */
 export const PARAMETERS: readonly Parameter[] = [
   number("temperature", 0, 2, "Randomness, 0–2."),
   number("top_p", 0, 1, "Probability cutoff, 0–1."),
@@ -54,7 +54,7 @@ export const PARAMETERS: readonly Parameter[] = [
   },
 ];
 
-/** The parameters of a request. */
+/** The valid parameters as the request sends them. */
 export function parametersOf(texts: ParameterTexts): Readonly<Record<string, unknown>> {
   const values = PARAMETERS.flatMap(({ name, read }) => {
     const text = texts[name];
@@ -64,30 +64,30 @@ export function parametersOf(texts: ParameterTexts): Readonly<Record<string, unk
   return Object.fromEntries(values);
 }
 
-/** What is wrong with a parameter as it was typed. */
+/** The problem with a parameter's text, if any. */
 export function problemOf({ name, read }: Parameter, texts: ParameterTexts): string | undefined {
   const text = texts[name];
   const outcome = text === undefined || text === "" ? null : read(text);
   return outcome !== null && "problem" in outcome ? outcome.problem : undefined;
 }
 
-function number(name: ParameterName, least: number, most: number, hint: string): Parameter {
+function number(name: ParameterName, min: number, max: number, hint: string): Parameter {
   return {
     name,
     kind: "number",
     hint,
     read: (text) => {
       const value = Number(text);
-      return text.trim() !== "" && value >= least && value <= most
+      return text.trim() !== "" && value >= min && value <= max
         ? { value }
-        : { problem: `Enter a number from ${least} to ${most}.`.replace("-", "−") };
+        : { problem: `Enter a number from ${min} to ${max}.`.replace("-", "−") };
     },
   };
 }
 
-function integer(name: ParameterName, least: number, most: number, hint: string): Parameter {
-  const { read, ...rest } = number(name, least, most, hint);
-  const what = least < 0 ? "a whole number" : `a whole number of at least ${least}`;
+function integer(name: ParameterName, min: number, max: number, hint: string): Parameter {
+  const { read, ...rest } = number(name, min, max, hint);
+  const what = min < 0 ? "a whole number" : `a whole number of at least ${min}`;
   return {
     ...rest,
     read: (text) => {

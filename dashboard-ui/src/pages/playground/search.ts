@@ -1,10 +1,10 @@
-/** What of the page stands in its address: the model that it begins with. */
+/** The part of the page's state that is in its address: the initial model. */
 export interface PlaygroundSearch {
   readonly model?: string | undefined;
 }
 
 export function readPlaygroundSearch({ model }: Record<string, unknown>): PlaygroundSearch {
-  // The router reads what looks like a number as one.
+  // The router parses texts that look like numbers as numbers.
   const name = typeof model === "number" ? String(model) : model;
   return { model: typeof name === "string" && name !== "" ? name : undefined };
 }

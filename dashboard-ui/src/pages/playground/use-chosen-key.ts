@@ -4,13 +4,13 @@ import { browserStore } from "../../components/storage.ts";
 
 const KEPT_AS = "playground-key";
 
-/** The key that requests are made with: the one chosen last in this browser, as long as it works. */
+/** The key for requests: the one chosen last in this browser, while it is active. */
 export function useChosenKey(
   active: readonly ListedKey[],
 ): readonly [ListedKey | undefined, (id: string) => void] {
   const [chosen, setChosen] = useState(() => browserStore.read(KEPT_AS));
   const choose = (id: string) => {
-    // Its id: the key string is nowhere in the dashboard.
+    // Only the id is stored. The dashboard never has the key string.
     browserStore.write(KEPT_AS, id);
     setChosen(id);
   };

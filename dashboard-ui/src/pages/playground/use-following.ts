@@ -1,15 +1,15 @@
 import { type RefObject, useEffect, useRef } from "react";
 
-/** So near to the end of the page counts as there. */
+/** The maximum distance to the end of the page that counts as the end. */
 const NEAR_PX = 64;
 
 /**
- * Keeps the end of the page in view while something on it grows, unless its reader has scrolled away from the end.
+ * Keeps the end of the page in view while its content grows, unless the user has scrolled away from the end.
  *
- * @returns what brings the reader to the end, and to follow it again.
+ * @returns a function that scrolls to the end and resumes following.
  */
 export function useFollowing(growing: RefObject<HTMLElement | null>): () => void {
-  // Whoever has just come reads from the top.
+  // A new visitor reads from the top.
   const isFollowing = useRef(false);
 
   useEffect(() => {
@@ -17,7 +17,7 @@ export function useFollowing(growing: RefObject<HTMLElement | null>): () => void
     const onScroll = () => {
       const { scrollHeight, scrollTop, clientHeight } = document.documentElement;
       if (scrollHeight - scrollTop - clientHeight < NEAR_PX) isFollowing.current = true;
-      // Only who goes up has had enough: the end may also have gone down meanwhile.
+      // Only scrolling up stops following: the end may also have moved down in the meantime.
       else if (scrollTop < lastTop) isFollowing.current = false;
       lastTop = scrollTop;
     };

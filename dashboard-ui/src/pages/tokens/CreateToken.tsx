@@ -15,11 +15,11 @@ const EXPIRY = [
   { value: NEVER, label: "Never" },
 ];
 
-/** Asks for a name, then shows the token: once, and until the person says that they have it. */
+/** Asks for a name and creates a token, which is shown until the user confirms that they have stored it. */
 export function CreateToken({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState("");
   const [expiry, setExpiry] = useState("90");
-  // The only place that holds the token: what a mutation resolves to would stand in a cache too.
+  // Only this state holds the token. The result of a mutation would also be cached.
   const [created, setCreated] = useState<{ readonly name: string; readonly token: string } | null>(null);
   const create = useMutation({
     mutationFn: async () => {

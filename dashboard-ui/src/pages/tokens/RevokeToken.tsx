@@ -11,7 +11,7 @@ interface RevokeTokenProps {
   readonly onClose: () => void;
 }
 
-/** Asks whether it is meant: scripts that use the token fail from then on. */
+/** Asks for confirmation, because scripts that use the token fail at once. */
 export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
   const revoke = useMutation(
     api.tokens.revoke.mutationOptions({

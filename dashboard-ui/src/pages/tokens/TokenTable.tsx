@@ -11,7 +11,7 @@ interface TokenTableProps {
   readonly revoke: (token: ListedToken) => void;
 }
 
-/** Management tokens, with where they were last used. */
+/** A table of management tokens with their last use. */
 export function TokenTable({ tokens, revoke }: TokenTableProps) {
   return (
     <DataTable

@@ -60,7 +60,7 @@ export function Tokens() {
         <CreateToken
           onClose={() => {
             setDialog(null);
-            // A session that ended while a token was shown could not lead to signing in then: it does now.
+            // A session that expired while the token was shown leads to the sign-in page now.
             void list.refetch();
           }}
         />

@@ -32,7 +32,7 @@ const MEASURES: readonly Measure[] = [
 interface UsageChartsProps {
   readonly groups: readonly UsageGroup[];
   readonly period: Period;
-  /** ", by model" */
+  /** The suffix of the charts' labels: ", by model". */
   readonly grouping: string;
 }
 

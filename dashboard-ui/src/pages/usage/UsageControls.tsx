@@ -16,7 +16,7 @@ interface UsageControlsProps<By extends string> {
   readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
 }
 
-/** Which time, and told apart by what. */
+/** The choice of the period and the grouping. */
 export function UsageControls<By extends string>({ range, by, groupings, onChange }: UsageControlsProps<By>) {
   return (
     <div className={usageStyles.usageControls}>

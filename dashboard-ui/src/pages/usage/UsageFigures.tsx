@@ -5,18 +5,18 @@ import textStyles from "../../components/text.module.css";
 import { tokensOf } from "./groups.ts";
 import usageStyles from "./usage.module.css";
 
-/** From here on percentages say little. */
+/** From this factor on, a change is shown as a multiple instead of a percentage. */
 const MANY_TIMES = 10;
 
 interface UsageFiguresProps {
   readonly total: UsageTotals;
-  /** Of the time before. */
+  /** The totals of the preceding period. */
   readonly before: UsageTotals;
-  /** "the 7 days before" */
+  /** The name of the preceding period: "the 7 days before". */
   readonly labelBefore: string;
 }
 
-/** The sums of a time, beside those of the time before. */
+/** The totals of a period beside those of the preceding one. */
 export function UsageFigures({ total, before, labelBefore }: UsageFiguresProps) {
   const compare = (read: (totals: UsageTotals) => number) =>
     inComparison(read(total), read(before), labelBefore);

@@ -15,13 +15,13 @@ import usageStyles from "./usage.module.css";
 
 interface UsageReportProps<By extends string> {
   readonly answer: UsageAnswer<By>;
-  /** While an answer to another question is on its way. */
+  /** Whether the usage of another selection is being loaded. */
   readonly isStale: boolean;
-  /** A group as the table names it: with a link to more, for example. */
+  /** Renders a group's name in the table, for example with a link. */
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
 }
 
-/** What was used in a time: sums, charts, and a table of the groups, or of the intervals where there are no groups. */
+/** The usage of a period: totals, charts, and a table of groups, or of intervals if ungrouped. */
 export function UsageReport<By extends string>({ answer, isStale, nameOf }: UsageReportProps<By>) {
   const { period, by, rows, before } = answer;
   const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
@@ -43,7 +43,7 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
         <>
           <UsageCharts groups={shown} period={period} grouping={grouping} />
           <UsageTable
-            // Another table is folded again.
+            // The key folds the table again when the grouping changes.
             key={by}
             caption={`Usage${grouping}, ${period.words}`}
             of={capitalised(isGrouped ? by : period.span.interval)}
@@ -79,7 +79,7 @@ function rowsOfGroups(
   }));
 }
 
-/** Newest first. */
+/** The rows of a table of intervals, newest first. */
 function rowsOfTime(groups: readonly UsageGroup[], { starts, span }: Period): readonly UsageTableRow[] {
   return starts
     .map((start, index) => ({

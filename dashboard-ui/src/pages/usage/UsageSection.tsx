@@ -20,11 +20,11 @@ interface UsageSectionProps<By extends string> {
   readonly by: By;
   readonly groupings: readonly { readonly value: By; readonly label: string }[];
   readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
-  /** A group as the table names it: with a link to more, for example. */
+  /** Renders a group's name in the table, for example with a link. */
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
 }
 
-/** What was used, of the time and in the groups that somebody chooses. */
+/** Usage with controls for the period and the grouping. */
 export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
   const { title, source, range, by, groupings, onChange, nameOf } = props;
   const hour = useCurrentHour();

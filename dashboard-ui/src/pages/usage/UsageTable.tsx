@@ -8,7 +8,7 @@ import pagedStyles from "../../components/Paged.module.css";
 import { tokensOf } from "./groups.ts";
 import usageStyles from "./usage.module.css";
 
-/** From this many rows on, the rest are folded away. */
+/** The number of rows from which a table is folded. */
 const FOLDED = 12;
 
 export interface UsageTableRow {
@@ -26,14 +26,14 @@ const TOTALS: readonly Column<UsageTableRow>[] = [
 
 interface UsageTableProps {
   readonly caption: string;
-  /** What the rows are: "Model". */
+  /** The header of the first column: "Model". */
   readonly of: string;
-  /** Whether they are intervals of time. */
+  /** Whether the rows are intervals of time. */
   readonly isOfTime: boolean;
   readonly rows: readonly UsageTableRow[];
 }
 
-/** What the charts show, in numbers. */
+/** A table of the charts' data. */
 export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
   const [isUnfolded, setUnfolded] = useState(false);
   const shown = isUnfolded || rows.length <= FOLDED ? rows : rows.slice(0, FOLDED);

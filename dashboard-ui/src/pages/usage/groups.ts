@@ -1,11 +1,11 @@
 import type { UsageTotals } from "../../api/types.ts";
-import { MOST_COLOURS } from "../../components/chart/colours.ts";
+import { MAX_COLOURS } from "../../components/chart/colours.ts";
 
-/** What usage is told apart by: a model, a key, an account. */
+/** A group of usage: a model, a key or an account. */
 export interface GroupName {
   readonly id: string;
   readonly label: string;
-  /** Stands for all that are not named. */
+  /** Whether the group sums up all groups that are not named. */
   readonly isOther?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface GroupedRow extends UsageTotals {
 }
 
 export interface UsageGroup extends GroupName {
-  /** One for each interval. */
+  /** The totals of each interval. */
   readonly intervals: readonly UsageTotals[];
   readonly total: UsageTotals;
 }
@@ -47,8 +47,8 @@ export const tokensOf = ({ promptTokens, completionTokens }: UsageTotals): numbe
   promptTokens + completionTokens;
 
 /**
- * Those with the most requests first, and the rest last. Intervals that the answer left out are there, with nothing in
- * them.
+ * Groups by number of requests, highest first, with the rest last. Intervals that are missing in the answer are filled with
+ * zeros.
  */
 export function groupsOf(rows: readonly GroupedRow[], starts: readonly Date[]): readonly UsageGroup[] {
   const groups = new Map<string, { name: GroupName; byStart: Map<number, UsageTotals> }>();
@@ -70,9 +70,9 @@ function inOrder(one: UsageGroup, other: UsageGroup): number {
   return isOther || other.total.requests - one.total.requests || (one.label < other.label ? -1 : 1);
 }
 
-/** As many groups as there are colours, and one for the rest. */
+/** Limits the groups to the number of colours, and sums up the others. */
 export function withRest(groups: readonly UsageGroup[]): readonly UsageGroup[] {
-  const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MOST_COLOURS;
+  const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MAX_COLOURS;
   const rest = groups.filter((group, index) => !isOwn(group, index));
   const [first] = rest;
   if (first === undefined) return groups;

@@ -1,6 +1,6 @@
 import type { Range } from "./search.ts";
 
-/** A time, as usage is asked for: whole intervals of UTC, `to` not among them. */
+/** A period in whole UTC intervals. `to` is not included. */
 export interface Span {
   readonly from: Date;
   readonly to: Date;
@@ -9,20 +9,20 @@ export interface Span {
 
 export interface Period {
   readonly span: Span;
-  /** When each of the span's intervals begins, the present one included. */
+  /** The start of each interval of the period, including the current one. */
   readonly starts: readonly Date[];
-  /** The preceding period, up to the same point: otherwise every morning would look worse than the day before. */
+  /** The preceding period, up to the same point: without this limit, every morning would look worse than the day before. */
   readonly before: Span;
-  /** "the last 7 days" */
+  /** The period's name: "the last 7 days". */
   readonly words: string;
-  /** "the 7 days before" */
+  /** The preceding period's name: "the 7 days before". */
   readonly labelBefore: string;
 }
 
 interface Shape {
   readonly interval: Span["interval"];
   readonly count: number;
-  /** Finer than `interval` where that is long beside the whole: see `before`. */
+  /** The interval for the preceding period. It is finer than `interval` if that is too coarse for the cut-off point of `before`. */
   readonly intervalBefore: Span["interval"];
   readonly name: string;
 }
@@ -34,7 +34,7 @@ const SHAPES: Readonly<Record<Range, Shape>> = {
   "12mo": { interval: "month", count: 12, intervalBefore: "day", name: "12 months" },
 };
 
-/** What a range means at a moment. The same for all of an hour. */
+/** The period of a range at a given time. It is the same throughout an hour. */
 export function periodOf(range: Range, now: Date): Period {
   const { interval, count, intervalBefore, name } = SHAPES[range];
   const starts = Array.from({ length: count }, (_, index) => startOf(now, interval, index + 1 - count));
@@ -57,7 +57,7 @@ export function wholeDays(count: number, now: Date): Span {
   return { from: startOf(now, "day", -count), to: startOf(now, "day", 0), interval: "day" };
 }
 
-/** When the interval begins that is so many after that of a moment. */
+/** The start of an interval, counted from the interval that contains a given time. */
 export function startOf(moment: Date, interval: Span["interval"], after: number): Date {
   const [year, month, day, hour] = [
     moment.getUTCFullYear(),

@@ -5,7 +5,7 @@ import type { GroupedRow } from "./groups.ts";
 import { type Period, periodOf, type Span, startOf } from "./period.ts";
 import type { Range } from "./search.ts";
 
-/** Where usage is read from: one account, or the whole service. */
+/** A source of usage: one account, or the whole service. */
 export interface UsageSource<By extends string> {
   /** Part of the cache key. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface UsageSource<By extends string> {
   readonly total: (span: Span) => Promise<UsageTotals>;
 }
 
-/** Usage with the question that it answers: the previous answer stays visible, correctly labelled, while the next one loads. */
+/** Usage with its selection. The previous answer stays visible, correctly labelled, while the next one loads. */
 export interface UsageAnswer<By extends string> {
   readonly period: Period;
   readonly by: By;
@@ -33,7 +33,7 @@ export function usageQuery<By extends string>(
     queryFn: async (): Promise<UsageAnswer<By>> => {
       const [current, before] = await Promise.all([
         rows(period.span, by),
-        // Read once: the past does not change.
+        // The preceding period is read once, because the past does not change.
         queryClient.ensureQueryData({
           queryKey: ["usage", name, period.before],
           queryFn: () => total(period.before),

@@ -1,7 +1,7 @@
 export const RANGES = ["24h", "7d", "30d", "12mo"] as const;
 export type Range = (typeof RANGES)[number];
 
-/** What of a page about usage stands in its address. */
+/** The part of a usage page's state that is in its address. */
 interface Search<By extends string> {
   readonly range: Range;
   readonly by: By;

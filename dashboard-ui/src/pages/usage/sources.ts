@@ -25,7 +25,7 @@ export const SERVICE_USAGE: UsageSource<ServiceUsageSearch["by"]> = {
 };
 
 function accountGroup({ key, ...row }: UsageRow): GroupName {
-  // A revoked key leaves its name to others, so the key ID is shown too.
+  // Another key may take the name of a revoked one, so the key ID is shown too.
   if (!row.isOther && key !== null) return { id: key.id, label: `${key.name} …${key.keyId}` };
   return modelGroup(row);
 }

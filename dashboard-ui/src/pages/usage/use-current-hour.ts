@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { startOf } from "./period.ts";
 
-/** When the present hour began: what is asked of the service changes with it, not with every rendering. */
+/** The start of the current hour. Queries change with it instead of with every render. */
 export function useCurrentHour(): Date {
   const [hour, setHour] = useState(() => startOf(new Date(), "hour", 0));
   useEffect(() => {

@@ -12,7 +12,7 @@ interface ExportBarProps {
   readonly isDone: boolean;
 }
 
-/** How far an export has come, by time: how many entries there will be nobody knows. */
+/** The progress of an export by time, because the number of entries is unknown. */
 export function ExportBar({ filters, startedAt, progress, isDone }: ExportBarProps) {
   const share = isDone ? 1 : shareOf(filters, startedAt, progress);
   const words = [
@@ -38,7 +38,7 @@ export function ExportBar({ filters, startedAt, progress, isDone }: ExportBarPro
   );
 }
 
-/** How far in time it has come, of what was asked for; `null` as long as that is not known. */
+/** The covered share of the requested period; `null` while it is unknown. */
 function shareOf(filters: AuditFilters, startedAt: Date, progress: ExportProgress | null): number | null {
   const { first, last } = progress ?? {};
   if (first == null || last == null) return null;

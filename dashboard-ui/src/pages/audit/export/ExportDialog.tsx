@@ -33,10 +33,10 @@ const FORMATS: readonly { readonly value: ExportFormat; readonly label: string }
   { value: "csv", label: "CSV" },
   { value: "ndjson", label: "NDJSON" },
 ];
-/** Often enough to be seen moving. */
+/** The interval between updates, short enough for visible movement. */
 const REDRAW_MS = 100;
 
-/** Saves all entries that the filters let through as a file. */
+/** Saves all matching entries as a file. */
 export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
   const [format, setFormat] = useState<ExportFormat>("csv");
   const [state, setState] = useState<ExportState>({ kind: "choosing", error: null });
@@ -44,7 +44,7 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
   const [startedAt, setStartedAt] = useState(() => new Date());
   const unfinished = useRef<ExportRun | null>(null);
 
-  // Whoever leaves the page has no use for half a file.
+  // Leaving the page discards an unfinished file.
   useEffect(() => () => void unfinished.current?.giveUp(), []);
 
   const goOn = async (run: ExportRun) => {
@@ -174,7 +174,7 @@ function Actions({ state, start, resume, giveUp, close }: ActionsProps) {
   }
 }
 
-/** What will be in the file. */
+/** A summary of what the file will contain. */
 function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) {
   const words = filterLabels(filters, keys);
   return (
@@ -197,7 +197,7 @@ function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) 
   );
 }
 
-/** What the service refused for good it refuses again. An error without a code is not the service's. */
+/** Whether a retry is useless, because the service has refused. An error without a code is not from the service. */
 function isFinal(error: unknown): error is Error {
   return error instanceof UnwrittenError || (error instanceof APIError && error.code !== null);
 }

@@ -5,21 +5,21 @@ import type { ExportTarget } from "./export-target.ts";
 
 export type ExportFormat = "csv" | "ndjson";
 
-/** How far an export has come. */
+/** The progress of an export. */
 export interface ExportProgress {
   readonly entries: number;
   readonly bytes: number;
-  /** When the first and the last request were made. */
+  /** The times of the first and the last request. */
   readonly first: Date | null;
   readonly last: Date | null;
-  /** It was cut off, and goes on in a moment. */
+  /** Whether the export is interrupted and resumes in a moment. */
   readonly isCut: boolean;
 }
 
-/** How often in a row it may be cut without a line in between. */
+/** The maximum number of consecutive interruptions without a line. */
 const MAX_CUTS = 6;
 
-/** One export. Cut off, it goes on after the last whole line, without gap or repeat. */
+/** One export. After an interruption it resumes after the last complete line, without gap or repetition. */
 export class ExportRun {
   readonly #format: ExportFormat;
   readonly #filters: AuditFilters;
@@ -50,9 +50,9 @@ export class ExportRun {
   }
 
   /**
-   * Writes all there is, and what is whole is there when this has resolved. May be called again after a failure: it goes on.
+   * Writes all entries; complete lines are in the file when it resolves. After a failure, another call resumes it.
    *
-   * @throws {UnwrittenError} the file can't be written; what the SDK's exports throw.
+   * @throws {UnwrittenError} the file cannot be written. Errors of the SDK's exports are passed on.
    */
   async run(): Promise<void> {
     const { entries, bytes } = this.#progress;
@@ -69,7 +69,7 @@ export class ExportRun {
         },
       },
     );
-    // Without a line to go on after, an export begins with its header again.
+    // An export that restarts at the beginning sends its header again.
     let isHeaderWritten = this.#cursor === null && bytes > 0;
     for await (const text of lines.text()) {
       const whole = isHeaderWritten ? text.slice(text.indexOf("\n") + 1) : text;
@@ -83,7 +83,7 @@ export class ExportRun {
     await this.#target.finish();
   }
 
-  /** Ends it, and leaves nothing. */
+  /** Ends the export and removes the file. */
   async giveUp(): Promise<void> {
     this.#given.abort();
     await this.#target.discard();
@@ -104,7 +104,7 @@ export class ExportRun {
   }
 }
 
-/** The file could not be written: trying again is of no use. */
+/** The file could not be written. Retrying is useless. */
 export class UnwrittenError extends Error {
   constructor(cause: unknown) {
     super("The file can't be written.", { cause });

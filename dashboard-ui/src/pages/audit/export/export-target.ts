@@ -1,10 +1,10 @@
 import type { ExportFormat } from "./export-run.ts";
 
-/** Where an export is written. What is not finished is not there. */
+/** The destination of an export. It discards an unfinished file. */
 export interface ExportTarget {
   readonly fileName: string;
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-  /** All of it is written. */
+  /** Completes the file. */
   finish(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -13,7 +13,7 @@ const MIME_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: "text/csv",
   ndjson: "application/x-ndjson",
 };
-/** What a browser may keep elsewhere than in memory. */
+/** The size from which a browser may store a blob outside memory. */
 const BLOB_BYTES = 4 * 1024 * 1024;
 
 type SavePicker = (options: {
@@ -25,10 +25,10 @@ type SavePicker = (options: {
 }) => Promise<FileSystemFileHandle>;
 
 /**
- * A file on disk, where the browser can write to one; else one that is downloaded when it is whole. To be called while a
+ * Opens a file on disk if the browser supports it, and otherwise a file that is downloaded when complete. Call it while a
  * click is being handled.
  *
- * @returns `null` when nobody chose a file.
+ * @returns `null` if the user cancelled.
  */
 export async function openTarget(format: ExportFormat, now: Date): Promise<ExportTarget | null> {
   const fileName = `audit-${now.toISOString().slice(0, 10)}.${format}`;
@@ -44,7 +44,7 @@ export async function openTarget(format: ExportFormat, now: Date): Promise<Expor
   }
 }
 
-/** Not every browser has one. */
+/** The browser's file picker, if it has one. */
 function savePicker(): SavePicker | null {
   if (!("showSaveFilePicker" in window) || typeof window.showSaveFilePicker !== "function") return null;
   return window.showSaveFilePicker.bind(window) as SavePicker;
@@ -73,7 +73,7 @@ class FileTarget implements ExportTarget {
 
   async discard(): Promise<void> {
     await this.#file.abort();
-    // An empty one was made when it was chosen.
+    // Choosing the file created an empty one.
     const { remove } = this.#handle as { remove?: () => Promise<void> };
     await remove?.call(this.#handle);
   }
@@ -106,7 +106,7 @@ class DownloadTarget implements ExportTarget {
     link.href = url;
     link.download = this.fileName;
     link.click();
-    // The download has taken hold of it by then.
+    // By then, the download has taken over the blob.
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
     await this.discard();
   }

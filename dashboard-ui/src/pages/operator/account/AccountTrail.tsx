@@ -5,7 +5,7 @@ import consoleStyles from "../console.module.css";
 import { ACCOUNT_TRAIL_SIZE, trailQuery } from "../queries.ts";
 import { ActionTable } from "../trail/ActionTable.tsx";
 
-/** Who changed what in the account. */
+/** The changes in one account. */
 export function AccountTrail({ accountId }: { readonly accountId: string }) {
   const query = useInfiniteQuery(trailQuery({ accountId, pageSize: ACCOUNT_TRAIL_SIZE }));
   const actions = query.data?.pages.flatMap((page) => page.actions) ?? [];

@@ -22,7 +22,7 @@ const DIRECTIONS: readonly { readonly value: Direction; readonly label: string }
   { value: "deduct", label: "Deduct" },
 ];
 
-/** The account's balance; credits are granted, or taken back. */
+/** The account's balance, and a form to grant credit or take it back. */
 export function Credits({ account }: { readonly account: AccountDetails }) {
   const [direction, setDirection] = useState<Direction>("grant");
   const [amount, setAmount] = useState("");
@@ -70,7 +70,7 @@ export function Credits({ account }: { readonly account: AccountDetails }) {
           <Notice tone="error">
             <p>
               {formError}
-              {/* To try again without looking could grant it twice. */}
+              {/* A retry without checking the balance could grant the credit twice. */}
               {errorCodeOf(grant.error) === null
                 ? " Check the audit trail below before you try again: the change may have been recorded."
                 : ""}

@@ -9,7 +9,7 @@ import textStyles from "../../../components/text.module.css";
 import { StateBadge } from "../StateBadge.tsx";
 import styles from "./Facts.module.css";
 
-/** What an account is. */
+/** The account's main properties. */
 export function Facts({ account }: { readonly account: AccountDetails }) {
   return (
     <section className={panelStyles.panel} aria-label="Facts">

@@ -19,10 +19,10 @@ import { TryAddress } from "./TryAddress.tsx";
 
 type Rules = AccountDetails["ipRules"];
 
-/** Rules as somebody types them. */
+/** Rules as typed. */
 interface WrittenRules {
   readonly mode: Rules["mode"];
-  /** One a line. */
+  /** One network per line. */
   readonly networks: string;
 }
 
@@ -31,9 +31,9 @@ const MODES: readonly { readonly value: Rules["mode"]; readonly label: string }[
   { value: "report", label: "Report only" },
 ];
 
-/** From where the account's keys may be used: to be changed, and tried before. */
+/** The account's IP rules, which can be tested before they are set. */
 export function IpRules({ account }: { readonly account: AccountDetails }) {
-  // Till something is typed it shows the rules that are set.
+  // Without a draft, the form shows the current rules.
   const [draft, setDraft] = useState<WrittenRules | null>(null);
   const [reason, setReason] = useState("");
   const formId = useId();
@@ -107,7 +107,7 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
               onClick={() => {
                 setRules.reset();
                 setDraft(null);
-                // This button is gone then, and the focus must not be gone with it.
+                // The button disappears, so the focus moves to the field.
                 networks.current?.focus();
               }}
             >
@@ -122,7 +122,7 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
 }
 
 function rulesOf({ mode, networks }: WrittenRules) {
-  // Pasted lists have commas as often as lines.
+  // Pasted lists often contain commas instead of line breaks.
   return { mode, networks: networks.split(/[\s,;]+/).filter((network) => network !== "") };
 }
 
@@ -137,7 +137,7 @@ function effectOf({ mode, networks }: Rules, isEnterprise: boolean): string {
   return `Requests from outside ${these} ${what}${isEnterprise ? "" : ", on the enterprise plan"}.`;
 }
 
-/** Of the list as a whole, or of one network in it. */
+/** The error of the whole list or of one network. */
 function networksErrorOf(error: unknown): string | undefined {
   const field = errorFieldOf(error);
   return field === "networks" || field?.startsWith("rules.") === true ? errorTextOf(error) : undefined;

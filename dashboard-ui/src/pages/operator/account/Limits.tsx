@@ -15,9 +15,9 @@ import { givenReason, Reason } from "./Reason.tsx";
 
 const PLAN_DEFAULT = "Plan default";
 
-/** The account's own limits, where they differ from its plan's. */
+/** The account's limits that differ from its plan's. */
 export function Limits({ account }: { readonly account: AccountDetails }) {
-  // Till something is typed it shows what is in force.
+  // Without a draft, the form shows the current limits.
   const [draft, setDraft] = useState<WrittenLimits | null>(null);
   const [reason, setReason] = useState("");
   const [isChecked, setChecked] = useState(false);

@@ -18,9 +18,9 @@ const WORDS: Readonly<Record<Plan, string>> = {
   enterprise: "Unlimited keys. IP rules are enforced.",
 };
 
-/** The account's plan, and the choice of another. */
+/** The account's plan, and a form to change it. */
 export function PlanForm({ account }: { readonly account: AccountDetails }) {
-  // Till something else is chosen it shows the plan that the account is on, whoever put it there.
+  // Without a choice, the form shows the account's current plan.
   const [chosen, setChosen] = useState<Plan | null>(null);
   const [reason, setReason] = useState("");
   const { id } = account;

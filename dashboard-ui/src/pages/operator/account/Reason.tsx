@@ -5,11 +5,11 @@ interface ReasonProps {
   readonly onChange: (reason: string) => void;
   readonly error: string | undefined;
   readonly required?: boolean;
-  /** Of the form, where the field stands outside it. */
+  /** The id of the form, for a field outside it. */
   readonly form?: string;
 }
 
-/** Why an operator changes something. */
+/** The field for the reason of a change. */
 export function Reason({ value, onChange, error, required = false, form }: ReasonProps) {
   return (
     <Field
@@ -26,7 +26,7 @@ export function Reason({ value, onChange, error, required = false, form }: Reaso
   );
 }
 
-/** A reason as the service takes it: none, where nothing was written. */
+/** The reason as the service accepts it: omitted when empty. */
 export function givenReason(text: string): { readonly reason?: string } {
   const reason = text.trim();
   return reason === "" ? {} : { reason };

@@ -6,9 +6,9 @@ import { Reason } from "./Reason.tsx";
 
 interface ReasonDialogProps {
   readonly title: string;
-  /** What will come of it. */
+  /** The consequences of the change. */
   readonly children: ReactNode;
-  /** What is pressed to do it. */
+  /** The label of the submit button. */
   readonly action: string;
   readonly look: "primary" | "danger";
   readonly mustGiveReason: boolean;
@@ -17,7 +17,7 @@ interface ReasonDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks why before an account is changed. */
+/** A dialog that asks for the reason of a change. */
 export function ReasonDialog(props: ReasonDialogProps) {
   const { title, children, action, look, mustGiveReason, change, onSubmit, onClose } = props;
   const [reason, setReason] = useState("");

@@ -13,9 +13,9 @@ interface ResetPasswordProps {
   readonly onClose: () => void;
 }
 
-/** Gives a user who lost their password a new one, shown once. */
+/** Sets a new password for a user, which is shown once. */
 export function ResetPassword({ email, onClose }: ResetPasswordProps) {
-  // The only place that holds the password: what a mutation resolves to would stand in a cache too.
+  // Only this state holds the password. The result of a mutation would also be cached.
   const [password, setPassword] = useState<string | null>(null);
   const [keepTokens, setKeepTokens] = useState(false);
   const reset = useMutation({

@@ -7,7 +7,7 @@ import textStyles from "../../../components/text.module.css";
 import { Reinstate } from "./Reinstate.tsx";
 import { Suspend } from "./Suspend.tsx";
 
-/** Whether the account's keys are let in, and the way to the other. */
+/** The account's state, with a button to suspend or reinstate it. */
 export function State({ account }: { readonly account: AccountDetails }) {
   const [dialog, setDialog] = useState<"suspend" | "reinstate" | null>(null);
   const [done, setDone] = useState("");
@@ -20,7 +20,7 @@ export function State({ account }: { readonly account: AccountDetails }) {
     <section className={panelStyles.panel} aria-labelledby="state">
       <div className={panelStyles.panelHead}>
         <h2 id="state">State</h2>
-        {/* One button, whichever it says: the focus comes back to it from the dialog. */}
+        {/* One button serves both actions, so that the focus returns to it after the dialog. */}
         <Button onClick={() => open(suspension === null ? "suspend" : "reinstate")}>
           {suspension === null ? "Suspend" : "Reinstate"}
         </Button>

@@ -11,7 +11,7 @@ interface SuspendProps {
   readonly onClose: () => void;
 }
 
-/** Asks why: all that uses the account's keys stops at once. */
+/** Asks for a reason and suspends the account, whose keys are refused at once. */
 export function Suspend({ account, onDone, onClose }: SuspendProps) {
   const { id, name, activeKeys } = account;
   const { onSuccess, onSettled } = changeOptions(id);

@@ -8,7 +8,7 @@ interface TextAreaProps extends ComponentProps<"textarea"> {
   readonly error?: string | undefined;
 }
 
-/** A labelled input of several lines, its hint and error read out with it. */
+/** A labelled input of several lines. Screen readers announce its hint and error with it. */
 export function TextArea({ label, hint, error, ...textarea }: TextAreaProps) {
   const id = useId();
   const note = { inputId: id, hint, error };

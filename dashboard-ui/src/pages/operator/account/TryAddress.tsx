@@ -10,7 +10,7 @@ import styles from "./TryAddress.module.css";
 
 interface TryAddressProps {
   readonly account: AccountDetails;
-  /** As they are typed. */
+  /** The rules as typed. */
   readonly rules: { readonly mode: AccountDetails["ipRules"]["mode"]; readonly networks: string[] };
   readonly isDifferent: boolean;
 }
@@ -23,7 +23,7 @@ const VERDICTS: Readonly<Record<IpVerdict, string>> = {
 
 const NOTHING_ASKED = { data: undefined, error: null };
 
-/** Would an address pass: by the rules in force, and by those that are typed and not set yet? */
+/** Tests an address against the current rules and against the typed ones. */
 export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
   const [address, setAddress] = useState("");
   const attempt = useMutation({
@@ -37,7 +37,7 @@ export function TryAddress({ account, rules, isDifferent }: TryAddressProps) {
     },
   });
   const question = JSON.stringify([address, rules, account.plan, account.ipRules]);
-  // An answer about other rules or another address would mislead.
+  // A result for other rules or another address would mislead.
   const { data, error } = attempt.variables === question ? attempt : NOTHING_ASKED;
 
   const submit = (event: SubmitEvent) => {
@@ -96,7 +96,7 @@ function Verdict({ by, verdict, note }: VerdictProps) {
   );
 }
 
-/** The rules may be what is wrong, and they are not beside this field. */
+/** The error of the test. The rules may be at fault, and they are not next to this field. */
 function problemOf(error: unknown): string {
   const words = errorTextOf(error);
   return errorFieldOf(error) === "address" ? words : `The rules can't be tested. ${words}`;

@@ -7,7 +7,7 @@ import textStyles from "../../../components/text.module.css";
 import { ResetPassword } from "./ResetPassword.tsx";
 import styles from "./Users.module.css";
 
-/** Who signs in to the account. */
+/** The account's users. */
 export function Users({ account }: { readonly account: AccountDetails }) {
   const [resetting, setResetting] = useState<string | null>(null);
   return (

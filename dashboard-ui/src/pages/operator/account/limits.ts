@@ -11,7 +11,7 @@ export const LIMITS: readonly { readonly name: LimitName; readonly label: string
   { name: "concurrentRequests", label: "Concurrent requests" },
 ];
 
-const MOST = 1_000_000_000;
+const MAX_LIMIT = 1_000_000_000;
 
 export function writtenLimits(limits: AccountDetails["limits"]): WrittenLimits {
   const written = (limit: number | null) => (limit === null ? "" : String(limit));
@@ -22,10 +22,10 @@ export function writtenLimits(limits: AccountDetails["limits"]): WrittenLimits {
   };
 }
 
-/** Whether it is a limit, or none. */
+/** Whether the text is a limit or empty. */
 export function isWritten(text: string): boolean {
   const limit = text.trim();
-  return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MOST);
+  return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MAX_LIMIT);
 }
 
 /** `null` means the default of the plan. */

@@ -16,12 +16,12 @@ interface CreatedAccount {
   readonly password: string;
 }
 
-/** Makes an account for somebody, then shows their password: once, and until the operator says that they have it. */
+/** Creates an account and shows its password until the operator confirms that they have stored it. */
 export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [plan, setPlan] = useState<Plan>("free");
-  // The only place that holds the password: what a mutation resolves to would stand in a cache too.
+  // Only this state holds the password. The result of a mutation would also be cached.
   const [created, setCreated] = useState<CreatedAccount | null>(null);
   const navigate = useNavigate();
   const create = useMutation({

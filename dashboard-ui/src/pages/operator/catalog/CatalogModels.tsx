@@ -11,13 +11,13 @@ import { focusPage } from "../focus.ts";
 import catalogStyles from "./catalog.module.css";
 
 interface CatalogModelsProps {
-  /** Those that the search found. */
+  /** The models that match the search. */
   readonly models: readonly CatalogModel[];
-  /** How many there are. */
+  /** The number of all models. */
   readonly of: number;
 }
 
-/** So many are shown at first: a catalog may have thousands. */
+/** The number of models to show at first. A catalog may have thousands. */
 const SHOWN = 100;
 
 const COLUMNS: readonly Column<CatalogModel>[] = [
@@ -29,11 +29,11 @@ const COLUMNS: readonly Column<CatalogModel>[] = [
 
 /** Models with their routes and prices. */
 export function CatalogModels({ models, of }: CatalogModelsProps) {
-  const [most, setMost] = useState(SHOWN);
-  const shown = models.slice(0, most);
+  const [maxShown, setMaxShown] = useState(SHOWN);
+  const shown = models.slice(0, maxShown);
   const showMore = () => {
-    setMost(most + 10 * SHOWN);
-    if (models.length <= most + 10 * SHOWN) focusPage();
+    setMaxShown(maxShown + 10 * SHOWN);
+    if (models.length <= maxShown + 10 * SHOWN) focusPage();
   };
   return (
     <section className={consoleStyles.consolePart} aria-labelledby="models">

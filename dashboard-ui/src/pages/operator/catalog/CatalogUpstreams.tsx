@@ -9,15 +9,15 @@ import { Dialect } from "../Dialect.tsx";
 import catalogStyles from "./catalog.module.css";
 
 interface CatalogUpstreamsProps {
-  /** Those that the search found. */
+  /** The upstreams that match the search. */
   readonly upstreams: readonly CatalogUpstream[];
-  /** How many there are. */
+  /** The number of all upstreams. */
   readonly of: number;
-  /** All of them, to tell how many an upstream serves. */
+  /** All models, to count those that an upstream serves. */
   readonly models: readonly CatalogModel[];
 }
 
-/** Upstreams with what they are given to answer in. */
+/** A table of upstreams with their timeouts. */
 export function CatalogUpstreams({ upstreams, of, models }: CatalogUpstreamsProps) {
   return (
     <section className={consoleStyles.consolePart} aria-labelledby="upstreams">
@@ -88,7 +88,7 @@ function servedBy(upstream: string, models: readonly CatalogModel[]): number {
   return models.filter(({ routes }) => routes.some((route) => route.upstream === upstream)).length;
 }
 
-/** Settings are round numbers mostly: "2 minutes" reads better than "120.0 s". */
+/** Settings are usually round numbers: "2 minutes" reads better than "120.0 s". */
 function timeOf(milliseconds: number): string {
   return milliseconds > 0 && milliseconds % 1_000 === 0
     ? formatSpan(milliseconds / 1_000)

@@ -1,13 +1,13 @@
 import type { CatalogModel, CatalogUpstream } from "../../../api/types.ts";
 
-/** Models that a search finds by what they, their owners or their routes are called. */
+/** The models whose names, owners or routes match a search. */
 export function selectModels(models: readonly CatalogModel[], search: string): readonly CatalogModel[] {
   return models.filter(({ id, aliases, ownedBy, routes }) =>
     matches(search, [id, ...aliases, ownedBy, ...routes.flatMap(({ upstream, model }) => [upstream, model])]),
   );
 }
 
-/** Upstreams that a search finds by name, dialect or address. */
+/** The upstreams whose name, dialect or address matches a search. */
 export function selectUpstreams(
   upstreams: readonly CatalogUpstream[],
   search: string,
@@ -15,7 +15,7 @@ export function selectUpstreams(
   return upstreams.filter(({ name, dialect, baseUrl }) => matches(search, [name, dialect, baseUrl]));
 }
 
-/** Every word of the search has to be found somewhere. */
+/** Whether every word of the search occurs in one of the texts. */
 function matches(search: string, texts: readonly string[]): boolean {
   const words = search.toLowerCase().split(/\s+/);
   return words.every((word) => texts.some((text) => text.toLowerCase().includes(word)));

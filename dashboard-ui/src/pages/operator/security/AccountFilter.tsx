@@ -10,7 +10,7 @@ interface AccountFilterProps {
   readonly onClear: () => void;
 }
 
-/** That only one account's are shown, and the way back to all. */
+/** A note that the list is limited to one account, with a button that clears the filter. */
 export function AccountFilter({ accountId, onClear }: AccountFilterProps) {
   const account = useQuery(api.operator.accounts.get.queryOptions({ id: accountId }));
   return (

@@ -11,7 +11,7 @@ import { SECURITY_LABELS } from "./security-labels.ts";
 
 interface SecurityTableProps {
   readonly events: readonly SecurityEvent[];
-  /** While others are asked for. */
+  /** Whether other events are being loaded. */
   readonly busy: boolean;
 }
 
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<SecurityEvent>[] = [
   { label: "Count", kind: "number", cell: ({ count }) => formatCount(count) },
 ];
 
-/** Security events; equal events of an hour are one row. */
+/** A table of security events. Equal events within an hour are one row. */
 export function SecurityTable({ events, busy }: SecurityTableProps) {
   return (
     <DataTable
@@ -75,7 +75,7 @@ function AccountOf({ event: { account } }: { readonly event: SecurityEvent }): R
   );
 }
 
-/** The key, the user or the upstream. */
+/** The key, user or upstream of an event. */
 function About({
   event: { account, keyId, userEmail, upstream },
 }: {

@@ -10,7 +10,7 @@ interface Words {
   readonly more: string;
 }
 
-/** What the kinds of events say to a person. */
+/** The texts for each kind of event. */
 export const SECURITY_LABELS: Readonly<Record<Kind, Words>> = {
   sign_in_failed: { title: "Sign-in failed", more: "Wrong password or unknown e-mail address." },
   sign_in_limited: { title: "Sign-in limited", more: "Too many attempts." },
@@ -32,6 +32,6 @@ export const SECURITY_LABELS: Readonly<Record<Kind, Words>> = {
   },
 };
 
-/** The kinds, as one chooses among them. */
+/** The choices of the filter by kind. */
 export const SECURITY_KINDS: readonly { readonly value: Kind; readonly label: string }[] =
   SECURITY_EVENT_KINDS.map((value) => ({ value, label: SECURITY_LABELS[value].title }));

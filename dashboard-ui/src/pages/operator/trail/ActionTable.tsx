@@ -10,7 +10,7 @@ import { type Difference, differencesOf, shortIdOf } from "./differences.ts";
 
 interface ActionTableProps {
   readonly actions: readonly OperatorAction[];
-  /** Of one account, which need not be named, or of all. */
+  /** Whether the changes are of one account, whose name is then left out, or of all. */
   readonly of: "account" | "service";
 }
 
@@ -36,7 +36,7 @@ const BY: Column<OperatorAction> = {
 };
 const COLUMNS = { account: [TIME, CHANGE, BY], service: [TIME, CHANGE, ACCOUNT, BY] };
 
-/** Changes: before and after, by whom, from where. */
+/** A table of changes: values before and after, author and address. */
 export function ActionTable({ actions, of }: ActionTableProps) {
   return (
     <DataTable

@@ -2,16 +2,16 @@ import type { OperatorAction } from "../../../api/types.ts";
 import { isNamed } from "../../../components/action-labels.ts";
 import { formatCount, formatExactTime, formatUsd } from "../../../components/format.ts";
 
-/** One part of a thing that was changed, in words. */
+/** One changed property, as text. */
 export interface Difference {
   readonly name: string;
-  /** `null` where there was no thing before. */
+  /** `null` if the object did not exist before. */
   readonly before: string | null;
-  /** `null` where there is none any more. */
+  /** `null` if the object no longer exists. */
   readonly after: string | null;
 }
 
-/** What the parts of a record are called; those that name nothing to a person are left out. */
+/** The labels of properties. Properties with `null` mean nothing to a person and are left out. */
 const NAMES: Readonly<Record<string, string | null>> = {
   id: null,
   replaces: null,
@@ -34,12 +34,12 @@ const NAMES: Readonly<Record<string, string | null>> = {
 };
 const NETWORKS = "ipRules.networks";
 const ORDER = [...Object.keys(NAMES), NETWORKS];
-/** What stands in the words for it already. */
+/** Properties that the action's label already names. */
 const SAID = ["name", "keyId", "tokenId", "state"];
-/** Of a long list, so many are named. */
-const MOST_NAMED = 10;
+/** The maximum number of networks to list. */
+const MAX_NAMED = 10;
 
-/** What a change did, part by part: of what there was before, only what differs. */
+/** The properties that a change modified, with their values before and after. */
 export function differencesOf(action: OperatorAction): readonly Difference[] {
   const { at, before, after, reason } = action;
   const was = partsOf(before);
@@ -52,23 +52,23 @@ export function differencesOf(action: OperatorAction): readonly Difference[] {
       if (path === NETWORKS) return networkDifferences(listOf(old), listOf(next));
       const name = path in NAMES ? NAMES[path] : path;
       if (name == null || (isNamed(action) && SAID.includes(path))) return [];
-      // The reason of a suspension is the change's own, and its time the change's.
+      // The reason and time of a suspension are those of the change itself.
       if (next === reason || next === at.toISOString()) return [];
       if (JSON.stringify(old) === JSON.stringify(next)) return [];
       return [{ name, before: wordOf(path, old), after: wordOf(path, next) }];
     });
 }
 
-/** The last characters of the key or management token that it is about. */
+/** The last characters of the change's key or management token. */
 export function shortIdOf({ after }: OperatorAction): string | null {
   const id = after?.keyId ?? after?.tokenId;
   return typeof id === "string" ? id : null;
 }
 
-/** The values of a record by their paths: `limits.tokensPerMinute`. */
+/** The values of a record by path: `limits.tokensPerMinute`. */
 function partsOf(state: unknown, path = ""): ReadonlyMap<string, unknown> {
   if (typeof state !== "object" || state === null || Array.isArray(state)) {
-    // A thing that is not there has no parts.
+    // A missing object has no properties.
     return state === undefined || (state === null && !path.includes("."))
       ? new Map()
       : new Map([[path, state]]);
@@ -108,7 +108,7 @@ function networkDifferences(before: readonly string[], after: readonly string[])
 }
 
 function namedOf(networks: readonly string[]): string {
-  const rest = networks.length - MOST_NAMED;
-  const named = networks.slice(0, MOST_NAMED).join(", ");
+  const rest = networks.length - MAX_NAMED;
+  const named = networks.slice(0, MAX_NAMED).join(", ");
   return rest > 0 ? `${named} and ${rest} more` : named;
 }

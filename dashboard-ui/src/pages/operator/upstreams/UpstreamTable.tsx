@@ -9,7 +9,7 @@ import styles from "./UpstreamTable.module.css";
 
 interface UpstreamTableProps {
   readonly upstreams: readonly UpstreamHealth[];
-  /** By name, as the catalog has them. */
+  /** The catalog's upstreams by name. */
   readonly described: ReadonlyMap<string, CatalogUpstream>;
 }
 
