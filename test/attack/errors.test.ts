@@ -82,7 +82,7 @@ describe("an unexpected error", () => {
     } as unknown as RefusedCaller["snapshot"]);
     const handler = createRpcHandler({
       access: {
-        identify: () => {
+        authenticate: () => {
           throw refused;
         },
       },

@@ -14,7 +14,6 @@ import { Publisher } from "../admission/publisher.ts";
 import { PostgresUnpublishedVersions } from "../admission/versions-store.ts";
 import { SLOT_LEASE_MS } from "../contract/limits.ts";
 import { limitsOf } from "../contract/plans.ts";
-import { keyMacSecret } from "../database/installation-store.ts";
 import { KeyMint } from "../keys/key-string.ts";
 import { Keys } from "../keys/keys.ts";
 import { PostgresKeys } from "../keys/keys-store.ts";
@@ -31,7 +30,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   const { config, plans } = settings;
   const { database, longReads, admission } = node;
   const { recorder, reads, securityLog } = records;
-  const mint = new KeyMint(await keyMacSecret(database));
+  const mint = new KeyMint(node.macSecret);
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add("attempt counters", () => attemptCounters.close());
 

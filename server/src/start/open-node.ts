@@ -3,6 +3,7 @@ import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
 import { readDatabaseClock } from "../database/database.ts";
+import { keyMacSecret } from "../database/installation-store.ts";
 import { migrate } from "../database/migrate.ts";
 import { Clocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
@@ -31,6 +32,8 @@ export async function openNode(startup: Startup) {
   const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
   await makeAuditPartitions(database, await clocks.compare());
 
+  // This creates the installation's row, which joining the nodes reads.
+  const macSecret = await keyMacSecret(database);
   const id = await nodeId(config.dataDir);
   const { store, redis, redisMemory } = await openAdmissionStore(config, log);
   const admission = new FencedAdmissionStore(store);
@@ -57,5 +60,5 @@ export async function openNode(startup: Startup) {
       run: async () => makeAuditPartitions(longReads, await clocks.compare()),
     },
   );
-  return { id, ...stores, clocks, admission, redisMemory };
+  return { id, macSecret, ...stores, clocks, admission, redisMemory };
 }
