@@ -20,7 +20,7 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
     // Which node, since when, for how long.
     expect(line).toContain(`data folder ${killed.dataDir}`);
     expect(line).toMatch(/last seen \d+ s ago/);
-    expect(line).toMatch(/keeps others out for another 9 min \d+ s/);
+    expect(line).toMatch(/blocks other nodes for another 9 min \d+ s/);
     // What to do.
     expect(line).toContain("start on its data folder");
     expect(line).toContain("OSTIARY_TAKE_OVER=1");
@@ -40,7 +40,7 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
     });
     expect(code).toBe(1);
     expect(stderr).toContain("A node without REDIS_URL uses the database");
-    expect(stderr).toMatch(/keeps others out for another 9 min \d+ s/);
+    expect(stderr).toMatch(/blocks other nodes for another 9 min \d+ s/);
     expect(stderr).toContain("OSTIARY_TAKE_OVER=1");
   });
 });

@@ -66,7 +66,7 @@ export function noticesOf(
   if (before.plan !== after.plan) {
     if (hasRules && before.plan === "enterprise") {
       notices.push(
-        "The account's IP rules are defaultMode but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
+        "The account's IP rules are kept but no longer enforced, because they require the enterprise plan. Its keys now work from every address.",
       );
     }
     if (hasRules && after.plan === "enterprise") {
