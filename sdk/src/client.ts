@@ -1,7 +1,7 @@
 import { OstiaryError } from "./core/errors.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
-import { Rpc } from "./core/rpc.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { openTrpc, type Trpc } from "./core/trpc.ts";
 import { Audit } from "./resources/audit.ts";
 import { Chat } from "./resources/chat.ts";
 import { Embeddings } from "./resources/embeddings.ts";
@@ -61,6 +61,8 @@ export class Ostiary {
   readonly usage: Usage;
   readonly account: AccountResource;
   readonly credits: Credits;
+  /** Every procedure that keys and management tokens may call: `client.trpc.account.limits.query()`. */
+  readonly trpc: Trpc;
   /** Includes `/v1`. */
   readonly baseURL: string;
 
@@ -84,14 +86,14 @@ export class Ostiary {
       );
     });
     this.baseURL = baseURL;
-    const rpc = new Rpc(transport);
+    this.trpc = openTrpc(transport);
     this.chat = new Chat(transport);
     this.models = new Models(transport);
     this.embeddings = new Embeddings(transport);
-    this.audit = new Audit(transport, rpc);
-    this.keys = new Keys(rpc);
-    this.usage = new Usage(rpc);
-    this.account = new AccountResource(rpc);
-    this.credits = new Credits(rpc);
+    this.audit = new Audit(transport, this.trpc);
+    this.keys = new Keys(this.trpc);
+    this.usage = new Usage(this.trpc);
+    this.account = new AccountResource(this.trpc);
+    this.credits = new Credits(this.trpc);
   }
 }

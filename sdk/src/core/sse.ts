@@ -1,4 +1,4 @@
-import { EventReader } from "../contract/event-reader.ts";
+import { EventReader, type ServerSentEvent } from "../contract/event-reader.ts";
 
 /** How long a body may stay open after its last event, in milliseconds. */
 const MAX_TAIL_MS = 1_000;
@@ -41,6 +41,27 @@ export async function* eventData(
     signal.removeEventListener("abort", cancel);
     if (reachedLast) letEnd(reader, cancel);
     else cancel();
+  }
+}
+
+/** The server-sent events of a body, with their names and ids. An event that the body's end cuts off is not an event. */
+export async function* serverSentEvents(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const reader = body.getReader();
+  const cancel = () => {
+    reader.cancel().catch(() => {});
+  };
+  signal.addEventListener("abort", cancel, { once: true });
+  const events = new EventReader(Number.POSITIVE_INFINITY);
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      yield* events.pushEvents(part.value);
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
 }
 

@@ -90,6 +90,18 @@ export class Transport {
    * @throws {APIUserAbortError} the caller's signal was aborted.
    */
   async send(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
+    const answer = await this.exchange(target, options);
+    if (!answer.wire.ok) throw await errorOf(answer);
+    return answer;
+  }
+
+  /**
+   * Resolves with the last attempt's answer, which may be an error's, and whose body has not been read.
+   *
+   * @throws {APIConnectionError} no answer came.
+   * @throws {APIUserAbortError} the caller's signal was aborted.
+   */
+  async exchange(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
     const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
     // An invalid request fails here with its own error, not as a failed connection.
     const request = this.#request(target, options);
@@ -108,7 +120,10 @@ export class Transport {
       log.debug("answer", told);
       if (!(outcome instanceof APIConnectionError) && outcome.wire.ok) return outcome;
       const waitMs = attempt < maxRetries ? waitBefore(outcome, attempt) : null;
-      if (waitMs === null) throw outcome instanceof APIConnectionError ? outcome : await errorOf(outcome);
+      if (waitMs === null) {
+        if (outcome instanceof APIConnectionError) throw outcome;
+        return outcome;
+      }
       if (!(outcome instanceof APIConnectionError)) {
         // Discarding the body frees the connection.
         outcome.wire.discard();

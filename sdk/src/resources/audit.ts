@@ -1,19 +1,23 @@
 import { AuditExport, type ExportOptions } from "../audit/export.ts";
 import type { AuditEntry, AuditExportParams, AuditListParams, AuditListResponse } from "../contract/audit.ts";
-import type { AuditVerification, AuditVerifyParams } from "../contract/management.ts";
-import { given } from "../core/given.ts";
+import type {
+  AuditTailParams,
+  AuditVerification,
+  AuditVerifyParams,
+  LiveAuditEntries,
+} from "../contract/management.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
-import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
+import type { Trpc } from "../core/trpc.ts";
 
 /** The account's audit log. */
 export class Audit {
   readonly #transport: Transport;
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(transport: Transport, rpc: Rpc) {
+  constructor(transport: Transport, trpc: Trpc) {
     this.#transport = transport;
-    this.#rpc = rpc;
+    this.#trpc = trpc;
   }
 
   /**
@@ -43,7 +47,19 @@ export class Audit {
 
   /** Verifies that entries are unmodified, a part of the log per call. Pass `next` as `after` to continue. */
   verify(params: AuditVerifyParams = {}, options?: RequestOptions): Promise<AuditVerification> {
-    return this.#rpc.query<AuditVerification>("audit.verify", given(params), options);
+    return this.#trpc.audit.verify.query(params, options);
+  }
+
+  /**
+   * Iterates over entries as they are recorded, for as long as the loop runs. Reconnects by itself, and continues after the last
+   * event. An event has at most some hundred entries: `skipped` counts the others, and `hasGap` tells that entries may be missing
+   * because the connection was lost for too long. Both are to be read in {@link Audit.list}.
+   */
+  async *tail(
+    params: AuditTailParams = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<LiveAuditEntries, void, undefined> {
+    for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) yield data;
   }
 
   async #page(params: AuditListParams, options: RequestOptions | undefined): Promise<Page<AuditEntry>> {

@@ -10,10 +10,9 @@ import type {
   UsageSummary,
   UsageSummaryParams,
 } from "../contract/management.ts";
-import { given } from "../core/given.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
-import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions } from "../core/transport.ts";
+import type { Trpc } from "../core/trpc.ts";
 
 interface KeyPage {
   readonly keys: readonly ListedKey[];
@@ -22,10 +21,10 @@ interface KeyPage {
 
 /** The account's API keys. Creating, rotating and revoking requires a management token. */
 export class Keys {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /**
@@ -35,7 +34,7 @@ export class Keys {
     const keys: ListedKey[] = [];
     for (let cursor: string | null = null; ; ) {
       const input: { readonly cursor: string } | undefined = cursor === null ? undefined : { cursor };
-      const page: KeyPage = await this.#rpc.query<KeyPage>("keys.list", input, options);
+      const page: KeyPage = await this.#trpc.keys.list.query(input, options);
       keys.push(...page.keys);
       if (page.nextCursor === null) return keys;
       cursor = page.nextCursor;
@@ -49,57 +48,57 @@ export class Keys {
    * @throws {ConflictError} the name is in use (`conflict`), or the plan allows no more keys (`key_limit_reached`).
    */
   create(params: KeyCreateParams, options?: RequestOptions): Promise<CreatedKey> {
-    return this.#rpc.mutate<CreatedKey>("keys.create", withIdempotencyKey(params), options);
+    return this.#trpc.keys.create.mutate(withIdempotencyKey(params), options);
   }
 
   /** Creates a successor. Both keys work until you revoke the old one; {@link Keys.list} shows whether it is idle. */
   rotate(id: string, params: KeyRotateParams = {}, options?: RequestOptions): Promise<CreatedKey> {
-    return this.#rpc.mutate<CreatedKey>("keys.rotate", { id, ...withIdempotencyKey(params) }, options);
+    return this.#trpc.keys.rotate.mutate({ id, ...withIdempotencyKey(params) }, options);
   }
 
   /** Revokes a key permanently. Once this has resolved, every node refuses it. */
   revoke(id: string, options?: RequestOptions): Promise<Key> {
-    return this.#rpc.mutate<Key>("keys.revoke", { id }, options);
+    return this.#trpc.keys.revoke.mutate({ id }, options);
   }
 }
 
 /** Usage of the account. */
 export class Usage {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /** Requests, errors, tokens and cost by hour, day or month. Totals are the sum of the audit entries. */
   summary(params: UsageSummaryParams, options?: RequestOptions): Promise<UsageSummary> {
-    return this.#rpc.query<UsageSummary>("usage.summary", given(params), options);
+    return this.#trpc.usage.summary.query(params, options);
   }
 }
 
 /** The account itself. */
 export class AccountResource {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   get(options?: RequestOptions): Promise<Account> {
-    return this.#rpc.query<Account>("account.get", undefined, options);
+    return this.#trpc.account.get.query(undefined, options);
   }
 }
 
 /** The account's credit. */
 export class Credits {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   balance(options?: RequestOptions): Promise<Balance> {
-    return this.#rpc.query<Balance>("credits.balance", undefined, options);
+    return this.#trpc.credits.balance.query(undefined, options);
   }
 
   /** Lists grants, adjustments and charges, newest first. */
@@ -116,15 +115,12 @@ export class Credits {
     params: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
     options: RequestOptions | undefined,
   ): Promise<Page<LedgerEntry>> {
-    const { entries, nextCursor } = await this.#rpc.query<{
-      entries: readonly LedgerEntry[];
-      nextCursor: string | null;
-    }>("credits.ledger", { limit: 50, ...given(params) }, options);
+    const { entries, nextCursor } = await this.#trpc.credits.ledger.query({ limit: 50, ...params }, options);
     return new Page(entries, nextCursor, null, (cursor) => this.#page({ ...params, cursor }, options));
   }
 }
 
 /** Retries must not create a second key. */
 function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
-  return { idempotencyKey: crypto.randomUUID(), ...given(params) };
+  return { idempotencyKey: crypto.randomUUID(), ...params };
 }
