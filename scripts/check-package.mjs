@@ -1,13 +1,14 @@
 // Checks the SDK as it would be published: packed, linted by what publishers use, and type-checked by each TypeScript that
 // its users may have, in an empty strict project that looks into libraries.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SDK = join(ROOT, "sdk");
+const PACKAGE = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
 const TYPESCRIPTS = ["5.9.3", "6.0.3", "7.0.2"];
 const bin = (name) => join(ROOT, "node_modules/.bin", name);
 const run = (file, args, cwd = SDK) =>
@@ -16,10 +17,16 @@ const run = (file, args, cwd = SDK) =>
 /** Every part of the package, and every error narrowed. */
 const USE = `
 import Ostiary, * as ostiary from "ostiary";
+import { createTRPCClient } from "@trpc/client";
 import { OstiaryOperator } from "ostiary/operator";
+import { type AppRouter, ostiaryLink, type RouterInputs } from "ostiary/trpc";
 
 const client = new Ostiary({ apiKey: "sk-x", logLevel: "off" });
 export const operator = new OstiaryOperator({ managementToken: "mt-x" });
+
+const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink({ managementToken: "mt-x" })] });
+const rotation: RouterInputs["keys"]["rotate"] = { id: "x" };
+export const successor: Promise<{ readonly key: string; readonly createdAt: Date }> = trpc.keys.rotate.mutate(rotation);
 
 export async function use(): Promise<void> {
   const messages = [{ role: "user", content: "hi" }] as const;
@@ -35,7 +42,7 @@ export async function use(): Promise<void> {
   const { data, requestId } = await client.embeddings.create({ model: "m", input: "x" }).withResponse();
   const lines: AsyncIterable<string> = client.audit.export({ format: "csv" });
   const created: ostiary.CreatedKey = await client.keys.create({ name: "n" });
-  const money: bigint = (await client.credits.balance()).balanceNanoUsd;
+  const money: string = (await client.credits.balance()).balanceNanoUsd;
   console.log(message.content, data.data.length, requestId, lines, created.createdAt.getTime(), money);
 }
 
@@ -68,7 +75,8 @@ try {
     const project = join(folder, `typescript-${version}`);
     mkdirSync(project);
     writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
-    const packages = [tarball, `typescript@${version}`];
+    const trpc = ["@trpc/client", "@trpc/server"].map((name) => `${name}@${PACKAGE.devDependencies[name]}`);
+    const packages = [tarball, `typescript@${version}`, ...trpc];
     run("npm", ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages], project);
     writeFileSync(join(project, "use.ts"), USE);
     const compilerOptions = {

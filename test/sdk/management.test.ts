@@ -123,7 +123,7 @@ describe("the operator's client", () => {
     const day = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() + 86_400_000) };
     const usage = await operator.usage({ ...day, interval: "day", groupBy: "account" });
     expect(usage.rows.find(({ account }) => account?.id === id)?.start).toBeInstanceOf(Date);
-    expect(usage.total.costNanoUsd).toBeTypeOf("bigint");
+    expect(usage.total.costNanoUsd).toBeTypeOf("string");
     const { events, nextCursor } = await operator.security({ accountId: id, kind: "account_suspended" });
     expect(events).toMatchObject([{ kind: "account_suspended", account: { id }, keyId: key.slice(-4) }]);
     expect(events[0]?.lastAt).toBeInstanceOf(Date);

@@ -227,8 +227,10 @@ describe("client.trpc", () => {
 
   it("does not act when it is awaited or printed", async () => {
     const client = new Ostiary({ managementToken: token, baseURL: "http://127.0.0.1:1" });
-    expect(await client.trpc).toBeTypeOf("function");
-    // @ts-expect-error: a procedure is not a function.
-    expect(() => client.trpc.account.get()).toThrow(/\.query\(\)/);
+    expect(await client.trpc).toBeTypeOf("object");
+    expect(await client.trpc.account.get).toBeTypeOf("object");
+    expect(JSON.stringify(client.trpc)).toBe("{}");
+    // @ts-expect-error: a procedure is called with `query` or `mutate`.
+    expect(() => client.trpc.account.get()).toThrow(TypeError);
   });
 });

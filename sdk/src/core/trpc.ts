@@ -53,30 +53,35 @@ export type Trpc = ProcedureClient<Procedures>;
  * that the rest of the client throws.
  */
 export function openTrpc(transport: Transport): Trpc {
-  // The table of procedures describes what the path of names stands for. A name that it does not have is answered with 404.
-  return callable(transport, []) as Trpc;
+  // The type tells which names there are. The service answers other names with 404.
+  return procedures(transport, []) as Trpc;
 }
 
-function callable(transport: Transport, names: readonly string[]): unknown {
-  const call = (_: unknown, __: unknown, [input, options]: [unknown, RequestOptions | undefined]) => {
-    const procedure = names.slice(0, -1).join(".");
-    switch (names.at(-1)) {
-      case "query":
-        return callProcedure(transport, "GET", procedure, input, options);
-      case "mutate":
-        return callProcedure(transport, "POST", procedure, input, options);
-      case "subscribe":
-        return subscribe(transport, procedure, withoutUndefined(input), options);
-      default:
-        throw new TypeError(`Call ${names.join(".")} with .query(), .mutate() or .subscribe().`);
-    }
+/**
+ * What a path of names stands for. It is no function, whatever its name: an object that has a `then` or `toJSON` to call would act
+ * when it is awaited or printed.
+ */
+function procedures(transport: Transport, names: readonly string[]): object {
+  const procedure = names.join(".");
+  const ways = {
+    query: (input?: unknown, options?: RequestOptions) =>
+      callProcedure(transport, "GET", procedure, input, options),
+    mutate: (input?: unknown, options?: RequestOptions) =>
+      callProcedure(transport, "POST", procedure, input, options),
+    subscribe: (input?: unknown, options?: RequestOptions) =>
+      subscribe(transport, procedure, withoutUndefined(input), options),
   };
-  return new Proxy(() => {}, {
-    // A client that is awaited or printed must not call a procedure.
-    get: (_, name) =>
-      typeof name === "string" && name !== "then" ? callable(transport, [...names, name]) : undefined,
-    apply: call,
-  });
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (typeof name !== "string") return undefined;
+        return Object.hasOwn(ways, name)
+          ? ways[name as keyof typeof ways]
+          : procedures(transport, [...names, name]);
+      },
+    },
+  );
 }
 
 async function callProcedure(
