@@ -17,16 +17,10 @@ const run = (file, args, cwd = SDK) =>
 /** Every part of the package, and every error narrowed. */
 const USE = `
 import Ostiary, * as ostiary from "ostiary";
-import { createTRPCClient } from "@trpc/client";
 import { OstiaryOperator } from "ostiary/operator";
-import { type AppRouter, ostiaryLink, type RouterInputs } from "ostiary/trpc";
 
 const client = new Ostiary({ apiKey: "sk-x", logLevel: "off" });
 export const operator = new OstiaryOperator({ managementToken: "mt-x" });
-
-const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink({ managementToken: "mt-x" })] });
-const rotation: RouterInputs["keys"]["rotate"] = { id: "x" };
-export const successor: Promise<{ readonly key: string; readonly createdAt: Date }> = trpc.keys.rotate.mutate(rotation);
 
 export async function use(): Promise<void> {
   const messages = [{ role: "user", content: "hi" }] as const;
@@ -56,6 +50,16 @@ export function tell(error: unknown): string {
 }
 `;
 
+/** With tRPC's own client, whose declarations need the standard library's newest names. */
+const USE_TRPC = `
+import { createTRPCClient } from "@trpc/client";
+import { type AppRouter, ostiaryLink, type RouterInputs } from "ostiary/trpc";
+
+const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink({ managementToken: "mt-x" })] });
+const rotation: RouterInputs["keys"]["rotate"] = { id: "x" };
+export const successor: Promise<{ readonly key: string; readonly createdAt: Date }> = trpc.keys.rotate.mutate(rotation);
+`;
+
 const folder = mkdtempSync(join(tmpdir(), "ostiary-package-"));
 try {
   run(process.execPath, [join(SDK, "build.mjs")]);
@@ -76,13 +80,23 @@ try {
     mkdirSync(project);
     writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
     const trpc = ["@trpc/client", "@trpc/server"].map((name) => `${name}@${PACKAGE.devDependencies[name]}`);
-    const packages = [tarball, `typescript@${version}`, ...trpc];
-    run("npm", ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages], project);
-    writeFileSync(join(project, "use.ts"), USE);
+    const install = (...packages) =>
+      run(
+        "npm",
+        ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages],
+        project,
+      );
+    const check = (program, lib) => {
+      writeFileSync(join(project, "use.ts"), program);
+      writeFileSync(
+        join(project, "tsconfig.json"),
+        JSON.stringify({ compilerOptions: { ...compilerOptions, lib }, files: ["use.ts"] }),
+      );
+      run(join(project, "node_modules/.bin/tsc"), ["-p", "."], project);
+    };
     const compilerOptions = {
       module: "NodeNext",
       target: "ES2022",
-      lib: ["ES2023", "DOM", "DOM.Iterable"],
       types: [],
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -90,8 +104,10 @@ try {
       noEmit: true,
       skipLibCheck: false,
     };
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
-    run(join(project, "node_modules/.bin/tsc"), ["-p", "."], project);
+    install(tarball, `typescript@${version}`);
+    check(USE, ["ES2023", "DOM", "DOM.Iterable"]);
+    install(...trpc);
+    check(USE_TRPC, ["ES2023", "DOM", "DOM.Iterable", "ESNext.Disposable"]);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
