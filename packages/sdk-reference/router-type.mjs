@@ -34,9 +34,10 @@ export function isProcedure(type) {
   return checker.getPropertyOfType(type, "_def") !== undefined;
 }
 
-/** The comment of a property or procedure; empty without one. */
+/** The comment of a property or procedure, without links to the server's names; empty without one. */
 export function commentOf(symbol) {
-  return ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
+  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
+  return text.replaceAll(/\{@link (\w+)\}/g, "`$1`");
 }
 
 /** A branded primitive without its brand, which means nothing outside the server. */

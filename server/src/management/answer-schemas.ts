@@ -487,7 +487,7 @@ export const ANSWER_SCHEMAS = {
               type: "string",
               enum: ["grant", "adjustment", "charge", "uncollected"],
               description:
-                "A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay of it is a separate `uncollected` entry with the reason of an {@link Uncollected}.",
+                "A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay of it is a separate `uncollected` entry with the reason of an `Uncollected`.",
             },
             amountNanoUsd: { type: "string", format: "bigint", description: "Negative for charges." },
             reason: { type: "string" },
