@@ -16,11 +16,22 @@ export class Rpc {
   }
 
   mutate<Output>(procedure: string, input: unknown, options?: RequestOptions): Promise<Output> {
-    return this.#call<Output>({ method: "POST", path: procedure, body: writeProcedureData(input) }, options);
+    // The service recognizes a repeated call by the key in its input.
+    const isIdempotent = typeof input === "object" && input !== null && "idempotencyKey" in input;
+    return this.#call<Output>(
+      { method: "POST", path: procedure, body: writeProcedureData(input), isIdempotent },
+      options,
+    );
   }
 
   async #call<Output>(
-    target: { method: "GET" | "POST"; path: string; query?: Record<string, string>; body?: unknown },
+    target: {
+      method: "GET" | "POST";
+      path: string;
+      query?: Record<string, string>;
+      body?: unknown;
+      isIdempotent?: boolean;
+    },
     options: RequestOptions | undefined,
   ): Promise<Output> {
     const answer = await this.#transport.send(

@@ -2,7 +2,7 @@ import { AuditExport, type ExportOptions } from "../audit/export.ts";
 import type { AuditEntry, AuditExportParams, AuditListParams, AuditListResponse } from "../contract/audit.ts";
 import type { AuditVerification, AuditVerifyParams } from "../contract/management.ts";
 import { given } from "../core/given.ts";
-import { Page, PagePromise } from "../core/pagination.ts";
+import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 
@@ -22,9 +22,14 @@ export class Audit {
    *
    * @throws {BadRequestError} a filter, `limit` or `cursor` is not valid.
    */
-  list(params: AuditListParams = {}, options?: RequestOptions): PagePromise<AuditEntry> {
-    return new PagePromise((resolve, reject) => {
-      this.#page(params, options).then(resolve, reject);
+  list(params: AuditListParams = {}, options?: RequestOptions): APIPagePromise<AuditEntry> {
+    const answer = this.#transport.send({ method: "GET", path: "/audit", query: { ...params } }, options);
+    return new APIPagePromise(answer, async (begun) => {
+      const { data, has_more, next_cursor, _request_id } =
+        await this.#transport.read<AuditListResponse>(begun);
+      return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
+        this.list({ ...params, cursor: next }, options),
+      );
     });
   }
 
@@ -44,15 +49,5 @@ export class Audit {
   /** Verifies that entries are unmodified, a part of the log per call. Pass `next` as `after` to continue. */
   verify(params: AuditVerifyParams = {}, options?: RequestOptions): Promise<AuditVerification> {
     return this.#rpc.query<AuditVerification>("audit.verify", given(params), options);
-  }
-
-  async #page(params: AuditListParams, options: RequestOptions | undefined): Promise<Page<AuditEntry>> {
-    const { data, has_more, next_cursor, _request_id } = await this.#transport.json<AuditListResponse>(
-      { method: "GET", path: "/audit", query: { ...params } },
-      options,
-    );
-    return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
-      this.#page({ ...params, cursor: next }, options),
-    );
   }
 }
