@@ -17,6 +17,7 @@ import type {
   UpstreamHealth,
 } from "./contract/operator.ts";
 import type { Procedures } from "./contract/procedures.ts";
+import type { APIPromise } from "./core/api-promise.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
@@ -66,7 +67,7 @@ export class OstiaryOperator {
   }
 
   /** Usage of all accounts. Grouped, the 50 accounts or 200 models with the highest cost have rows of their own. */
-  usage(params: ServiceUsageParams, options?: RequestOptions): Promise<ServiceUsage> {
+  usage(params: ServiceUsageParams, options?: RequestOptions): APIPromise<ServiceUsage> {
     return this.trpc.operator.usage.query(params, options);
   }
 
@@ -74,17 +75,17 @@ export class OstiaryOperator {
   security(
     params: SecurityParams = {},
     options?: RequestOptions,
-  ): Promise<{ readonly events: readonly SecurityEvent[]; readonly nextCursor: string | null }> {
+  ): APIPromise<{ readonly events: readonly SecurityEvent[]; readonly nextCursor: string | null }> {
     return this.trpc.operator.security.query(params, options);
   }
 
   /** Health of each upstream, as the answering node sees it. */
-  upstreams(options?: RequestOptions): Promise<{ readonly upstreams: readonly UpstreamHealth[] }> {
+  upstreams(options?: RequestOptions): APIPromise<{ readonly upstreams: readonly UpstreamHealth[] }> {
     return this.trpc.operator.upstreams.query(undefined, options);
   }
 
   /** The current catalog with its routes, without credentials. */
-  catalog(options?: RequestOptions): Promise<CatalogInForce> {
+  catalog(options?: RequestOptions): APIPromise<CatalogInForce> {
     return this.trpc.operator.catalog.query(undefined, options);
   }
 
@@ -92,7 +93,7 @@ export class OstiaryOperator {
   checkBooks(
     params: { readonly hours?: number | undefined } = {},
     options?: RequestOptions,
-  ): Promise<ReconciliationReport> {
+  ): APIPromise<ReconciliationReport> {
     return this.trpc.operator.checkBooks.query(params, options);
   }
 
@@ -100,7 +101,7 @@ export class OstiaryOperator {
   audit(
     params: NonNullable<Procedures["operator"]["audit"]["input"]> = {},
     options?: RequestOptions,
-  ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
+  ): APIPromise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
     return this.trpc.operator.audit.query(params, options);
   }
 }
@@ -114,7 +115,7 @@ export class OperatedNodes {
   }
 
   /** A row for each start of a node that has reserved credit, oldest first. */
-  list(options?: RequestOptions): Promise<{ readonly nodes: readonly CreditNode[] }> {
+  list(options?: RequestOptions): APIPromise<{ readonly nodes: readonly CreditNode[] }> {
     return this.#trpc.operator.nodes.list.query(undefined, options);
   }
 
@@ -128,7 +129,7 @@ export class OperatedNodes {
     id: string,
     params: { readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly accounts: number; readonly amountNanoUsd: string }> {
+  ): APIPromise<{ readonly accounts: number; readonly amountNanoUsd: string }> {
     return this.#trpc.operator.nodes.release.mutate({ id: BigInt(id), ...params }, options);
   }
 }
@@ -145,12 +146,12 @@ export class OperatedJournal {
   }
 
   /** The first `limit` lines that are set aside: 1 to 1,000, 100 by default. */
-  list(params: { readonly limit?: number | undefined } = {}, options?: RequestOptions): Promise<SetAside> {
+  list(params: { readonly limit?: number | undefined } = {}, options?: RequestOptions): APIPromise<SetAside> {
     return this.#trpc.operator.journal.list.query(params, options);
   }
 
   /** One line with all of its text. */
-  get(id: string, options?: RequestOptions): Promise<SetAsideLine> {
+  get(id: string, options?: RequestOptions): APIPromise<SetAsideLine> {
     return this.#trpc.operator.journal.get.query({ id }, options);
   }
 
@@ -158,7 +159,7 @@ export class OperatedJournal {
   replay(
     params: NonNullable<Procedures["operator"]["journal"]["replay"]["input"]> = {},
     options?: RequestOptions,
-  ): Promise<JournalReplay> {
+  ): APIPromise<JournalReplay> {
     return this.#trpc.operator.journal.replay.mutate(params, options);
   }
 
@@ -166,7 +167,7 @@ export class OperatedJournal {
   discard(
     params: { readonly ids: readonly string[]; readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly discarded: number }> {
+  ): APIPromise<{ readonly discarded: number }> {
     return this.#trpc.operator.journal.discard.mutate(params, options);
   }
 }
@@ -183,11 +184,11 @@ export class OperatedAccounts {
   list(
     params: AccountListParams = {},
     options?: RequestOptions,
-  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
+  ): APIPromise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
     return this.#trpc.operator.accounts.list.query(params, options);
   }
 
-  get(id: string, options?: RequestOptions): Promise<ListedAccount> {
+  get(id: string, options?: RequestOptions): APIPromise<ListedAccount> {
     return this.#trpc.operator.accounts.get.query({ id }, options);
   }
 
@@ -195,12 +196,12 @@ export class OperatedAccounts {
   create(
     params: Accounts["create"]["input"],
     options?: RequestOptions,
-  ): Promise<{ readonly account: ListedAccount; readonly password: string }> {
+  ): APIPromise<{ readonly account: ListedAccount; readonly password: string }> {
     return this.#trpc.operator.accounts.create.mutate(params, options);
   }
 
   /** When this has resolved, every request with a key or management token of the account is refused. */
-  suspend(id: string, params: ForAccount<"suspend">, options?: RequestOptions): Promise<AccountChange> {
+  suspend(id: string, params: ForAccount<"suspend">, options?: RequestOptions): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.suspend.mutate({ id, ...params }, options);
   }
 
@@ -208,16 +209,20 @@ export class OperatedAccounts {
     id: string,
     params: ForAccount<"reinstate"> = {},
     options?: RequestOptions,
-  ): Promise<AccountChange> {
+  ): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.reinstate.mutate({ id, ...params }, options);
   }
 
-  setPlan(id: string, params: ForAccount<"setPlan">, options?: RequestOptions): Promise<AccountChange> {
+  setPlan(id: string, params: ForAccount<"setPlan">, options?: RequestOptions): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.setPlan.mutate({ id, ...params }, options);
   }
 
   /** Sets the networks that keys may be used from. Omit `mode` to keep the current one. */
-  setIpRules(id: string, params: ForAccount<"setIpRules">, options?: RequestOptions): Promise<AccountChange> {
+  setIpRules(
+    id: string,
+    params: ForAccount<"setIpRules">,
+    options?: RequestOptions,
+  ): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.setIpRules.mutate({ id, ...params }, options);
   }
 
@@ -226,11 +231,15 @@ export class OperatedAccounts {
     id: string,
     params: ForAccount<"tryIpRules">,
     options?: RequestOptions,
-  ): Promise<{ readonly verdict: "passes" | "reported" | "blocked" }> {
+  ): APIPromise<{ readonly verdict: "passes" | "reported" | "blocked" }> {
     return this.#trpc.operator.accounts.tryIpRules.query({ id, ...params }, options);
   }
 
-  setLimits(id: string, params: ForAccount<"setLimits">, options?: RequestOptions): Promise<AccountChange> {
+  setLimits(
+    id: string,
+    params: ForAccount<"setLimits">,
+    options?: RequestOptions,
+  ): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.setLimits.mutate({ id, ...params }, options);
   }
 
@@ -245,7 +254,7 @@ export class OperatedAccounts {
     id: string,
     params: { readonly amountNanoUsd: bigint | string; readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly balanceNanoUsd: string; readonly amountNanoUsd: string }> {
+  ): APIPromise<{ readonly balanceNanoUsd: string; readonly amountNanoUsd: string }> {
     const amountNanoUsd = BigInt(params.amountNanoUsd);
     return this.#trpc.operator.accounts.grantCredits.mutate({ ...params, id, amountNanoUsd }, options);
   }
@@ -266,7 +275,7 @@ export class OperatedUsers {
   resetPassword(
     params: { readonly email: string; readonly keepTokens?: boolean },
     options?: RequestOptions,
-  ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
+  ): APIPromise<{ readonly password: string; readonly revokedTokens: number }> {
     return this.#trpc.operator.users.resetPassword.mutate(params, options);
   }
 }

@@ -131,11 +131,12 @@ interface ExchangeInit {
 
 /** Sends a request of tRPC's link through the client's transport. @throws {APIError} an error of the whole request. */
 async function exchange(transport: Transport, url: URL, { method, body, signal }: ExchangeInit) {
-  const answer = await transport.exchange(
+  const answer = await transport.send(
     {
       method: method === "POST" ? "POST" : "GET",
       path: url.pathname,
       plane: "management",
+      readsErrors: true,
       query: Object.fromEntries(url.searchParams),
       ...(typeof body === "string" ? { body: JSON.parse(body) } : {}),
     },

@@ -76,6 +76,32 @@ describe("the built and installed package", () => {
     }
   });
 
+  it("exports its classes and nothing internal", async () => {
+    const { default: _, ...exported } = await import(pathToFileURL(join(installed, "dist/index.js")).href);
+    expect(Object.keys(exported).toSorted()).toEqual([
+      "APIConnectionError",
+      "APIConnectionTimeoutError",
+      "APIError",
+      "APIUserAbortError",
+      "AuthenticationError",
+      "BadRequestError",
+      "ConflictError",
+      "ContentTooLargeError",
+      "InternalServerError",
+      "NotFoundError",
+      "Ostiary",
+      "OstiaryError",
+      "PaymentRequiredError",
+      "PermissionDeniedError",
+      "RateLimitError",
+      "StreamInterruptedError",
+      "UnprocessableEntityError",
+      "VERSION",
+      "verifyAuditExport",
+    ]);
+    expect(exported.VERSION).toBe(PACKAGE.version);
+  });
+
   it("has type declarations for both, without other packages", () => {
     const declarations = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" });
     for (const name of declarations.filter((file) => /\.d\.c?ts$/.test(file))) {

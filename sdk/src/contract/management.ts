@@ -14,6 +14,9 @@ export type ListedKey = Decimals<Keys["list"]["output"]["keys"][number]>;
 /** Use of a key, from the audit log. @interface */
 export type KeyUsage = ListedKey["usage"];
 
+/** The answer of `keys.usage`: a key with its use. @interface */
+export type KeyUse = Decimals<Keys["usage"]["output"]>;
+
 /** The state of a key's rotation. @interface */
 export type Rotation = NonNullable<ListedKey["rotation"]>;
 
@@ -37,6 +40,9 @@ export type LimitUse = Decimals<Procedures["account"]["limits"]["output"]>;
 
 /** A change of the account, from its audit trail. @interface */
 export type AccountAction = Decimals<Procedures["account"]["actions"]["output"]["actions"][number]>;
+
+/** Which page of a list. @interface */
+export type PageParams = Omit<NonNullable<Procedures["credits"]["ledger"]["input"]>, "direction">;
 
 /** The account's credit. @interface */
 export type Balance = Decimals<Procedures["credits"]["balance"]["output"]>;

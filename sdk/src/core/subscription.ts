@@ -72,11 +72,9 @@ async function* eventsOf(
   const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
   const target = { method: "GET", path: `/trpc/${procedure}`, plane: "management", query } as const;
   const { wire, controller, release } = await transport.send(target, { ...options, headers });
-  const silence = new Silence(controller);
   try {
     if (wire.body === null) throw new APIConnectionError("The answer has no body.");
-    for await (const { event, id, data } of serverSentEvents(wire.body, controller.signal)) {
-      silence.restart();
+    for await (const { event, id, data } of serverSentEvents(wire.body, controller.signal, MAX_SILENCE_MS)) {
       switch (event) {
         case "connected":
           yield "connected";
@@ -101,31 +99,10 @@ async function* eventsOf(
     }
     throw error;
   } finally {
-    silence.stop();
     release();
     controller.abort();
   }
   if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.");
-}
-
-/** Ends a connection on which nothing arrives. */
-class Silence {
-  readonly #controller: AbortController;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(controller: AbortController) {
-    this.#controller = controller;
-    this.restart();
-  }
-
-  restart(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#controller.abort(), MAX_SILENCE_MS);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
 }
 
 /** Runtimes report a broken body as a `TypeError` or with a code of the system; a truncated event is invalid JSON. */

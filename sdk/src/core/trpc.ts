@@ -1,5 +1,6 @@
 import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
 import type { Procedures } from "../contract/procedures.ts";
+import { APIPromise } from "./api-promise.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { APIError } from "./errors.ts";
 import { subscribe } from "./subscription.ts";
@@ -21,7 +22,7 @@ type Arguments<Input> = undefined extends Input
 type Callable<Called extends Procedure> = Called["kind"] extends "query"
   ? {
       /** Calls the procedure. @throws {APIError} the class tells which error. */
-      readonly query: (...args: Arguments<Called["input"]>) => Promise<Decimals<Called["output"]>>;
+      readonly query: (...args: Arguments<Called["input"]>) => APIPromise<Decimals<Called["output"]>>;
     }
   : Called["kind"] extends "mutation"
     ? {
@@ -29,7 +30,7 @@ type Callable<Called extends Procedure> = Called["kind"] extends "query"
          * Calls the procedure, which changes something. The call is not repeated after a lost connection, unless its input has an
          * idempotency key. @throws {APIError} the class tells which error.
          */
-        readonly mutate: (...args: Arguments<Called["input"]>) => Promise<Decimals<Called["output"]>>;
+        readonly mutate: (...args: Arguments<Called["input"]>) => APIPromise<Decimals<Called["output"]>>;
       }
     : {
         /** Iterates over the procedure's events. Reconnects by itself, and continues after the last event. */
@@ -84,15 +85,18 @@ function procedures(transport: Transport, names: readonly string[]): object {
   );
 }
 
-async function callProcedure(
+function callProcedure(
   transport: Transport,
   method: "GET" | "POST",
   procedure: string,
   input: unknown,
   options: RequestOptions | undefined,
-): Promise<unknown> {
+): APIPromise<unknown> {
   const target = { ...targetOf(method, procedure, input), plane: "management" } as const;
-  const answer = await transport.send(target, options);
+  return new APIPromise(transport.send(target, options), (answer) => outputOf(transport, answer));
+}
+
+async function outputOf(transport: Transport, answer: Answer): Promise<unknown> {
   const body = await transport.read<{ result?: { data?: unknown } }>(answer);
   const data = body.result?.data;
   if (data === undefined) throw notTheService(answer);

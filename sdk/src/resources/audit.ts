@@ -6,7 +6,7 @@ import type {
   AuditVerifyParams,
   LiveAuditEntries,
 } from "../contract/management.ts";
-import { Page, PagePromise } from "../core/pagination.ts";
+import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 import type { Trpc } from "../core/trpc.ts";
 
@@ -26,9 +26,14 @@ export class Audit {
    *
    * @throws {BadRequestError} a filter, `limit` or `cursor` is not valid.
    */
-  list(params: AuditListParams = {}, options?: RequestOptions): PagePromise<AuditEntry> {
-    return new PagePromise((resolve, reject) => {
-      this.#page(params, options).then(resolve, reject);
+  list(params: AuditListParams = {}, options?: RequestOptions): APIPagePromise<AuditEntry> {
+    const answer = this.#transport.send({ method: "GET", path: "/audit", query: { ...params } }, options);
+    return new APIPagePromise(answer, async (begun) => {
+      const { data, has_more, next_cursor, _request_id } =
+        await this.#transport.read<AuditListResponse>(begun);
+      return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
+        this.list({ ...params, cursor: next }, options),
+      );
     });
   }
 
@@ -60,15 +65,5 @@ export class Audit {
     options?: RequestOptions,
   ): AsyncGenerator<LiveAuditEntries, void, undefined> {
     for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) yield data;
-  }
-
-  async #page(params: AuditListParams, options: RequestOptions | undefined): Promise<Page<AuditEntry>> {
-    const { data, has_more, next_cursor, _request_id } = await this.#transport.json<AuditListResponse>(
-      { method: "GET", path: "/audit", query: { ...params } },
-      options,
-    );
-    return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
-      this.#page({ ...params, cursor: next }, options),
-    );
   }
 }

@@ -4,10 +4,13 @@ import type {
   ChatCompletionCreateParamsNonStreaming,
   ChatCompletionCreateParamsStreaming,
 } from "../contract/chat.ts";
-import { APIPromise } from "../core/api-promise.ts";
+import type { APIPromise } from "../core/api-promise.ts";
+import { bodyOf } from "../core/body.ts";
 import { ChatStream } from "../core/chat-stream.ts";
-import { ChatCompletionStream } from "../core/stream.ts";
+import { APIStreamPromise, type ChatCompletionStream } from "../core/stream.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
+
+const EXAMPLE = '{ model: "…", messages: [{ role: "user", content: "…" }] }';
 
 /** Chat. */
 export class Chat {
@@ -27,33 +30,31 @@ export class ChatCompletions {
   }
 
   /**
-   * Creates a chat completion; with `stream: true`, returns its chunks as they arrive. Fields that are not typed here are sent
-   * unchanged.
+   * Creates a chat completion; with `stream: true`, returns its chunks as they arrive.
+   *
+   * A request that is not streamed is sent with an idempotency key, so that a retry is not charged again. Such a request runs to
+   * completion, and is charged, even if you abort it.
    *
    * @throws {APIError} the class tells which error: {@link BadRequestError}, {@link AuthenticationError},
    *   {@link PaymentRequiredError}, {@link PermissionDeniedError}, {@link NotFoundError}, {@link RateLimitError}…
    * @throws {APIConnectionError} there was no answer, or it was interrupted.
    * @throws {APIUserAbortError} `options.signal` was aborted.
+   * @throws {OstiaryError} `body` is missing.
    */
   create(body: ChatCompletionCreateParamsNonStreaming, options?: RequestOptions): APIPromise<ChatCompletion>;
-  create(
-    body: ChatCompletionCreateParamsStreaming,
-    options?: RequestOptions,
-  ): APIPromise<ChatCompletionStream>;
+  create(body: ChatCompletionCreateParamsStreaming, options?: RequestOptions): APIStreamPromise;
   create(
     body: ChatCompletionCreateParams,
     options?: RequestOptions,
   ): APIPromise<ChatCompletion | ChatCompletionStream>;
   create(
-    body: ChatCompletionCreateParams,
+    params: ChatCompletionCreateParams,
     options: RequestOptions = {},
   ): APIPromise<ChatCompletion | ChatCompletionStream> {
+    const body = bodyOf("chat.completions.create", EXAMPLE, params);
     const target = { method: "POST", path: "/chat/completions", body } as const;
     if (body.stream !== true) return this.#transport.request<ChatCompletion>(target, options);
-    return new APIPromise(
-      this.#transport.send(target, options),
-      async (answer) => new ChatCompletionStream(answer),
-    );
+    return new APIStreamPromise(this.#transport.send({ ...target, isStreamed: true }, options));
   }
 
   /**
@@ -67,8 +68,8 @@ export class ChatCompletions {
    * const message = await stream.finalMessage();
    * ```
    */
-  stream(body: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
-    const streamed = { ...body, stream: true } as ChatCompletionCreateParamsStreaming;
-    return new ChatStream(Promise.resolve(this.create(streamed, options)));
+  stream(params: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
+    const body = bodyOf("chat.completions.stream", EXAMPLE, params);
+    return new ChatStream(this.create({ ...body, stream: true }, options));
   }
 }
