@@ -65,8 +65,21 @@ export const RATE_HEADERS: Schema = Object.fromEntries(
   ),
 );
 
+/** The JSON Schema of an input. Alternatives that JSON can't express, such as a `Date` beside text, are left out. */
 export function schemaOf(schema: z.ZodType): Schema {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      const { anyOf, format } = jsonSchema;
+      // The pattern of a format says nothing more, at length.
+      if (format !== undefined) delete jsonSchema.pattern;
+      if (anyOf !== undefined) {
+        jsonSchema.anyOf = anyOf.filter((alternative) => Object.keys(alternative).length > 0);
+      }
+    },
+  });
+  return rest;
 }
 
 export function query(name: string, schema: Schema): Schema {
