@@ -17,7 +17,15 @@ export function usageRouter({ usage }: RpcServices) {
      * covers in part are included as a whole.
      */
     summary: accountReader
-      .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "key"]).default("none") }))
+      .input(
+        z.strictObject({
+          ...spanInput,
+          groupBy: z
+            .enum(["none", "model", "key"])
+            .describe("What has rows of its own, beside the intervals.")
+            .default("none"),
+        }),
+      )
       .query(({ ctx, input }) => usage.summary(ctx.accountId, input, ctx.reader)),
   });
 }
