@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
+import { type RestReply, type RestRequest, sendRest } from "../fixtures/rest.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
@@ -20,35 +21,9 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer of any shape, until it has been looked at
-  readonly body: any;
-}
-
-async function send(
-  method: string,
-  path: string,
-  { credential = token, body, headers = {} }: SendOptions = {},
-): Promise<Answer> {
-  const response = await fetch(service.baseUrl + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${credential}`,
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
-}
-
-interface SendOptions {
-  readonly credential?: string;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+/** With the management token, unless another credential is given. */
+function send(method: string, path: string, request: RestRequest = {}): Promise<RestReply> {
+  return sendRest(service.baseUrl, method, path, { credential: token, ...request });
 }
 
 describe("keys by REST", () => {
