@@ -11,6 +11,7 @@ import { openAccess } from "./start/open-access.ts";
 import { openManagement } from "./start/open-management.ts";
 import { openGateway, openModels } from "./start/open-models.ts";
 import { openNode } from "./start/open-node.ts";
+import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { readSettings } from "./start/read-settings.ts";
@@ -33,11 +34,12 @@ async function start(startup: Startup): Promise<void> {
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, models, records.securityLog);
   const parts = { node, records, access, catalog, gateway };
-  const requests = await openRequests(startup, { ...parts, publicUrl: () => publicUrl });
+  const procedures = openProcedures(startup, { ...parts, publicUrl: () => publicUrl });
+  const requests = await openRequests(startup, { ...parts, procedures, publicUrl: () => publicUrl });
   // With PORT=0 the address is known only now.
   const { listensOn, serveWeb } = await serve(startup, requests, records.auditTail);
   publicUrl ??= listensOn;
-  serveWeb(await openManagement(startup, { ...parts, requests, publicUrl, isStarted: () => isStarted }));
+  serveWeb(await openManagement(startup, { ...parts, procedures, requests, isStarted: () => isStarted }));
   jobs.start();
 
   if (config.firstOperator !== null) await createFirstOperator(access.signIn, config.firstOperator, log);

@@ -98,14 +98,20 @@ function entryOf(account: string, at: Date, model: string, costNanoUsd: bigint):
   };
 }
 
-type Question = Parameters<typeof operator.trpc.operator.usage.query>[0];
+type Question = Parameters<typeof operator.trpc.operator.usage.query>[0] & {
+  readonly from: Date;
+  readonly to: Date;
+};
 
 /** The same by adding up the entries, one after the other. */
 function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "none" }: Question) {
   const length = { hour: 13, day: 10, month: 7 }[interval];
   const beginning = (at: Date) => `${at.toISOString().slice(0, length)}`;
+  const startMs = (at: Date) => Date.parse(`${beginning(at)}${interval === "hour" ? ":00Z" : ""}`);
+  // Intervals that the period covers in part are included as a whole.
+  const last = new Date(to.getTime() - 1);
   const within = entries.filter(
-    ({ at }) => beginning(at) >= beginning(from) && beginning(at) < beginning(to),
+    ({ at }) => beginning(at) >= beginning(from) && beginning(at) <= beginning(last),
   );
   const groupOf = (entry: AuditEntry) =>
     ({ none: "", model: entry.model ?? "", account: entry.accountId })[groupBy];
@@ -119,7 +125,11 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
       Number(other.cost - one.cost) || other.requests - one.requests || (a < b ? -1 : 1),
   );
   const intervalMs = { hour: HOUR_MS, day: DAY_MS, month: 28 * DAY_MS }[interval];
-  const intervals = Math.ceil((to.getTime() - from.getTime()) / intervalMs) + 1;
+  const endMs =
+    interval === "month"
+      ? Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1)
+      : startMs(last) + intervalMs;
+  const intervals = Math.ceil((endMs - startMs(from)) / intervalMs);
   const most = Math.min({ none: 1, model: 200, account: 50 }[groupBy], Math.floor(10_000 / intervals));
   const named = new Set(ranked.slice(0, most).map(([group]) => group));
   const sums = new Map<string, { requests: number; errors: number; costNanoUsd: bigint }>();

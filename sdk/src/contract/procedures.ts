@@ -11,11 +11,11 @@ export interface Procedures {
       readonly kind: "query";
       readonly input: undefined;
       readonly output: {
-        readonly signUp: "open" | "closed";
         /** The operator's own name for the service. */
         readonly serviceName: string;
         /** Scheme, host and port that clients use. */
         readonly publicUrl: string;
+        readonly signUp: "closed" | "open";
       };
     };
   };
@@ -33,7 +33,7 @@ export interface Procedures {
             readonly user: {
               readonly id: string;
               readonly email: string;
-              readonly role: "owner" | "operator";
+              readonly role: "operator" | "owner";
             };
             readonly account: null;
           }
@@ -41,12 +41,12 @@ export interface Procedures {
             readonly user: {
               readonly id: string;
               readonly email: string;
-              readonly role: "owner" | "operator";
+              readonly role: "operator" | "owner";
             };
             readonly account: {
               readonly id: string;
               readonly name: string;
-              readonly plan: "free" | "pro" | "enterprise";
+              readonly plan: "enterprise" | "free" | "pro";
               readonly state: "active" | "suspended";
             };
           };
@@ -62,7 +62,7 @@ export interface Procedures {
             readonly user: {
               readonly id: string;
               readonly email: string;
-              readonly role: "owner" | "operator";
+              readonly role: "operator" | "owner";
             };
             readonly account: null;
           }
@@ -70,12 +70,12 @@ export interface Procedures {
             readonly user: {
               readonly id: string;
               readonly email: string;
-              readonly role: "owner" | "operator";
+              readonly role: "operator" | "owner";
             };
             readonly account: {
               readonly id: string;
               readonly name: string;
-              readonly plan: "free" | "pro" | "enterprise";
+              readonly plan: "enterprise" | "free" | "pro";
               readonly state: "active" | "suspended";
             };
           };
@@ -90,7 +90,7 @@ export interface Procedures {
             readonly user: {
               readonly id: string;
               readonly email: string;
-              readonly role: "owner" | "operator";
+              readonly role: "operator" | "owner";
             };
             readonly account: null;
           }
@@ -98,12 +98,12 @@ export interface Procedures {
             readonly user: {
               readonly id: string;
               readonly email: string;
-              readonly role: "owner" | "operator";
+              readonly role: "operator" | "owner";
             };
             readonly account: {
               readonly id: string;
               readonly name: string;
-              readonly plan: "free" | "pro" | "enterprise";
+              readonly plan: "enterprise" | "free" | "pro";
               readonly state: "active" | "suspended";
             };
           }
@@ -115,15 +115,15 @@ export interface Procedures {
       readonly input: undefined;
       readonly output: {
         readonly sessions: readonly {
-          readonly isCurrent: boolean;
+          /** `null` when a trusted proxy sent an address that can't be parsed. */
+          readonly sourceIp: string | null;
+          readonly userAgent: string | null;
           readonly id: string;
           readonly createdAt: Date;
           /** To the minute. */
           readonly lastSeenAt: Date;
           readonly expiresAt: Date;
-          /** `null` when a trusted proxy sent an address that can't be parsed. */
-          readonly sourceIp: string | null;
-          readonly userAgent: string | null;
+          readonly isCurrent: boolean;
         }[];
       };
     };
@@ -153,21 +153,9 @@ export interface Procedures {
       readonly kind: "query";
       readonly input: undefined;
       readonly output: {
-        /** `null`: audit entries are kept for ever. */
-        readonly auditRetentionDays: number | null;
-        readonly keyLimit: number | null;
-        /** The limits in force: the account's own, or those of its plan. */
-        readonly limitsInForce: {
-          readonly requestsPerMinute: number | null;
-          readonly tokensPerMinute: number | null;
-          /** Requests that are being answered at the same time. */
-          readonly concurrentRequests: number | null;
-        };
-        /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
-        readonly ipRulesInForce: boolean;
         readonly id: string;
         readonly name: string;
-        readonly plan: "free" | "pro" | "enterprise";
+        readonly plan: "enterprise" | "free" | "pro";
         readonly state: "active" | "suspended";
         /** `null` while the account is active. */
         readonly suspension: {
@@ -187,6 +175,18 @@ export interface Procedures {
           readonly concurrentRequests: number | null;
         };
         readonly createdAt: Date;
+        /** `null`: audit entries are kept for ever. */
+        readonly auditRetentionDays: number | null;
+        readonly keyLimit: number | null;
+        /** The limits in force: the account's own, or those of its plan. */
+        readonly limitsInForce: {
+          readonly requestsPerMinute: number | null;
+          readonly tokensPerMinute: number | null;
+          /** Requests that are being answered at the same time. */
+          readonly concurrentRequests: number | null;
+        };
+        /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
+        readonly ipRulesInForce: boolean;
       };
     };
     /** The limits in force (`null`: none) and their present use. Without a limit nothing is counted. */
@@ -217,7 +217,7 @@ export interface Procedures {
         readonly address: string;
       };
       readonly output: {
-        readonly verdict: "passes" | "reported" | "blocked";
+        readonly verdict: "blocked" | "passes" | "reported";
       };
     };
     /** The audit trail of the account, newest first. It does not name operators. */
@@ -232,9 +232,6 @@ export interface Procedures {
         | undefined;
       readonly output: {
         readonly actions: readonly {
-          readonly id: string;
-          readonly userEmail: string | null;
-          readonly byOperator: boolean;
           readonly at: Date;
           /** `null`: the service itself. */
           readonly by: {
@@ -245,25 +242,25 @@ export interface Procedures {
           } | null;
           readonly action:
             | "account.create"
-            | "account.suspend"
+            | "account.grantCredits"
             | "account.reinstate"
-            | "account.setPlan"
             | "account.setIpRules"
             | "account.setLimits"
-            | "account.grantCredits"
+            | "account.setPlan"
+            | "account.suspend"
             | "credit.release"
-            | "journal.replay"
             | "journal.discard"
+            | "journal.replay"
             | "key.create"
             | "key.reissue"
-            | "key.rotate"
             | "key.revoke"
+            | "key.rotate"
             | "token.create"
             | "token.revoke"
-            | "user.signUp"
             | "user.changePassword"
             | "user.resetPassword"
-            | "user.signOutAll";
+            | "user.signOutAll"
+            | "user.signUp";
           readonly reason: string | null;
           /** The parts that differ. */
           readonly before: {
@@ -272,6 +269,9 @@ export interface Procedures {
           readonly after: {
             readonly [name: string]: unknown;
           } | null;
+          readonly id: string;
+          readonly userEmail: string | null;
+          readonly byOperator: boolean;
         }[];
         readonly nextCursor: string | null;
       };
@@ -335,6 +335,11 @@ export interface Procedures {
         readonly id: string;
       };
       readonly output: {
+        readonly id: string;
+        readonly name: string;
+        /** Last 4 characters of the key string. */
+        readonly keyId: string;
+        readonly state: "active" | "revoked";
         readonly lastUsedAt: Date | null;
         /** Where the last request came from; `null` also when that address is unknown. */
         readonly lastUsedIp: string | null;
@@ -346,11 +351,6 @@ export interface Procedures {
         readonly requestsLastHour: number;
         /** Whole minutes: the present one and the 1,440 before it. */
         readonly requestsLastDay: number;
-        readonly id: string;
-        readonly name: string;
-        readonly state: "active" | "revoked";
-        /** Last 4 characters of the key string. */
-        readonly keyId: string;
         /** Set once a successor was made by `rotate`. */
         readonly rotation: {
           readonly successorId: string;
@@ -481,111 +481,111 @@ export interface Procedures {
       readonly kind: "query";
       readonly input:
         | {
-            readonly cursor?: string | undefined;
-            readonly direction?: "forward" | undefined;
-            readonly limit?: number | undefined;
-            readonly from?: string | undefined;
-            readonly to?: string | undefined;
+            readonly from?: string | Date | undefined;
+            readonly to?: string | Date | undefined;
             readonly key?: string | undefined;
             readonly model?: string | undefined;
             readonly status?: string | undefined;
             readonly error_code?: string | undefined;
             readonly source?: string | undefined;
+            readonly cursor?: string | undefined;
+            readonly direction?: "forward" | undefined;
+            readonly limit?: number | undefined;
           }
         | undefined;
       readonly output: {
         readonly entries: readonly {
+          readonly keyName: string;
           readonly requestId: string;
           readonly timestamp: Date;
           readonly tokenCount: number | null;
-          readonly keyName: string;
-          readonly status: number;
-          readonly id: string;
-          readonly model: string | null;
-          readonly errorCode:
-            | "invalid_json"
-            | "invalid_request"
-            | "context_length_exceeded"
-            | "invalid_api_key"
-            | "revoked_api_key"
-            | "invalid_management_token"
-            | "not_signed_in"
-            | "wrong_credentials"
-            | "credit_balance_exhausted"
-            | "account_suspended"
-            | "ip_blocked"
-            | "permission_denied"
-            | "model_not_found"
-            | "not_found"
-            | "method_not_allowed"
-            | "request_timeout"
-            | "conflict"
-            | "key_limit_reached"
-            | "idempotency_key_in_use"
-            | "idempotent_answer_gone"
-            | "request_too_large"
-            | "unsupported_media_type"
-            | "expectation_failed"
-            | "idempotency_key_reused"
-            | "rate_limit_exceeded"
-            | "too_many_concurrent_requests"
-            | "headers_too_large"
-            | "internal_error"
-            | "upstream_error"
-            | "server_is_overloaded"
-            | "upstream_timeout"
-            | null;
-          readonly endReason:
-            | "upstream_error"
-            | "stop"
-            | "client_gone"
-            | "timeout"
-            | "shutdown"
-            | "refused"
-            | "node_lost";
-          readonly usageSource: "upstream" | "estimated" | "none";
-          readonly keyId: string;
-          readonly endpoint: string;
-          readonly upstream: string | null;
-          readonly promptTokens: number | null;
-          readonly completionTokens: number | null;
           readonly cachedTokens: number | null;
+          readonly completionTokens: number | null;
           readonly costNanoUsd: bigint;
-          readonly latencyMs: number;
-          readonly timeToFirstTokenMs: number | null;
-          readonly sourceIp: string | null;
-          readonly wouldRefuse:
-            | "invalid_json"
-            | "invalid_request"
-            | "context_length_exceeded"
-            | "invalid_api_key"
-            | "revoked_api_key"
-            | "invalid_management_token"
-            | "not_signed_in"
-            | "wrong_credentials"
-            | "credit_balance_exhausted"
+          readonly endReason:
+            | "client_gone"
+            | "node_lost"
+            | "refused"
+            | "shutdown"
+            | "stop"
+            | "timeout"
+            | "upstream_error";
+          readonly endpoint: string;
+          readonly errorCode:
             | "account_suspended"
+            | "conflict"
+            | "context_length_exceeded"
+            | "credit_balance_exhausted"
+            | "expectation_failed"
+            | "headers_too_large"
+            | "idempotency_key_in_use"
+            | "idempotency_key_reused"
+            | "idempotent_answer_gone"
+            | "internal_error"
+            | "invalid_api_key"
+            | "invalid_json"
+            | "invalid_management_token"
+            | "invalid_request"
             | "ip_blocked"
-            | "permission_denied"
+            | "key_limit_reached"
+            | "method_not_allowed"
             | "model_not_found"
             | "not_found"
-            | "method_not_allowed"
-            | "request_timeout"
-            | "conflict"
-            | "key_limit_reached"
-            | "idempotency_key_in_use"
-            | "idempotent_answer_gone"
-            | "request_too_large"
-            | "unsupported_media_type"
-            | "expectation_failed"
-            | "idempotency_key_reused"
+            | "not_signed_in"
+            | "permission_denied"
             | "rate_limit_exceeded"
-            | "too_many_concurrent_requests"
-            | "headers_too_large"
-            | "internal_error"
-            | "upstream_error"
+            | "request_timeout"
+            | "request_too_large"
+            | "revoked_api_key"
             | "server_is_overloaded"
+            | "too_many_concurrent_requests"
+            | "unsupported_media_type"
+            | "upstream_error"
             | "upstream_timeout"
+            | "wrong_credentials"
+            | null;
+          readonly id: string;
+          readonly keyId: string;
+          readonly latencyMs: number;
+          readonly model: string | null;
+          readonly promptTokens: number | null;
+          readonly sourceIp: string | null;
+          readonly status: number;
+          readonly timeToFirstTokenMs: number | null;
+          readonly upstream: string | null;
+          readonly usageSource: "estimated" | "none" | "upstream";
+          readonly wouldRefuse:
+            | "account_suspended"
+            | "conflict"
+            | "context_length_exceeded"
+            | "credit_balance_exhausted"
+            | "expectation_failed"
+            | "headers_too_large"
+            | "idempotency_key_in_use"
+            | "idempotency_key_reused"
+            | "idempotent_answer_gone"
+            | "internal_error"
+            | "invalid_api_key"
+            | "invalid_json"
+            | "invalid_management_token"
+            | "invalid_request"
+            | "ip_blocked"
+            | "key_limit_reached"
+            | "method_not_allowed"
+            | "model_not_found"
+            | "not_found"
+            | "not_signed_in"
+            | "permission_denied"
+            | "rate_limit_exceeded"
+            | "request_timeout"
+            | "request_too_large"
+            | "revoked_api_key"
+            | "server_is_overloaded"
+            | "too_many_concurrent_requests"
+            | "unsupported_media_type"
+            | "upstream_error"
+            | "upstream_timeout"
+            | "wrong_credentials"
             | null;
         }[];
         readonly nextCursor: string | null;
@@ -598,97 +598,97 @@ export interface Procedures {
         readonly requestId: string;
       };
       readonly output: {
+        readonly keyName: string;
         readonly requestId: string;
         readonly timestamp: Date;
         readonly tokenCount: number | null;
-        readonly keyName: string;
-        readonly status: number;
-        readonly id: string;
-        readonly model: string | null;
-        readonly errorCode:
-          | "invalid_json"
-          | "invalid_request"
-          | "context_length_exceeded"
-          | "invalid_api_key"
-          | "revoked_api_key"
-          | "invalid_management_token"
-          | "not_signed_in"
-          | "wrong_credentials"
-          | "credit_balance_exhausted"
-          | "account_suspended"
-          | "ip_blocked"
-          | "permission_denied"
-          | "model_not_found"
-          | "not_found"
-          | "method_not_allowed"
-          | "request_timeout"
-          | "conflict"
-          | "key_limit_reached"
-          | "idempotency_key_in_use"
-          | "idempotent_answer_gone"
-          | "request_too_large"
-          | "unsupported_media_type"
-          | "expectation_failed"
-          | "idempotency_key_reused"
-          | "rate_limit_exceeded"
-          | "too_many_concurrent_requests"
-          | "headers_too_large"
-          | "internal_error"
-          | "upstream_error"
-          | "server_is_overloaded"
-          | "upstream_timeout"
-          | null;
-        readonly endReason:
-          | "upstream_error"
-          | "stop"
-          | "client_gone"
-          | "timeout"
-          | "shutdown"
-          | "refused"
-          | "node_lost";
-        readonly usageSource: "upstream" | "estimated" | "none";
-        readonly keyId: string;
-        readonly endpoint: string;
-        readonly upstream: string | null;
-        readonly promptTokens: number | null;
-        readonly completionTokens: number | null;
         readonly cachedTokens: number | null;
+        readonly completionTokens: number | null;
         readonly costNanoUsd: bigint;
-        readonly latencyMs: number;
-        readonly timeToFirstTokenMs: number | null;
-        readonly sourceIp: string | null;
-        readonly wouldRefuse:
-          | "invalid_json"
-          | "invalid_request"
-          | "context_length_exceeded"
-          | "invalid_api_key"
-          | "revoked_api_key"
-          | "invalid_management_token"
-          | "not_signed_in"
-          | "wrong_credentials"
-          | "credit_balance_exhausted"
+        readonly endReason:
+          | "client_gone"
+          | "node_lost"
+          | "refused"
+          | "shutdown"
+          | "stop"
+          | "timeout"
+          | "upstream_error";
+        readonly endpoint: string;
+        readonly errorCode:
           | "account_suspended"
+          | "conflict"
+          | "context_length_exceeded"
+          | "credit_balance_exhausted"
+          | "expectation_failed"
+          | "headers_too_large"
+          | "idempotency_key_in_use"
+          | "idempotency_key_reused"
+          | "idempotent_answer_gone"
+          | "internal_error"
+          | "invalid_api_key"
+          | "invalid_json"
+          | "invalid_management_token"
+          | "invalid_request"
           | "ip_blocked"
-          | "permission_denied"
+          | "key_limit_reached"
+          | "method_not_allowed"
           | "model_not_found"
           | "not_found"
-          | "method_not_allowed"
-          | "request_timeout"
-          | "conflict"
-          | "key_limit_reached"
-          | "idempotency_key_in_use"
-          | "idempotent_answer_gone"
-          | "request_too_large"
-          | "unsupported_media_type"
-          | "expectation_failed"
-          | "idempotency_key_reused"
+          | "not_signed_in"
+          | "permission_denied"
           | "rate_limit_exceeded"
-          | "too_many_concurrent_requests"
-          | "headers_too_large"
-          | "internal_error"
-          | "upstream_error"
+          | "request_timeout"
+          | "request_too_large"
+          | "revoked_api_key"
           | "server_is_overloaded"
+          | "too_many_concurrent_requests"
+          | "unsupported_media_type"
+          | "upstream_error"
           | "upstream_timeout"
+          | "wrong_credentials"
+          | null;
+        readonly id: string;
+        readonly keyId: string;
+        readonly latencyMs: number;
+        readonly model: string | null;
+        readonly promptTokens: number | null;
+        readonly sourceIp: string | null;
+        readonly status: number;
+        readonly timeToFirstTokenMs: number | null;
+        readonly upstream: string | null;
+        readonly usageSource: "estimated" | "none" | "upstream";
+        readonly wouldRefuse:
+          | "account_suspended"
+          | "conflict"
+          | "context_length_exceeded"
+          | "credit_balance_exhausted"
+          | "expectation_failed"
+          | "headers_too_large"
+          | "idempotency_key_in_use"
+          | "idempotency_key_reused"
+          | "idempotent_answer_gone"
+          | "internal_error"
+          | "invalid_api_key"
+          | "invalid_json"
+          | "invalid_management_token"
+          | "invalid_request"
+          | "ip_blocked"
+          | "key_limit_reached"
+          | "method_not_allowed"
+          | "model_not_found"
+          | "not_found"
+          | "not_signed_in"
+          | "permission_denied"
+          | "rate_limit_exceeded"
+          | "request_timeout"
+          | "request_too_large"
+          | "revoked_api_key"
+          | "server_is_overloaded"
+          | "too_many_concurrent_requests"
+          | "unsupported_media_type"
+          | "upstream_error"
+          | "upstream_timeout"
+          | "wrong_credentials"
           | null;
       };
     };
@@ -700,14 +700,14 @@ export interface Procedures {
       readonly kind: "subscription";
       readonly input:
         | {
-            readonly lastEventId?: string | undefined;
-            readonly from?: string | undefined;
-            readonly to?: string | undefined;
+            readonly from?: string | Date | undefined;
+            readonly to?: string | Date | undefined;
             readonly key?: string | undefined;
             readonly model?: string | undefined;
             readonly status?: string | undefined;
             readonly error_code?: string | undefined;
             readonly source?: string | undefined;
+            readonly lastEventId?: string | undefined;
           }
         | undefined;
       readonly output: {
@@ -719,97 +719,97 @@ export interface Procedures {
         /** The event's data. */
         readonly data: {
           readonly entries: readonly {
+            readonly keyName: string;
             readonly requestId: string;
             readonly timestamp: Date;
             readonly tokenCount: number | null;
-            readonly keyName: string;
-            readonly status: number;
-            readonly id: string;
-            readonly model: string | null;
-            readonly errorCode:
-              | "invalid_json"
-              | "invalid_request"
-              | "context_length_exceeded"
-              | "invalid_api_key"
-              | "revoked_api_key"
-              | "invalid_management_token"
-              | "not_signed_in"
-              | "wrong_credentials"
-              | "credit_balance_exhausted"
-              | "account_suspended"
-              | "ip_blocked"
-              | "permission_denied"
-              | "model_not_found"
-              | "not_found"
-              | "method_not_allowed"
-              | "request_timeout"
-              | "conflict"
-              | "key_limit_reached"
-              | "idempotency_key_in_use"
-              | "idempotent_answer_gone"
-              | "request_too_large"
-              | "unsupported_media_type"
-              | "expectation_failed"
-              | "idempotency_key_reused"
-              | "rate_limit_exceeded"
-              | "too_many_concurrent_requests"
-              | "headers_too_large"
-              | "internal_error"
-              | "upstream_error"
-              | "server_is_overloaded"
-              | "upstream_timeout"
-              | null;
-            readonly endReason:
-              | "upstream_error"
-              | "stop"
-              | "client_gone"
-              | "timeout"
-              | "shutdown"
-              | "refused"
-              | "node_lost";
-            readonly usageSource: "upstream" | "estimated" | "none";
-            readonly keyId: string;
-            readonly endpoint: string;
-            readonly upstream: string | null;
-            readonly promptTokens: number | null;
-            readonly completionTokens: number | null;
             readonly cachedTokens: number | null;
+            readonly completionTokens: number | null;
             readonly costNanoUsd: bigint;
-            readonly latencyMs: number;
-            readonly timeToFirstTokenMs: number | null;
-            readonly sourceIp: string | null;
-            readonly wouldRefuse:
-              | "invalid_json"
-              | "invalid_request"
-              | "context_length_exceeded"
-              | "invalid_api_key"
-              | "revoked_api_key"
-              | "invalid_management_token"
-              | "not_signed_in"
-              | "wrong_credentials"
-              | "credit_balance_exhausted"
+            readonly endReason:
+              | "client_gone"
+              | "node_lost"
+              | "refused"
+              | "shutdown"
+              | "stop"
+              | "timeout"
+              | "upstream_error";
+            readonly endpoint: string;
+            readonly errorCode:
               | "account_suspended"
+              | "conflict"
+              | "context_length_exceeded"
+              | "credit_balance_exhausted"
+              | "expectation_failed"
+              | "headers_too_large"
+              | "idempotency_key_in_use"
+              | "idempotency_key_reused"
+              | "idempotent_answer_gone"
+              | "internal_error"
+              | "invalid_api_key"
+              | "invalid_json"
+              | "invalid_management_token"
+              | "invalid_request"
               | "ip_blocked"
-              | "permission_denied"
+              | "key_limit_reached"
+              | "method_not_allowed"
               | "model_not_found"
               | "not_found"
-              | "method_not_allowed"
-              | "request_timeout"
-              | "conflict"
-              | "key_limit_reached"
-              | "idempotency_key_in_use"
-              | "idempotent_answer_gone"
-              | "request_too_large"
-              | "unsupported_media_type"
-              | "expectation_failed"
-              | "idempotency_key_reused"
+              | "not_signed_in"
+              | "permission_denied"
               | "rate_limit_exceeded"
-              | "too_many_concurrent_requests"
-              | "headers_too_large"
-              | "internal_error"
-              | "upstream_error"
+              | "request_timeout"
+              | "request_too_large"
+              | "revoked_api_key"
               | "server_is_overloaded"
+              | "too_many_concurrent_requests"
+              | "unsupported_media_type"
+              | "upstream_error"
               | "upstream_timeout"
+              | "wrong_credentials"
+              | null;
+            readonly id: string;
+            readonly keyId: string;
+            readonly latencyMs: number;
+            readonly model: string | null;
+            readonly promptTokens: number | null;
+            readonly sourceIp: string | null;
+            readonly status: number;
+            readonly timeToFirstTokenMs: number | null;
+            readonly upstream: string | null;
+            readonly usageSource: "estimated" | "none" | "upstream";
+            readonly wouldRefuse:
+              | "account_suspended"
+              | "conflict"
+              | "context_length_exceeded"
+              | "credit_balance_exhausted"
+              | "expectation_failed"
+              | "headers_too_large"
+              | "idempotency_key_in_use"
+              | "idempotency_key_reused"
+              | "idempotent_answer_gone"
+              | "internal_error"
+              | "invalid_api_key"
+              | "invalid_json"
+              | "invalid_management_token"
+              | "invalid_request"
+              | "ip_blocked"
+              | "key_limit_reached"
+              | "method_not_allowed"
+              | "model_not_found"
+              | "not_found"
+              | "not_signed_in"
+              | "permission_denied"
+              | "rate_limit_exceeded"
+              | "request_timeout"
+              | "request_too_large"
+              | "revoked_api_key"
+              | "server_is_overloaded"
+              | "too_many_concurrent_requests"
+              | "unsupported_media_type"
+              | "upstream_error"
+              | "upstream_timeout"
+              | "wrong_credentials"
               | null;
           }[];
           readonly skipped: number;
@@ -854,11 +854,11 @@ export interface Procedures {
            * `batch_missing`: the batch itself is missing. `digest_differs`: the chain does not contain the expected point.
            */
           readonly problem:
-            | "changed"
-            | "entries_missing"
-            | "entries_added"
             | "batch_missing"
-            | "digest_differs";
+            | "changed"
+            | "digest_differs"
+            | "entries_added"
+            | "entries_missing";
           readonly recordedEntries: number | null;
           readonly foundEntries: number;
         }[];
@@ -868,13 +868,16 @@ export interface Procedures {
     };
   };
   readonly usage: {
-    /** Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. */
+    /**
+     * Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. Intervals that the period
+     * covers in part are included as a whole.
+     */
     readonly summary: {
       readonly kind: "query";
       readonly input: {
-        readonly from: Date;
-        readonly to: Date;
-        readonly interval: "hour" | "day" | "month";
+        readonly from: string | Date;
+        readonly to: string | Date;
+        readonly interval: "day" | "hour" | "month";
         readonly groupBy?: "key" | "model" | "none" | undefined;
       };
       readonly output: {
@@ -939,9 +942,9 @@ export interface Procedures {
           readonly at: Date;
           /**
            * A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay
-           * of it is a separate `uncollected` entry with the reason of an {@link Uncollected}.
+           * of it is a separate `uncollected` entry with the reason of an `Uncollected`.
            */
-          readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
+          readonly kind: "adjustment" | "charge" | "grant" | "uncollected";
           /** Negative for charges. */
           readonly amountNanoUsd: bigint;
           readonly reason: string;
@@ -970,7 +973,7 @@ export interface Procedures {
               readonly limit?: number | undefined;
               readonly search?: string | undefined;
               readonly state?: "active" | "suspended" | undefined;
-              readonly plan?: "free" | "pro" | "enterprise" | undefined;
+              readonly plan?: "enterprise" | "free" | "pro" | undefined;
             }
           | undefined;
         readonly output: {
@@ -984,7 +987,7 @@ export interface Procedures {
             readonly balanceNanoUsd: bigint;
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1023,7 +1026,7 @@ export interface Procedures {
           readonly balanceNanoUsd: bigint;
           readonly id: string;
           readonly name: string;
-          readonly plan: "free" | "pro" | "enterprise";
+          readonly plan: "enterprise" | "free" | "pro";
           readonly state: "active" | "suspended";
           /** `null` while the account is active. */
           readonly suspension: {
@@ -1051,7 +1054,7 @@ export interface Procedures {
         readonly input: {
           readonly email: string;
           readonly accountName: string;
-          readonly plan?: "free" | "pro" | "enterprise" | undefined;
+          readonly plan?: "enterprise" | "free" | "pro" | undefined;
         };
         readonly output: {
           readonly account: {
@@ -1064,7 +1067,7 @@ export interface Procedures {
             readonly balanceNanoUsd: bigint;
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1099,7 +1102,7 @@ export interface Procedures {
           readonly account: {
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1133,7 +1136,7 @@ export interface Procedures {
           readonly account: {
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1162,14 +1165,14 @@ export interface Procedures {
         readonly kind: "mutation";
         readonly input: {
           readonly id: string;
-          readonly plan: "free" | "pro" | "enterprise";
+          readonly plan: "enterprise" | "free" | "pro";
           readonly reason?: string | undefined;
         };
         readonly output: {
           readonly account: {
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1199,8 +1202,8 @@ export interface Procedures {
         readonly input: {
           readonly id: string;
           readonly rules: {
-            readonly networks: readonly string[];
             readonly mode?: "enforce" | "report" | null | undefined;
+            readonly networks: readonly string[];
           };
           readonly reason?: string | undefined;
         };
@@ -1208,7 +1211,7 @@ export interface Procedures {
           readonly account: {
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1240,13 +1243,13 @@ export interface Procedures {
           readonly address: string;
           readonly rules?:
             | {
-                readonly networks: readonly string[];
                 readonly mode?: "enforce" | "report" | undefined;
+                readonly networks: readonly string[];
               }
             | undefined;
         };
         readonly output: {
-          readonly verdict: "passes" | "reported" | "blocked";
+          readonly verdict: "blocked" | "passes" | "reported";
         };
       };
       /** `null` uses the plan's limit. */
@@ -1265,7 +1268,7 @@ export interface Procedures {
           readonly account: {
             readonly id: string;
             readonly name: string;
-            readonly plan: "free" | "pro" | "enterprise";
+            readonly plan: "enterprise" | "free" | "pro";
             readonly state: "active" | "suspended";
             /** `null` while the account is active. */
             readonly suspension: {
@@ -1327,16 +1330,16 @@ export interface Procedures {
     readonly usage: {
       readonly kind: "query";
       readonly input: {
-        readonly from: Date;
-        readonly to: Date;
-        readonly interval: "hour" | "day" | "month";
+        readonly from: string | Date;
+        readonly to: string | Date;
+        readonly interval: "day" | "hour" | "month";
         readonly groupBy?: "account" | "model" | "none" | undefined;
       };
       readonly output: {
         readonly rows: readonly {
           /** When the interval begins, in UTC. */
           readonly start: Date;
-          /** As that of a {@link UsageRow}. */
+          /** As that of a `UsageRow`. */
           readonly model: string | null;
           /** `null` unless grouped by it. */
           readonly account: {
@@ -1374,22 +1377,22 @@ export interface Procedures {
       readonly kind: "query";
       readonly input:
         | {
-            readonly cursor?: string | undefined;
             readonly direction?: "forward" | undefined;
             readonly limit?: number | undefined;
             readonly kind?:
               | "account_suspended"
               | "ip_blocked"
+              | "management_token_refused"
+              | "operator_signed_in"
+              | "revoked_key"
               | "sign_in_failed"
               | "sign_in_limited"
-              | "operator_signed_in"
               | "unknown_key"
-              | "revoked_key"
-              | "management_token_refused"
               | "upstream_credential_refused"
               | undefined;
             readonly accountId?: string | undefined;
             readonly source?: string | undefined;
+            readonly cursor?: string | undefined;
           }
         | undefined;
       readonly output: {
@@ -1398,12 +1401,12 @@ export interface Procedures {
           readonly kind:
             | "account_suspended"
             | "ip_blocked"
+            | "management_token_refused"
+            | "operator_signed_in"
+            | "revoked_key"
             | "sign_in_failed"
             | "sign_in_limited"
-            | "operator_signed_in"
             | "unknown_key"
-            | "revoked_key"
-            | "management_token_refused"
             | "upstream_credential_refused";
           readonly count: number;
           readonly firstAt: Date;
@@ -1429,7 +1432,7 @@ export interface Procedures {
       readonly output: {
         readonly upstreams: readonly {
           readonly name: string;
-          readonly breaker: "open" | "closed" | "half-open";
+          readonly breaker: "closed" | "half-open" | "open";
           /** Requests that it is answering, and those that wait for a concurrency slot. */
           readonly inFlight: number;
           readonly waiting: number;
@@ -1461,8 +1464,8 @@ export interface Procedures {
           readonly contextTokens: number | null;
           readonly maxOutputTokens: number | null;
           readonly modalities: {
-            readonly input: readonly ("file" | "text" | "image" | "audio" | "video" | "embedding")[];
-            readonly output: readonly ("file" | "text" | "image" | "audio" | "video" | "embedding")[];
+            readonly input: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
+            readonly output: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
           };
           /** `null`: free. */
           readonly prices: {
@@ -1484,8 +1487,6 @@ export interface Procedures {
           }[];
         }[];
         readonly upstreams: readonly {
-          readonly package: string | null;
-          readonly hasCredential: boolean;
           readonly name: string;
           /** The name of a dialect. */
           readonly dialect: string;
@@ -1507,6 +1508,8 @@ export interface Procedures {
             /** How long the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
             readonly openMs: number;
           };
+          readonly package: string | null;
+          readonly hasCredential: boolean;
         }[];
       };
     };
@@ -1571,7 +1574,7 @@ export interface Procedures {
           /** `null`: the whole service. */
           readonly accountId: string | null;
           /** `hour`: not the sum of the entries; `day`: not the sum of the hours; `month`: not the sum of the days. */
-          readonly interval: "hour" | "day" | "month";
+          readonly interval: "day" | "hour" | "month";
           readonly start: Date;
           /** `null`: all keys. */
           readonly key: string | null;
@@ -1619,7 +1622,7 @@ export interface Procedures {
             readonly line: number;
             readonly bytes: number;
             /** Whether the line is of a request that has ended or only begun, or can't be read. */
-            readonly kind: "ended" | "begun" | "unreadable";
+            readonly kind: "begun" | "ended" | "unreadable";
             /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
             readonly problem: string | null;
             /** The request of a readable line. */
@@ -1653,7 +1656,7 @@ export interface Procedures {
           readonly line: number;
           readonly bytes: number;
           /** Whether the line is of a request that has ended or only begun, or can't be read. */
-          readonly kind: "ended" | "begun" | "unreadable";
+          readonly kind: "begun" | "ended" | "unreadable";
           /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
           readonly problem: string | null;
           /** The request of a readable line. */
@@ -1725,25 +1728,25 @@ export interface Procedures {
           readonly accountId: string | null;
           readonly action:
             | "account.create"
-            | "account.suspend"
+            | "account.grantCredits"
             | "account.reinstate"
-            | "account.setPlan"
             | "account.setIpRules"
             | "account.setLimits"
-            | "account.grantCredits"
+            | "account.setPlan"
+            | "account.suspend"
             | "credit.release"
-            | "journal.replay"
             | "journal.discard"
+            | "journal.replay"
             | "key.create"
             | "key.reissue"
-            | "key.rotate"
             | "key.revoke"
+            | "key.rotate"
             | "token.create"
             | "token.revoke"
-            | "user.signUp"
             | "user.changePassword"
             | "user.resetPassword"
-            | "user.signOutAll";
+            | "user.signOutAll"
+            | "user.signUp";
           readonly reason: string | null;
           /** The parts that differ. */
           readonly before: {
@@ -1773,8 +1776,8 @@ export interface Procedures {
           readonly contextTokens: number | null;
           readonly maxOutputTokens: number | null;
           readonly modalities: {
-            readonly input: readonly ("file" | "text" | "image" | "audio" | "video" | "embedding")[];
-            readonly output: readonly ("file" | "text" | "image" | "audio" | "video" | "embedding")[];
+            readonly input: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
+            readonly output: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
           };
           /** `null`: free. */
           readonly prices: {
@@ -1793,94 +1796,94 @@ export interface Procedures {
 
 /** The error of a procedure, as tRPC's clients know it. */
 export interface ProcedureError {
+  readonly code:
+    | -32700
+    | -32603
+    | -32600
+    | -32099
+    | -32029
+    | -32028
+    | -32022
+    | -32015
+    | -32013
+    | -32012
+    | -32009
+    | -32008
+    | -32005
+    | -32004
+    | -32003
+    | -32002
+    | -32001;
   readonly message: string;
   readonly data: {
+    readonly code:
+      | "BAD_GATEWAY"
+      | "BAD_REQUEST"
+      | "CLIENT_CLOSED_REQUEST"
+      | "CONFLICT"
+      | "FORBIDDEN"
+      | "GATEWAY_TIMEOUT"
+      | "INTERNAL_SERVER_ERROR"
+      | "METHOD_NOT_SUPPORTED"
+      | "NOT_FOUND"
+      | "NOT_IMPLEMENTED"
+      | "PARSE_ERROR"
+      | "PAYLOAD_TOO_LARGE"
+      | "PAYMENT_REQUIRED"
+      | "PRECONDITION_FAILED"
+      | "PRECONDITION_REQUIRED"
+      | "SERVICE_UNAVAILABLE"
+      | "TIMEOUT"
+      | "TOO_MANY_REQUESTS"
+      | "UNAUTHORIZED"
+      | "UNPROCESSABLE_CONTENT"
+      | "UNSUPPORTED_MEDIA_TYPE";
+    /** The path of the procedure that threw. */
+    readonly path?: string | undefined;
+    /** The error's stack trace, only when `isDev` is set. */
+    readonly stack?: string | undefined;
     readonly httpStatus: number;
     readonly ostiary: {
       readonly code:
-        | "invalid_json"
-        | "invalid_request"
-        | "context_length_exceeded"
-        | "invalid_api_key"
-        | "revoked_api_key"
-        | "invalid_management_token"
-        | "not_signed_in"
-        | "wrong_credentials"
-        | "credit_balance_exhausted"
         | "account_suspended"
+        | "conflict"
+        | "context_length_exceeded"
+        | "credit_balance_exhausted"
+        | "expectation_failed"
+        | "headers_too_large"
+        | "idempotency_key_in_use"
+        | "idempotency_key_reused"
+        | "idempotent_answer_gone"
+        | "internal_error"
+        | "invalid_api_key"
+        | "invalid_json"
+        | "invalid_management_token"
+        | "invalid_request"
         | "ip_blocked"
-        | "permission_denied"
+        | "key_limit_reached"
+        | "method_not_allowed"
         | "model_not_found"
         | "not_found"
-        | "method_not_allowed"
-        | "request_timeout"
-        | "conflict"
-        | "key_limit_reached"
-        | "idempotency_key_in_use"
-        | "idempotent_answer_gone"
-        | "request_too_large"
-        | "unsupported_media_type"
-        | "expectation_failed"
-        | "idempotency_key_reused"
+        | "not_signed_in"
+        | "permission_denied"
         | "rate_limit_exceeded"
-        | "too_many_concurrent_requests"
-        | "headers_too_large"
-        | "internal_error"
-        | "upstream_error"
+        | "request_timeout"
+        | "request_too_large"
+        | "revoked_api_key"
         | "server_is_overloaded"
-        | "upstream_timeout";
+        | "too_many_concurrent_requests"
+        | "unsupported_media_type"
+        | "upstream_error"
+        | "upstream_timeout"
+        | "wrong_credentials";
       readonly type:
-        | "invalid_request_error"
         | "insufficient_quota"
+        | "invalid_request_error"
         | "permission_error"
         | "rate_limit_error"
         | "server_error";
       readonly param: string | null;
       readonly requestId: string | null;
     };
-    /** The path of the procedure that threw. */
-    readonly path?: string | undefined;
-    readonly code:
-      | "PARSE_ERROR"
-      | "BAD_REQUEST"
-      | "INTERNAL_SERVER_ERROR"
-      | "NOT_IMPLEMENTED"
-      | "BAD_GATEWAY"
-      | "SERVICE_UNAVAILABLE"
-      | "GATEWAY_TIMEOUT"
-      | "UNAUTHORIZED"
-      | "PAYMENT_REQUIRED"
-      | "FORBIDDEN"
-      | "NOT_FOUND"
-      | "METHOD_NOT_SUPPORTED"
-      | "TIMEOUT"
-      | "CONFLICT"
-      | "PRECONDITION_FAILED"
-      | "PAYLOAD_TOO_LARGE"
-      | "UNSUPPORTED_MEDIA_TYPE"
-      | "UNPROCESSABLE_CONTENT"
-      | "PRECONDITION_REQUIRED"
-      | "TOO_MANY_REQUESTS"
-      | "CLIENT_CLOSED_REQUEST";
-    /** The error's stack trace, only when `isDev` is set. */
-    readonly stack?: string | undefined;
   };
-  readonly code:
-    | -32700
-    | -32600
-    | -32603
-    | -32001
-    | -32002
-    | -32003
-    | -32004
-    | -32005
-    | -32008
-    | -32009
-    | -32012
-    | -32013
-    | -32015
-    | -32022
-    | -32028
-    | -32029
-    | -32099;
 }
