@@ -88,12 +88,14 @@ describe("the built and installed package", () => {
       "NotFoundError",
       "Ostiary",
       "OstiaryError",
+      "OutputValidationError",
       "PaymentRequiredError",
       "PermissionDeniedError",
       "RateLimitError",
       "StreamInterruptedError",
       "UnprocessableEntityError",
       "VERSION",
+      "tool",
       "verifyAuditExport",
     ]);
     expect(exported.VERSION).toBe(PACKAGE.version);
