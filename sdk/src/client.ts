@@ -38,7 +38,10 @@ export interface ClientOptions {
   readonly maxRetries?: number | undefined;
   /** Headers for every request. `Authorization` cannot be overridden. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Default: the runtime's `fetch`; on Node its HTTP client, unless `fetch` was replaced or a proxy was set. */
+  /**
+   * Default: the runtime's `fetch`; on Node its HTTP client, with the proxies of `HTTPS_PROXY` and `HTTP_PROXY`, unless `fetch` was
+   * replaced or given another dispatcher.
+   */
   readonly fetch?: typeof fetch | undefined;
   /** Options of the runtime's `fetch` for every request. Requests are then sent with `fetch`, also on Node. */
   readonly fetchOptions?: FetchOptions | undefined;

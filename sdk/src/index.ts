@@ -8,6 +8,7 @@ export type * from "./contract/embeddings.ts";
 export type { ErrorCode } from "./contract/error-codes.ts";
 export type * from "./contract/management.ts";
 export type * from "./contract/models.ts";
+export type * from "./contract/structured.ts";
 export type { APIPromise, WithResponse } from "./core/api-promise.ts";
 export type { ChatStream, ChatStreamEvents } from "./core/chat-stream.ts";
 export type { ClientEvents, RequestEvent, ResponseEvent } from "./core/client-events.ts";
@@ -35,6 +36,9 @@ export {
 export type { Logger, LogLevel } from "./core/log.ts";
 export type { APIPagePromise, Page, PagePromise, ToArrayOptions } from "./core/pagination.ts";
 export type { APIStreamPromise, ChatCompletionStream } from "./core/stream.ts";
+export { OutputValidationError } from "./core/structured.ts";
+export type { ToolRun, ToolRunEvents, ToolRunOptions, ToolRunParams } from "./core/tool-run.ts";
+export { type RunnableTool, type ToolContext, type ToolDefinition, tool } from "./core/tools.ts";
 export type { Query, RequestOptions } from "./core/transport.ts";
 export { type AppInfo, VERSION } from "./core/version.ts";
 export type { FetchOptions } from "./core/wire.ts";

@@ -37,6 +37,9 @@ let operatorToken: string;
 
 beforeAll(async () => {
   project = projectWithPackage();
+  mkdirSync(join(project.folder, "node_modules/@types"));
+  for (const name of ["@types/node", "undici-types", "zod"])
+    symlinkSync(join(ROOT, "node_modules", name), join(project.folder, "node_modules", name));
   programs = installPrograms(project);
   service = await startOperatedService();
   const owner = await signUp(service.baseUrl);
@@ -56,9 +59,6 @@ afterAll(async () => {
 
 describe("TypeScript snippets", () => {
   it("are type-checked as in a strict project", () => {
-    mkdirSync(join(project.folder, "node_modules/@types"));
-    for (const name of ["@types/node", "undici-types"])
-      symlinkSync(join(ROOT, "node_modules", name), join(project.folder, "node_modules", name));
     const strict = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "--types", "node"];
     // tRPC's declarations name what is newest in the standard library.
     strict.push("--lib", "es2023,dom,dom.iterable,dom.asynciterable,esnext.disposable");

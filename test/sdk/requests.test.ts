@@ -29,6 +29,7 @@ describe("a client option", () => {
   it.each([
     { timeout: 0 },
     { timeout: Number.NaN },
+    { streamIdleTimeout: 0 },
     { maxRetries: -1 },
     { maxRetries: Number.NaN },
     { baseURL: "localhost:8080" },
@@ -37,6 +38,15 @@ describe("a client option", () => {
   ])("that is invalid causes an error at once: %o", (options) => {
     expect(() => newClient(options)).toThrow(OstiaryError);
   });
+
+  it.each([{ timeout: 0 }, { timeout: Number.NaN }, { streamIdleTimeout: -1 }, { maxRetries: Number.NaN }])(
+    "of a request that is invalid causes an error, and nothing is sent: %o",
+    async (options) => {
+      const fetch = answersInTurn(emptyList);
+      expect(await caught(newClient({ fetch }).models.list(options))).toBeInstanceOf(OstiaryError);
+      expect(fetch).not.toHaveBeenCalled();
+    },
+  );
 
   it("may be undefined, like the variable that it is read from", () => {
     expect(() => newClient({ baseURL: undefined, timeout: undefined, service: undefined })).not.toThrow();

@@ -195,6 +195,22 @@ describe("the timing of requests", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("waits for an earlier attempt that is being answered, for the timeout of each attempt", async () => {
+    const inUse = () =>
+      Response.json(
+        { error: { message: "m", type: "t", param: null, code: "idempotency_key_in_use" } },
+        { status: 409, headers: { "retry-after": "1" } },
+      );
+    const fetch = answersInTurn(inUse);
+    const client = newClient({ fetch, timeout: 10_000, maxRetries: 1 });
+    const error = caught(client.chat.completions.create({ model: "m", messages: [] }));
+    await vi.advanceTimersByTimeAsync(19_000);
+    expect(fetch).toHaveBeenCalledTimes(20);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await error).toMatchObject({ name: "ConflictError", code: "idempotency_key_in_use" });
+    expect(fetch.mock.calls.length).toBeLessThan(25);
+  });
+
   it("has a timeout for the body of an error, so that the error is thrown", async () => {
     const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
     // As a runtime's own fetch does: the signal ends the body.

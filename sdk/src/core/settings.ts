@@ -4,6 +4,7 @@ import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
 import { isFetchReplaced, nodeHttp } from "./node-http.ts";
+import { notNegative, positive } from "./numbers.ts";
 import { type Plane, Transport } from "./transport.ts";
 import { userAgentOf } from "./version.ts";
 import { type Send, sendByFetch } from "./wire.ts";
@@ -95,14 +96,4 @@ function withVersion(address: string): string {
   }
   const trimmed = url.href.replace(/\/+$/, "");
   return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
-}
-
-function positive(name: string, value: number): number {
-  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
-  return value;
-}
-
-function notNegative(name: string, value: number): number {
-  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
-  return value;
 }

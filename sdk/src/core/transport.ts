@@ -10,6 +10,7 @@ import {
   OstiaryError,
 } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { notNegative, positive } from "./numbers.ts";
 import { pause } from "./pause.ts";
 import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
 import type { FetchOptions, Send, WireAnswer, WireRequest } from "./wire.ts";
@@ -106,7 +107,7 @@ interface Call extends Retried {
   readonly request: WireRequest;
   readonly maxRetries: number;
   readonly timeoutMs: number;
-  readonly startedAt: number;
+  readonly streamIdleTimeoutMs: number;
 }
 
 type Outcome = Answer | APIConnectionError;
@@ -189,10 +190,11 @@ export class Transport {
   /** Sends a request until it succeeds, cannot succeed, or has had all of its attempts. */
   async #deliver(call: Call, firstAttempt: number): Promise<Answer> {
     const { method, path } = call.target;
+    let since = Date.now();
     for (let attempt = firstAttempt; ; ) {
       const outcome = await this.#attempt(call, attempt);
       if (!(outcome instanceof APIConnectionError) && outcome.wire.ok) return outcome;
-      const earlier = await earlierAttempt(outcome, call);
+      const earlier = await earlierAttempt(outcome, call, since);
       const waitMs =
         earlier?.waitMs ?? (attempt < call.maxRetries ? waitBefore(outcome, attempt, call) : null);
       if (waitMs === null) {
@@ -200,7 +202,10 @@ export class Transport {
         throw earlier?.error ?? (await errorOf(outcome));
       }
       // Asking for the answer to an earlier attempt is not another attempt.
-      if (earlier?.waitMs == null) attempt++;
+      if (earlier?.waitMs == null) {
+        attempt++;
+        since = Date.now();
+      }
       discard(outcome);
       this.#settings.log.info("trying again", { method, path, attempt, waitMs: Math.round(waitMs) });
       await pause(waitMs, call.options.signal);
@@ -229,8 +234,8 @@ export class Transport {
 
   /** Sends a request once. */
   async #exchange(call: Call, attempt: number): Promise<Outcome> {
-    const { options, timeoutMs } = call;
-    const { signal } = options;
+    const { timeoutMs, streamIdleTimeoutMs } = call;
+    const { signal } = call.options;
     if (signal?.aborted) throw aborted();
     const controller = new AbortController();
     const release = follow(signal, controller);
@@ -248,7 +253,7 @@ export class Transport {
         release,
         timeoutMs,
         lateAt,
-        streamIdleTimeoutMs: options.streamIdleTimeout ?? this.#settings.streamIdleTimeoutMs,
+        streamIdleTimeoutMs,
       });
     } catch (cause) {
       release();
@@ -273,7 +278,8 @@ export class Transport {
 
   #call(target: RequestTarget, options: RequestOptions): Call {
     const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
-    const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
+    const settings = this.#settings;
+    const maxRetries = notNegative("maxRetries", options.maxRetries ?? settings.maxRetries);
     const request = this.#request(target, options, plane, maxRetries > 0);
     const idempotencyKey = request.headers[IDEMPOTENCY_KEY] ?? null;
     return {
@@ -284,8 +290,11 @@ export class Transport {
       idempotencyKey,
       isRepeatable: target.method === "GET" || idempotencyKey !== null || target.isIdempotent === true,
       maxRetries,
-      timeoutMs: options.timeout ?? this.#settings.timeoutMs,
-      startedAt: Date.now(),
+      timeoutMs: positive("timeout", options.timeout ?? settings.timeoutMs),
+      streamIdleTimeoutMs: positive(
+        "streamIdleTimeout",
+        options.streamIdleTimeout ?? settings.streamIdleTimeoutMs,
+      ),
     };
   }
 
@@ -379,19 +388,19 @@ async function textOf({ wire, controller, release, timeoutMs, lateAt }: Answer):
 
 /**
  * Reads a 409 of a request with an idempotency key, because an earlier attempt of the same call may be being answered: `waitMs` is then
- * the time until that answer is asked for, while the call's time has not run out.
+ * the time until that answer is asked for, while the attempt's `timeout` has not run out.
  *
  * @returns `null` for any other outcome.
  */
 async function earlierAttempt(
   outcome: Outcome,
-  call: Call,
+  { idempotencyKey, maxRetries, timeoutMs }: Call,
+  since: number,
 ): Promise<{ readonly error: Error; readonly waitMs: number | null } | null> {
-  const { idempotencyKey, maxRetries, startedAt, timeoutMs } = call;
   if (outcome instanceof APIConnectionError || outcome.wire.status !== 409) return null;
   if (idempotencyKey === null || maxRetries === 0) return null;
   const error = await errorOf(outcome);
-  return { error, waitMs: Date.now() - startedAt < timeoutMs ? waitForEarlier(error) : null };
+  return { error, waitMs: Date.now() - since < timeoutMs ? waitForEarlier(error) : null };
 }
 
 /** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time. */
