@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Logger } from "pino";
-import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import type { Admissions } from "../admission/admissions.ts";
 import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
@@ -31,7 +31,7 @@ export interface MembershipParts {
   readonly registry: PostgresNodes;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
-  readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
+  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
   readonly log: Logger;
   /** Called once, when another node has taken over this node's database. */
   readonly onReplaced: () => void;

@@ -28,7 +28,7 @@ export async function openManagement(
   const { settings, folders, log, shutdown, now, monotonicMs } = startup;
   const { config, plans } = settings;
   const { node, records, access, catalog, gateway, requests, publicUrl, isStarted } = dependencies;
-  const { database, admission, ping } = node;
+  const { database, admissions, ping } = node;
   const { metrics, recorder, journal, creditStore } = records;
   const { bodies, trustedProxies, newId } = requests;
   const callLimits = new CallLimits(monotonicMs);
@@ -38,7 +38,7 @@ export async function openManagement(
     ...records,
     signUpIsOpen: config.signUp === "open",
     plans,
-    admission,
+    admission: admissions,
     ledger: new PostgresLedger(database),
     spenders: creditStore,
     gateway,
@@ -56,7 +56,7 @@ export async function openManagement(
   };
   const unavailable = firstUnavailable({
     database: ping,
-    "admission store": () => admission.ping(),
+    "admission store": () => admissions.ping(),
     journal: () => journal.check(),
   });
   return createApp({

@@ -64,15 +64,18 @@ function measureRequests(
   });
 }
 
-function measureNode(metrics: Metrics, { clocks, admission, redisMemory }: OpenNode): void {
+function measureNode(metrics: Metrics, { clocks, admissions, redisMemory }: OpenNode): void {
   metrics.gauges({
     admission_fenced: [
       "1 while this node admits no requests because it uses another Redis server than the other nodes.",
-      () => Number(admission.isFenced),
+      () => Number(admissions.isFenced),
     ],
     redis_may_evict: [
       "1 if Redis may evict keys when its memory is full, which lifts rate limits.",
-      () => (redisMemory === null || redisMemory.mayEvict === null ? null : Number(redisMemory.mayEvict)),
+      () => {
+        const mayEvict = redisMemory?.mayEvict() ?? null;
+        return mayEvict === null ? null : Number(mayEvict);
+      },
     ],
     clock_skew_seconds: [
       "Clock of this node minus clock of the database. Beyond 300 in either direction the node deletes nothing by age.",
