@@ -43,14 +43,10 @@ export class PostgresNodes implements RedisNotes {
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
-      const rows = await transaction<
-        { id: string; coordination: Coordination; label: string; seen_ago_ms: number }[]
-      >`
-        select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as seen_ago_ms
+      const others = await transaction<NodeRow[]>`
+        select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as "seenAgoMs"
         from nodes where id <> ${node.id}`;
-      const inTheWay = rows
-        .map(({ seen_ago_ms: seenAgoMs, ...row }) => ({ ...row, seenAgoMs }))
-        .filter(isInTheWay);
+      const inTheWay = others.filter(isInTheWay);
       if (inTheWay.length > 0) return inTheWay;
       await transaction`
         insert into nodes (id, coordination, label, seen_at, life, redis_heeded)

@@ -25,9 +25,8 @@ export class PostgresUnpublishedVersions implements UnpublishedVersions {
   }
 
   async list(limit: number): Promise<readonly { accountId: AccountId; version: bigint }[]> {
-    const rows = await this.#database<{ account_id: AccountId; version: bigint }[]>`
-      select account_id, version from unpublished_versions limit ${limit}`;
-    return rows.map((row) => ({ accountId: row.account_id, version: row.version }));
+    return this.#database<{ accountId: AccountId; version: bigint }[]>`
+      select account_id as "accountId", version from unpublished_versions limit ${limit}`;
   }
 
   async isPending(accountId: AccountId, version: bigint): Promise<boolean> {

@@ -70,19 +70,11 @@ async function reconcile(
   };
 }
 
-interface UsageRow {
-  account_id: AccountId | null;
-  interval: UsageMismatch["interval"];
-  start: Date;
-  key: KeyUuid | null;
-  model: string | null;
-}
-
 /** Accounts whose balance is negative or not the sum of their ledger. */
 async function findMismatches(database: Database, limit: number): Promise<readonly BalanceMismatch[]> {
-  const rows = await database<{ id: AccountId; free: bigint; ledger: bigint; reserved: bigint }[]>`
-    select accounts.id, free_nano_usd as free, coalesce(ledger.sum, 0)::bigint as ledger,
-           coalesce(reserves.sum, 0)::bigint as reserved
+  return database<BalanceMismatch[]>`
+    select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
+           coalesce(ledger.sum, 0)::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
     from accounts
     left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
       on ledger.account_id = accounts.id
@@ -93,12 +85,6 @@ async function findMismatches(database: Database, limit: number): Promise<readon
     where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
        or free_nano_usd < 0 or reserves.min < 0
     limit ${limit}`;
-  return rows.map(({ id: accountId, free, ledger, reserved }) => ({
-    accountId,
-    balanceNanoUsd: free + reserved,
-    ledgerNanoUsd: ledger,
-    reservedNanoUsd: reserved,
-  }));
 }
 
 /** Sums of usage since then that are not the sums of what they add up. */
@@ -116,7 +102,7 @@ export async function findUsageMismatches(
     (stored.requests, stored.errors, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
     is distinct from
     (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
-  const rows = await database<UsageRow[]>`
+  return database<UsageMismatch[]>`
     with entry_hours as (
       select account_id, date_trunc('hour', at, 'UTC') as hour, key,
              usage_model(model, error_code, upstream) as model,
@@ -166,37 +152,29 @@ export async function findUsageMismatches(
       ) found using (account_id, month)
       where (stored.requests, stored.cost_nano_usd) is distinct from (found.requests, found.cost_nano_usd)
     )
-    select * from wrong_hours union all select * from wrong_days
-    union all select * from wrong_service_hours union all select * from wrong_months
+    select account_id as "accountId", interval, start, key, model from (
+      select * from wrong_hours union all select * from wrong_days
+      union all select * from wrong_service_hours union all select * from wrong_months
+    ) wrong
     limit ${limit}`;
-  return rows.map(({ account_id: accountId, ...row }) => ({ accountId, ...row }));
 }
 
 /** The credit that all nodes have reserved. `stuckNanoUsd`: the part of it of nodes that have not been seen for a minute. */
 async function readReserved(database: Database) {
-  const [row] = await database<{ reserves: bigint; nano_usd: bigint; stuck_nano_usd: bigint }[]>`
-    select count(*) as reserves, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as nano_usd,
+  const [reserved] = await database<{ reservations: number; nanoUsd: bigint; stuckNanoUsd: bigint }[]>`
+    select count(*)::int as reservations, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as "nanoUsd",
            coalesce(sum(granted_nano_usd - charged_nano_usd) filter (
              where seen_at < now() - interval '1 minute'
-           ), 0)::bigint as stuck_nano_usd
+           ), 0)::bigint as "stuckNanoUsd"
     from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
     where granted_nano_usd > charged_nano_usd`;
-  return {
-    reservations: Number(row?.reserves ?? 0n),
-    nanoUsd: row?.nano_usd ?? 0n,
-    stuckNanoUsd: row?.stuck_nano_usd ?? 0n,
-  };
+  return reserved ?? { reservations: 0, nanoUsd: 0n, stuckNanoUsd: 0n };
 }
 
 /** What accounts did not pay, by reason: that of an {@link Uncollected}, or one that an operator wrote. */
 async function readUncollected(database: Database, since: Date) {
   // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
-  const rows = await database<{ reason: string; accounts: bigint; nano_usd: bigint }[]>`
-    select reason, count(distinct account_id) as accounts, sum(amount_nano_usd)::bigint as nano_usd
+  return database<{ reason: string; accounts: number; nanoUsd: bigint }[]>`
+    select reason, count(distinct account_id)::int as accounts, sum(amount_nano_usd)::bigint as "nanoUsd"
     from credit_ledger where kind = 'uncollected' and at >= ${since} group by reason order by reason`;
-  return rows.map(({ reason, accounts, nano_usd: nanoUsd }) => ({
-    reason,
-    accounts: Number(accounts),
-    nanoUsd,
-  }));
 }
