@@ -7,8 +7,13 @@ const NANO_USD_IN_USD = 1e9;
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Metrics by name, without the prefix `ostiary_`: the help text, and a function that returns the value at each scrape. */
-export type ReadMetrics<Value> = Readonly<Record<string, readonly [help: string, read: () => Value]>>;
+/**
+ * Metrics by name, without the prefix `ostiary_`: the help text, and a function that returns the value at each scrape. The series
+ * of `null` is absent. A map has a series for each value of a label.
+ */
+export type ReadMetrics = Readonly<
+  Record<string, readonly [help: string, read: () => number | null | ReadonlyMap<string, number>]>
+>;
 
 /** The metrics of this node, in Prometheus' text format 0.0.4. */
 export class Metrics {
@@ -67,45 +72,14 @@ export class Metrics {
     this.#uncollected.inc({ reason }, Number(amountNanoUsd) / NANO_USD_IN_USD);
   }
 
-  /** Adds gauges. The series of a gauge is absent while its value is `null`. */
-  gauges(gauges: ReadMetrics<number | null>): void {
-    for (const [name, [help, read]] of Object.entries(gauges)) {
-      const gauge = this.#gauge(name, help, [], () => {
-        const value = read();
-        if (value === null) gauge.remove();
-        else gauge.set(value);
-      });
-    }
-  }
-
-  /** Adds gauges with one series for each value of a label. */
-  gaugesBy(label: string, gauges: ReadMetrics<ReadonlyMap<string, number>>): void {
-    for (const [name, [help, read]] of Object.entries(gauges)) {
-      const gauge = this.#gauge(name, help, [label], () => {
-        gauge.reset();
-        for (const [of, value] of read()) gauge.set({ [label]: of }, value);
-      });
-    }
+  /** Adds gauges, with this label or without one. */
+  gauges(label: string | null, gauges: ReadMetrics): void {
+    this.#add(Gauge, "", label, gauges);
   }
 
   /** Adds counters whose totals are kept elsewhere. */
-  counters(counters: ReadMetrics<number>): void {
-    for (const [name, [help, read]] of Object.entries(counters)) {
-      const counter = this.#counter(name, help, [], () => {
-        counter.reset();
-        counter.inc(read());
-      });
-    }
-  }
-
-  /** Adds counters with one series for each value of a label. Every series exists from the start. */
-  countersBy(label: string, counters: ReadMetrics<ReadonlyMap<string, number>>): void {
-    for (const [name, [help, read]] of Object.entries(counters)) {
-      const counter = this.#counter(name, help, [label], () => {
-        counter.reset();
-        for (const [of, count] of read()) counter.inc({ [label]: of }, count);
-      });
-    }
+  counters(label: string | null, counters: ReadMetrics): void {
+    this.#add(Counter, "_total", label, counters);
   }
 
   /** Counts a completed request. */
@@ -136,12 +110,30 @@ export class Metrics {
     if (count !== null && count > 0) this.#tokens.inc({ model, kind }, count);
   }
 
-  #gauge(name: string, help: string, labelNames: string[], collect: () => void): Gauge {
-    return new Gauge({ name: `ostiary_${name}`, help, labelNames, registers: [this.#registry], collect });
+  #add(
+    Kind: typeof Gauge | typeof Counter,
+    suffix: string,
+    label: string | null,
+    metrics: ReadMetrics,
+  ): void {
+    for (const [name, [help, read]] of Object.entries(metrics)) {
+      const metric = new Kind({
+        name: `ostiary_${name}${suffix}`,
+        help,
+        labelNames: label === null ? [] : [label],
+        registers: [this.#registry],
+        collect: () => {
+          const value = read();
+          metric.reset();
+          if (value === null) metric.remove();
+          else if (typeof value === "number") metric.inc(value);
+          else for (const [of, count] of value) metric.inc({ [label ?? ""]: of }, count);
+        },
+      });
+    }
   }
 
-  #counter(name: string, help: string, labelNames: string[], collect: () => void = () => {}): Counter {
-    const registers = [this.#registry];
-    return new Counter({ name: `ostiary_${name}_total`, help, labelNames, registers, collect });
+  #counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
+    return new Counter({ name: `ostiary_${name}_total`, help, labelNames, registers: [this.#registry] });
   }
 }

@@ -29,7 +29,7 @@ function measureRequests(
 ) {
   const { requests, bodies, overload } = opened;
   metrics.serves(requests.operationNames);
-  metrics.gauges({
+  metrics.gauges(null, {
     requests_in_flight: ["Requests under /v1 that are being answered.", () => requests.inFlight],
     event_loop_lag_seconds: [
       "Delay of the event loop. Beyond one second new requests are refused.",
@@ -41,14 +41,14 @@ function measureRequests(
     ],
     reads_waiting: ["Reads of the audit log and of usage that are queued.", () => reads.waiting],
   });
-  metrics.counters({
+  metrics.counters(null, {
     unknown_key_requests: [
       "Refused requests under /v1 without a known key. They are in no account's audit log.",
       () => requests.withoutKnownKey,
     ],
     shed_requests: ["Requests refused because the event loop was delayed.", () => overload.shed],
   });
-  metrics.countersBy("reason", {
+  metrics.counters("reason", {
     request_bodies_refused: [
       "Request bodies refused before they were complete, by reason.",
       () => bodies.refused,
@@ -65,7 +65,7 @@ function measureRequests(
 }
 
 function measureNode(metrics: Metrics, { clocks, admissions, redisMemory }: OpenNode): void {
-  metrics.gauges({
+  metrics.gauges(null, {
     admission_fenced: [
       "1 while this node admits no requests because it uses another Redis server than the other nodes.",
       () => Number(admissions.isFenced),
@@ -87,10 +87,10 @@ function measureNode(metrics: Metrics, { clocks, admissions, redisMemory }: Open
 function measureRecords(metrics: Metrics, { recorder, journal, credits, reconciler }: OpenRecords): void {
   const usd = (nanoUsd: bigint | undefined) =>
     nanoUsd === undefined ? null : Number(nanoUsd) / NANO_USD_IN_USD;
-  metrics.counters({
+  metrics.counters(null, {
     recorder_failures: ["Failed inserts of batches of audit entries.", () => recorder.backlog().failures],
   });
-  metrics.gauges({
+  metrics.gauges(null, {
     recorder_waiting_entries: [
       "Audit entries in the journal that are not in the database yet.",
       () => recorder.backlog().entries,
@@ -137,7 +137,7 @@ const BREAKER_VALUES = { closed: 0, "half-open": 1, open: 2 } as const;
 function measureUpstreams(metrics: Metrics, gateway: Gateway): void {
   const byUpstream = (value: (health: UpstreamHealth) => number) => () =>
     new Map(gateway.health().map((health) => [health.name, value(health)]));
-  metrics.gaugesBy("upstream", {
+  metrics.gauges("upstream", {
     upstream_breaker_state: [
       "State of the breaker: 0 closed, 1 half-open, 2 open.",
       byUpstream(({ breaker }) => BREAKER_VALUES[breaker]),
@@ -155,7 +155,7 @@ function measureUpstreams(metrics: Metrics, gateway: Gateway): void {
       byUpstream(({ credentialRefusedAt }) => Number(credentialRefusedAt !== null)),
     ],
   });
-  metrics.countersBy("upstream", {
+  metrics.counters("upstream", {
     upstream_successes: [
       "Requests that the upstream has answered.",
       byUpstream(({ successes }) => successes),
