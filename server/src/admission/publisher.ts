@@ -35,18 +35,15 @@ export class Publisher {
    *   once the store can be reached again.
    */
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    let cause: unknown;
     try {
       await withTimeout(PUBLISH_TIMEOUT_MS, () => this.#publishUntil(accountId, version));
-      return;
-    } catch (error) {
-      cause = error;
+    } catch (cause) {
+      throw new Failure(
+        "server_is_overloaded",
+        "The change is saved but not yet in force, because the other nodes cannot be notified at the moment. Repeat the call until it succeeds; repeating it changes nothing else.",
+        { retryAfterMs: 2_000, cause },
+      );
     }
-    throw new Failure(
-      "server_is_overloaded",
-      "The change is saved but not yet in force, because the other nodes cannot be notified at the moment. Repeat the call until it succeeds; repeating it changes nothing else.",
-      { retryAfterMs: 2_000, cause },
-    );
   }
 
   async #publishUntil(accountId: AccountId, version: bigint): Promise<void> {

@@ -41,7 +41,6 @@ export class RedisAdmissionStore implements AdmissionStore {
   readonly #prefix: string;
   /** Milliseconds in tests; otherwise empty, and the scripts read the clock of Redis, which all nodes share. */
   readonly #testClock: () => string;
-  readonly #invalidated: (() => void)[] = [];
   readonly #restored: (() => void)[] = [];
   #connection = 0;
 
@@ -55,10 +54,7 @@ export class RedisAdmissionStore implements AdmissionStore {
       ),
     });
     redis.on("error", (error: Error) => options.onError(error.message));
-    redis.on("close", () => {
-      this.#connection++;
-      for (const listener of this.#invalidated) listener();
-    });
+    redis.on("close", () => this.#connection++);
     // Listeners send their commands first on the new connection, before it admits any request.
     redis.on("ready", () => this.restored());
     // ioredis adds a method for each of `scripts`; its types can't say so.
@@ -162,7 +158,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 
   onInvalidated(listener: () => void): void {
-    this.#invalidated.push(listener);
+    this.#redis.on("close", listener);
   }
 
   onRestored(listener: () => void): void {

@@ -10,7 +10,7 @@ import { SignIn } from "../accounts/sign-in.ts";
 import { PostgresManagementTokens } from "../accounts/tokens-store.ts";
 import { PostgresUsers } from "../accounts/users-store.ts";
 import { Publisher } from "../admission/publisher.ts";
-import { PostgresUnpublishedVersions } from "../admission/versions-store.ts";
+import { unpublishedVersionsIn } from "../admission/versions-store.ts";
 import { SLOT_LEASE_MS } from "../contract/limits.ts";
 import { limitsOf } from "../contract/plans.ts";
 import { KeyMint } from "../keys/key-string.ts";
@@ -33,7 +33,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add("attempt counters", () => attemptCounters.close());
 
-  const publisher = new Publisher(admissions, new PostgresUnpublishedVersions(database));
+  const publisher = new Publisher(admissions, unpublishedVersionsIn(database));
   const ipRules = new IpRuleBook();
   const keysStore = new PostgresKeys(database, longReads);
   const access = new Access({
