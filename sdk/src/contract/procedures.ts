@@ -1561,7 +1561,7 @@ export interface Procedures {
           }
         | undefined;
       readonly output: {
-        /** Accounts whose balance is negative or not the sum of their ledger. There should be none. */
+        /** There should be none. */
         readonly mismatches: readonly {
           readonly accountId: string;
           readonly ledgerNanoUsd: bigint;
@@ -1586,10 +1586,8 @@ export interface Procedures {
         readonly reserved: {
           readonly reservations: number;
           readonly nanoUsd: bigint;
-          /** The part of it reserved by nodes that have not been seen for a minute. */
           readonly stuckNanoUsd: bigint;
         };
-        /** What accounts did not pay in this period. */
         readonly uncollected: readonly {
           readonly reason: string;
           readonly accounts: number;

@@ -174,7 +174,8 @@ async function readReserved(database: Database) {
 /** What accounts did not pay, by reason: that of an {@link Uncollected}, or one that an operator wrote. */
 async function readUncollected(database: Database, since: Date) {
   // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
-  return database<{ reason: string; accounts: number; nanoUsd: bigint }[]>`
+  const rows = await database<{ reason: string; accounts: number; nanoUsd: bigint }[]>`
     select reason, count(distinct account_id)::int as accounts, sum(amount_nano_usd)::bigint as "nanoUsd"
     from credit_ledger where kind = 'uncollected' and at >= ${since} group by reason order by reason`;
+  return [...rows];
 }
