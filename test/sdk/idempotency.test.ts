@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { APIConnectionError, Ostiary, type RequestEvent } from "../../sdk/src/index.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { type FaultProxy, openFaultProxy } from "../fixtures/fault-proxy.ts";
@@ -27,10 +27,22 @@ describe("the idempotency key of a request", () => {
     await client.chat.completions.create(ask);
     await client.embeddings.create({ model: "m", input: "x" });
     const [first, second, third, other] = keysOf(fetch);
-    expect(first).toMatch(/^ostiary-[0-9a-f]{32}$/);
+    expect(first).toMatch(/^ostiary-[0-9a-f-]{36}$/);
     expect([second, third]).toEqual([first, first]);
     expect(other).toMatch(/^ostiary-/);
     expect(other).not.toBe(first);
+  });
+
+  it("is made also where `crypto.randomUUID` is missing, as in pages without TLS", async () => {
+    vi.stubGlobal("crypto", { getRandomValues: crypto.getRandomValues.bind(crypto) });
+    const fetch = answersInTurn(completion);
+    const client = newClient({ fetch, maxRetries: 2 });
+    await client.chat.completions.create(ask);
+    await client.chat.completions.create(ask);
+    vi.unstubAllGlobals();
+    const [first, second] = keysOf(fetch);
+    expect(first).toMatch(/^ostiary-\d+-\d+-\d+-\d+$/);
+    expect(second).not.toBe(first);
   });
 
   it("is the caller's if there is one, and none if the caller wants none", async () => {

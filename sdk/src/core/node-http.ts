@@ -1,4 +1,4 @@
-import { proxyFor, proxyHeaders } from "./proxy.ts";
+import { type FindProxy, proxiesOfEnvironment, proxyHeaders } from "./proxy.ts";
 import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -94,24 +94,26 @@ export function nodeHttp(): Send | null {
   const https = process.getBuiltinModule?.("node:https") as HttpModule | undefined;
   if (http === undefined || https === undefined) return null;
   const modules = { http, https };
-  const tunnels = new Map<string, Agent>();
-  return (request, signal) => send(open(modules, tunnels, request), request.url, signal, request.body);
+  const open = opener(modules, proxiesOfEnvironment());
+  return (request, signal) => send(open(request), request.url, signal, request.body);
 }
 
-/** Opens a request to the service, or to the proxy that the environment names for it. */
-function open(modules: Modules, tunnels: Map<string, Agent>, request: WireRequest): Outgoing {
-  const { url, method, headers } = request;
-  const target = new URL(url);
-  const module = moduleFor(modules, target);
-  const proxy = proxyFor(target);
-  if (proxy === null) return module.request(target, { method, headers });
-  if (target.protocol === "https:") {
-    const agent = tunnels.get(proxy.href) ?? tunnelThrough(modules, proxy);
-    tunnels.set(proxy.href, agent);
-    return module.request(target, { method, headers, agent });
-  }
-  const forProxy = { ...headers, host: target.host, ...proxyHeaders(proxy) };
-  return moduleFor(modules, proxy).request(proxy, { method, headers: forProxy, path: url });
+/** Opens requests to the service, or to the proxies that lead to it. */
+function opener(modules: Modules, findProxy: FindProxy | null): (request: WireRequest) => Outgoing {
+  const tunnels = new Map<string, Agent>();
+  return ({ url, method, headers }) => {
+    const target = new URL(url);
+    const module = moduleFor(modules, target);
+    const proxy = findProxy === null ? null : findProxy(target);
+    if (proxy === null) return module.request(target, { method, headers });
+    if (target.protocol === "https:") {
+      const agent = tunnels.get(proxy.href) ?? tunnelThrough(modules, proxy);
+      tunnels.set(proxy.href, agent);
+      return module.request(target, { method, headers, agent });
+    }
+    const forProxy = { ...headers, host: target.host, ...proxyHeaders(proxy) };
+    return moduleFor(modules, proxy).request(proxy, { method, headers: forProxy, path: url });
+  };
 }
 
 /** An agent whose TLS connections lead through a proxy (https://www.rfc-editor.org/rfc/rfc9110#name-connect). */

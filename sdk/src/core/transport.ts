@@ -216,7 +216,7 @@ export class Transport {
     const { log, listeners } = this.#settings;
     const { method, path } = call.target;
     const event: RequestEvent = { method, path, attempt, idempotencyKey: call.idempotencyKey };
-    log.debug("request", { ...event, headers: withoutSecrets(call.request.headers) });
+    log.debug("request", () => ({ ...event, headers: withoutSecrets(call.request.headers) }));
     listeners?.emit("request", event);
     const startedAt = Date.now();
     const outcome = await this.#exchange(call, attempt);
@@ -227,7 +227,7 @@ export class Transport {
       requestId: wire?.header("x-request-id") ?? null,
       elapsedMs: Date.now() - startedAt,
     };
-    log.debug("answer", { ...event, ...seen, error: error?.name ?? null });
+    log.debug("answer", () => ({ ...event, ...seen, error: error?.name ?? null }));
     listeners?.emit("response", { ...event, ...seen, error });
     return outcome;
   }
@@ -304,14 +304,15 @@ export class Transport {
     const address = (plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
     const hasOwnKey =
       target.method === "POST" && plane === "models" && target.isStreamed !== true && isRetried;
-    const { idempotencyKey = hasOwnKey ? newIdempotencyKey() : null } = options;
+    const { idempotencyKey } = options;
     return {
       url: withQuery(address, { ...target.query, ...options.query }),
       method: target.method,
       headers: {
         accept: "application/json",
         ...(target.body === undefined ? {} : { "content-type": "application/json" }),
-        ...(idempotencyKey === null ? {} : checked({ [IDEMPOTENCY_KEY]: idempotencyKey })),
+        ...(idempotencyKey === undefined && hasOwnKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
+        ...(typeof idempotencyKey === "string" ? checked({ [IDEMPOTENCY_KEY]: idempotencyKey }) : {}),
         ...this.#defaultHeaders,
         ...(options.headers === undefined ? {} : checked(options.headers)),
         ...(secret === null ? {} : { authorization: secret }),
@@ -346,10 +347,10 @@ function withQuery(address: string, query: Query): string {
   return url.href;
 }
 
-/** A random key, made once for all attempts of a call. `crypto.randomUUID` is missing in pages without TLS. */
+/** A random key, made once for all attempts of a call. Pages without TLS have no `randomUUID`, which is much faster. */
 function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `ostiary-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  if (typeof crypto.randomUUID === "function") return `ostiary-${crypto.randomUUID()}`;
+  return `ostiary-${Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-")}`;
 }
 
 /** Discarding the body frees the connection. */
