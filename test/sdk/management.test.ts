@@ -286,6 +286,31 @@ describe("the SDK's command line", () => {
     expect((await run(["usage", "--by", "model"])).stdout).toContain("total");
   });
 
+  it("tells its version, and that a message is missing", async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, "sdk/package.json"), "utf8"));
+    expect(await run(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    const silent = await run(["chat", "sandbox/echo"]);
+    expect(silent).toMatchObject({ code: 2, stdout: "" });
+    expect(silent.stderr).toContain("There is no prompt");
+  });
+
+  it("takes dates, of which the last is included", async () => {
+    await run(["chat", "sandbox/echo", "one"]);
+    const today = new Date().toISOString().slice(0, 10);
+    const entries = await run(["audit", "export", "--from", today, "--to", today]);
+    expect(entries.stdout).toContain("sandbox/echo");
+    const requests = async (...options: string[]) => {
+      const { stdout } = await run(["--json", "usage", ...options]);
+      return JSON.parse(stdout).total.requests;
+    };
+    expect(await requests("--from", today, "--to", today)).toBeGreaterThan(0);
+    expect(await requests("--days", "1")).toBeGreaterThan(0);
+    expect(await requests("--interval", "month")).toBeGreaterThan(0);
+    expect(await requests("--to", "2020-01-01", "--from", "2020-01-01")).toBe(0);
+    expect(await run(["usage", "--from", "yesterday"])).toMatchObject({ code: 1, stdout: "" });
+    expect(await run(["usage", "--from", today, "--days", "3"])).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("prints only the string of a key that it creates, and revokes it", async () => {
     const created = await run(["keys", "create", "by command"]);
     expect(created.stdout).toMatch(/^sk-\w{49}\n$/);
