@@ -40,6 +40,7 @@ export { OutputValidationError } from "./core/structured.ts";
 export type { ToolRun, ToolRunEvents, ToolRunOptions, ToolRunParams } from "./core/tool-run.ts";
 export { type RunnableTool, type ToolContext, type ToolDefinition, tool } from "./core/tools.ts";
 export type { Query, RequestOptions } from "./core/transport.ts";
+export type { ProcedureClient, Trpc } from "./core/trpc.ts";
 export { type AppInfo, VERSION } from "./core/version.ts";
 export type { FetchOptions } from "./core/wire.ts";
 export type { Audit } from "./resources/audit.ts";
