@@ -147,11 +147,19 @@ describe("a run with tools", () => {
     expect(fetch).toHaveBeenCalledTimes(3);
   });
 
-  it("demands a call in its first round only", async () => {
+  it.each([
+    ["required", undefined],
+    [{ type: "function", function: { name: "add" } }, undefined],
+    ["auto", "auto"],
+    [
+      { type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } },
+      { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [] } },
+    ],
+  ] as const)("demands a call in its first round only: %j", async (choice, later) => {
     const fetch = answersInTurn(calling(addCall("1", 1, 2)), final);
     const { completions } = newClient({ fetch }).chat;
-    await completions.runTools({ model: "m", messages, tools: [add], tool_choice: "required" }).done();
-    expect(bodiesOf(fetch).map((body) => body.tool_choice)).toEqual(["required", undefined]);
+    await completions.runTools({ model: "m", messages, tools: [add], tool_choice: choice }).done();
+    expect(bodiesOf(fetch).map((body) => body.tool_choice)).toEqual([choice, later]);
   });
 
   it("has an idempotency key for each round", async () => {

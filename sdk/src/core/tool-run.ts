@@ -211,7 +211,10 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
 /** A model that must call a function in every round would never answer. */
 function withoutForcedChoice(body: ChatCompletionCreateParams): ChatCompletionCreateParams {
   const { tool_choice: choice, ...rest } = body;
-  return choice === undefined || choice === "auto" || choice === "none" ? body : rest;
+  if (choice === undefined || choice === "auto" || choice === "none") return body;
+  if (typeof choice === "string" || choice.type !== "allowed_tools") return rest;
+  const { tools } = choice.allowed_tools;
+  return { ...rest, tool_choice: { type: "allowed_tools", allowed_tools: { mode: "auto", tools } } };
 }
 
 /** A key of the caller's names one request, so each round has its own. */
