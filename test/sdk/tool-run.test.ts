@@ -198,18 +198,18 @@ describe("a run with tools", () => {
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
-  it("ends at once when it is aborted, even if a function does not heed its signal", async () => {
+  it("ends at once when it is aborted, even if a function ignores its signal", async () => {
     const started = deferred<void>();
-    const deaf = tool({
-      name: "deaf",
+    const stuck = tool({
+      name: "stuck",
       schema: z.object({}),
       run: () => {
         started.resolve();
         return new Promise(() => {});
       },
     });
-    const fetch = answersInTurn(calling(callOf("1", "deaf", "{}")));
-    const run = newClient({ fetch }).chat.completions.runTools({ model: "m", messages, tools: [deaf] });
+    const fetch = answersInTurn(calling(callOf("1", "stuck", "{}")));
+    const run = newClient({ fetch }).chat.completions.runTools({ model: "m", messages, tools: [stuck] });
     const error = caught(run.done());
     await started.promise;
     run.abort();

@@ -183,7 +183,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
     return known.call(call.function.arguments, { signal: this.#controller.signal, call });
   }
 
-  /** Settles as the work does, or rejects as soon as the run is aborted: a function may not heed its signal. */
+  /** Settles as the work does, or rejects as soon as the run is aborted: a function may ignore its signal. */
   async #unlessAborted<Result>(work: Promise<Result>): Promise<Result> {
     const { signal } = this.#controller;
     let stop = () => {};
