@@ -100,7 +100,16 @@ export type ChatCompletionToolChoice =
   | "auto"
   | "required"
   | { readonly type: "function"; readonly function: { readonly name: string } }
-  | { readonly type: "custom"; readonly custom: { readonly name: string } };
+  | { readonly type: "custom"; readonly custom: { readonly name: string } }
+  | {
+      readonly type: "allowed_tools";
+      readonly allowed_tools: {
+        /** Whether the model may, or must, call one of them. */
+        readonly mode: "auto" | "required";
+        /** Some of the request's tools, such as `{ type: "function", function: { name: "…" } }`. */
+        readonly tools: readonly Readonly<Record<string, unknown>>[];
+      };
+    };
 
 /** The required format of the answer. */
 export type ChatCompletionResponseFormat =

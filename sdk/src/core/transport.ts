@@ -153,7 +153,7 @@ export class Transport {
    * Returns the answer's JSON.
    *
    * @throws the errors of {@link Transport.send}; also when the answer is interrupted (`APIConnectionError`) or is not JSON
-   *   (`APIError`). Neither is retried, because the service has done the work.
+   *   (`APIError`). Neither is retried, because the service has done the work, unless the request has an idempotency key.
    */
   async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
     return this.read<Body>(await this.send(target, options));
