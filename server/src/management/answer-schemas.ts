@@ -1,192 +1,500 @@
-import type { Schema } from "../operations/openapi-parts.ts";
+// Generated from the server's router by `npm run procedures`. Do not edit.
 
-/*
- * The JSON Schemas of procedures' answers, by the names of the procedures: with the answers' own names, `format: "date-time"` for a
- * `Date`, and `format: "bigint"` for a bigint. Each is complete in itself, without references.
+/**
+ * The JSON Schemas of procedures' outputs, by the names of the procedures. A `Date` has the format `date-time`, and a bigint the
+ * format `bigint`.
  */
-
-const text = { type: "string" };
-const textOrNull = { type: ["string", "null"] };
-const uuid = { type: "string", format: "uuid" };
-const uuidOrNull = { type: ["string", "null"], format: "uuid" };
-const count = { type: "integer" };
-const countOrNull = { type: ["integer", "null"] };
-const flag = { type: "boolean" };
-const time = { type: "string", format: "date-time" };
-const timeOrNull = { type: ["string", "null"], format: "date-time" };
-const money = { type: "string", format: "bigint" };
-
-/** An object of which every property is present. */
-function object(properties: Readonly<Record<string, Schema>>) {
-  return { type: "object", required: Object.keys(properties), properties };
-}
-
-function described(schema: Schema, description: string): Schema {
-  return { ...schema, description };
-}
-
-function orNull(schema: Schema): Schema {
-  return { anyOf: [schema, { type: "null" }] };
-}
-
-function pageOf(name: string, items: Schema): Schema {
-  return object({ [name]: { type: "array", items }, nextCursor: textOrNull });
-}
-
-const keyFields = {
-  id: uuid,
-  name: text,
-  keyId: described(text, "Last 4 characters of the key string"),
-  state: { enum: ["active", "revoked"] },
-  createdAt: time,
-  revokedAt: timeOrNull,
-  replaces: described(uuidOrNull, "The key that this one was created to take over from"),
-};
-
-const usageFields = {
-  lastUsedAt: timeOrNull,
-  lastUsedIp: described(textOrNull, "Client address of the last request; null if unknown"),
-  addresses: described(count, "The number of client addresses in the last 30 days"),
-  requestsLastMinute: count,
-  requestsLastHour: count,
-  requestsLastDay: count,
-};
-
-const rotation = described(
-  orNull(
-    object({
-      successorId: uuid,
-      idleAfterSeconds: described(count, "Time without a request after which the key counts as idle"),
-      idleSince: described(time, "The key's last request, or the successor's creation if that was later"),
-      isIdle: flag,
-    }),
-  ),
-  "How far a successor has taken over; null without a successor",
-);
-
-const createdKey = object({
-  id: uuid,
-  name: text,
-  keyId: keyFields.keyId,
-  key: described(text, "The key string, which cannot be read again"),
-  state: { const: "active" },
-  createdAt: time,
-  replaces: keyFields.replaces,
-});
-
-const totalsFields = {
-  requests: count,
-  errors: described(count, "Requests that were answered with a status of 400 or more"),
-  promptTokens: count,
-  completionTokens: count,
-  cachedTokens: count,
-  costNanoUsd: money,
-};
-
-const limits = object({
-  requestsPerMinute: countOrNull,
-  tokensPerMinute: countOrNull,
-  concurrentRequests: countOrNull,
-});
-
-const actionState = described(
-  { type: ["object", "null"], additionalProperties: true },
-  "The parts that differ",
-);
-
-/** The schemas of the procedures that REST operations call. */
 export const ANSWER_SCHEMAS = {
-  "keys.list": pageOf("keys", object({ ...keyFields, usage: object(usageFields), rotation })),
-  "keys.create": createdKey,
-  "keys.rotate": createdKey,
-  "keys.revoke": object(keyFields),
-  "keys.usage": object({
-    id: uuid,
-    keyId: keyFields.keyId,
-    name: text,
-    state: keyFields.state,
-    rotation,
-    ...usageFields,
-  }),
-  "usage.summary": object({
-    rows: described(
-      {
-        type: "array",
-        items: object({
-          start: described(time, "When the interval begins"),
-          model: described(
-            textOrNull,
-            "null unless grouped by model; empty for requests without a model, `unknown model` for all that the catalog lacks",
-          ),
-          key: described(
-            orNull(object({ id: uuid, keyId: keyFields.keyId, name: text })),
-            "null unless grouped by key",
-          ),
-          isOther: described(flag, "Whether the row sums up the models or keys without rows of their own"),
-          ...totalsFields,
-        }),
+  "account.get": {
+    type: "object",
+    required: [
+      "auditRetentionDays",
+      "keyLimit",
+      "limitsInForce",
+      "ipRulesInForce",
+      "id",
+      "name",
+      "plan",
+      "state",
+      "suspension",
+      "ipRules",
+      "limits",
+      "createdAt",
+    ],
+    properties: {
+      auditRetentionDays: {
+        type: ["integer", "null"],
+        description: "`null`: audit entries are kept for ever.",
       },
-      "In order of time; intervals without requests are left out",
-    ),
-    total: object(totalsFields),
-  }),
-  "account.get": object({
-    id: uuid,
-    name: text,
-    plan: { enum: ["free", "pro", "enterprise"] },
-    state: { enum: ["active", "suspended"] },
-    suspension: orNull(object({ at: time, reason: text })),
-    ipRules: object({
-      mode: { enum: ["enforce", "report"] },
-      networks: described({ type: "array", items: text }, "None: no restriction"),
-    }),
-    limits: described(limits, "Limits that differ from the plan's; null uses the plan's"),
-    createdAt: time,
-    auditRetentionDays: described(countOrNull, "null: audit entries are kept for ever"),
-    keyLimit: described(countOrNull, "The maximum of active keys; null: any number"),
-    limitsInForce: described(limits, "null: no limit"),
-    ipRulesInForce: described(flag, "Whether the IP rules apply; they need the enterprise plan"),
-  }),
-  "account.limits": object({
-    limits: described(limits, "The limits in force; null: no limit"),
-    used: described(
-      object({
-        requests: described(count, "In the last minute"),
-        tokens: described(count, "In the last minute; estimated for requests that have not ended"),
-        concurrent: described(count, "Requests that are being answered"),
-      }),
-      "What is used of the limits, on all nodes; 0 without a limit",
-    ),
-  }),
-  "account.actions": pageOf(
-    "actions",
-    object({
-      id: uuid,
-      at: time,
-      by: described(
-        orNull(object({ userId: uuid, managementToken: uuidOrNull, sourceIp: textOrNull })),
-        "null for operators and the service itself",
-      ),
-      userEmail: textOrNull,
-      byOperator: flag,
-      action: described(text, "Such as `key.create`"),
-      reason: textOrNull,
-      before: actionState,
-      after: actionState,
-    }),
-  ),
-  "credits.balance": object({
-    balanceNanoUsd: money,
-    reservedNanoUsd: described(money, "The part of the balance that nodes have reserved for requests"),
-  }),
-  "credits.ledger": pageOf(
-    "entries",
-    object({
-      id: uuid,
-      at: time,
-      kind: { enum: ["grant", "adjustment", "charge", "uncollected"] },
-      amountNanoUsd: described(money, "Negative for amounts that reduce the balance"),
-      reason: text,
-    }),
-  ),
-} satisfies Readonly<Record<string, Schema>>;
+      keyLimit: { type: ["integer", "null"] },
+      limitsInForce: {
+        type: "object",
+        required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
+        properties: {
+          requestsPerMinute: { type: ["integer", "null"] },
+          tokensPerMinute: { type: ["integer", "null"] },
+          concurrentRequests: {
+            type: ["integer", "null"],
+            description: "Requests that are being answered at the same time.",
+          },
+        },
+        description: "The limits in force: the account's own, or those of its plan.",
+      },
+      ipRulesInForce: {
+        type: "boolean",
+        description:
+          "Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect.",
+      },
+      id: { type: "string" },
+      name: { type: "string" },
+      plan: { type: "string", enum: ["free", "pro", "enterprise"] },
+      state: { type: "string", enum: ["active", "suspended"] },
+      suspension: {
+        anyOf: [
+          {
+            type: "object",
+            required: ["at", "reason"],
+            properties: { at: { type: "string", format: "date-time" }, reason: { type: "string" } },
+          },
+          { type: "null" },
+        ],
+        description: "`null` while the account is active.",
+      },
+      ipRules: {
+        type: "object",
+        required: ["mode", "networks"],
+        properties: {
+          mode: {
+            type: "string",
+            enum: ["enforce", "report"],
+            description:
+              "`report`: requests from elsewhere pass, and their entries say that they would have been refused.",
+          },
+          networks: {
+            type: "array",
+            items: { type: "string" },
+            description: "IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere.",
+          },
+        },
+      },
+      limits: {
+        type: "object",
+        required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
+        properties: {
+          requestsPerMinute: { type: ["integer", "null"] },
+          tokensPerMinute: { type: ["integer", "null"] },
+          concurrentRequests: {
+            type: ["integer", "null"],
+            description: "Requests that are being answered at the same time.",
+          },
+        },
+      },
+      createdAt: { type: "string", format: "date-time" },
+    },
+  },
+  "account.limits": {
+    type: "object",
+    required: ["limits", "used"],
+    properties: {
+      limits: {
+        type: "object",
+        required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
+        properties: {
+          requestsPerMinute: { type: ["integer", "null"] },
+          tokensPerMinute: { type: ["integer", "null"] },
+          concurrentRequests: {
+            type: ["integer", "null"],
+            description: "Requests that are being answered at the same time.",
+          },
+        },
+      },
+      used: {
+        type: "object",
+        required: ["requests", "tokens", "concurrent"],
+        properties: {
+          requests: { type: "integer", description: "In the last minute." },
+          tokens: {
+            type: "integer",
+            description: "In the last minute; estimated, of requests that have not ended.",
+          },
+          concurrent: { type: "integer", description: "Being answered." },
+        },
+      },
+    },
+  },
+  "account.tryAddress": {
+    type: "object",
+    required: ["verdict"],
+    properties: { verdict: { type: "string", enum: ["passes", "reported", "blocked"] } },
+  },
+  "account.actions": {
+    type: "object",
+    required: ["actions", "nextCursor"],
+    properties: {
+      actions: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["id", "userEmail", "byOperator", "at", "by", "action", "reason", "before", "after"],
+          properties: {
+            id: { type: "string" },
+            userEmail: { type: ["string", "null"] },
+            byOperator: { type: "boolean" },
+            at: { type: "string", format: "date-time" },
+            by: {
+              anyOf: [
+                {
+                  type: "object",
+                  required: ["userId", "managementToken", "sourceIp"],
+                  properties: {
+                    userId: { type: "string" },
+                    managementToken: { type: ["string", "null"], description: "`null` for a session." },
+                    sourceIp: { type: ["string", "null"] },
+                  },
+                },
+                { type: "null" },
+              ],
+              description: "`null`: the service itself.",
+            },
+            action: {
+              type: "string",
+              enum: [
+                "account.create",
+                "account.suspend",
+                "account.reinstate",
+                "account.setPlan",
+                "account.setIpRules",
+                "account.setLimits",
+                "account.grantCredits",
+                "credit.release",
+                "journal.replay",
+                "journal.discard",
+                "key.create",
+                "key.reissue",
+                "key.rotate",
+                "key.revoke",
+                "token.create",
+                "token.revoke",
+                "user.signUp",
+                "user.changePassword",
+                "user.resetPassword",
+                "user.signOutAll",
+              ],
+            },
+            reason: { type: ["string", "null"] },
+            before: {
+              anyOf: [{ type: "object", additionalProperties: {} }, { type: "null" }],
+              description: "The parts that differ.",
+            },
+            after: { anyOf: [{ type: "object", additionalProperties: {} }, { type: "null" }] },
+          },
+        },
+      },
+      nextCursor: { type: ["string", "null"] },
+    },
+  },
+  "keys.list": {
+    type: "object",
+    required: ["keys", "nextCursor"],
+    properties: {
+      keys: {
+        type: "array",
+        items: {
+          type: "object",
+          required: [
+            "usage",
+            "rotation",
+            "id",
+            "name",
+            "keyId",
+            "state",
+            "createdAt",
+            "revokedAt",
+            "replaces",
+          ],
+          properties: {
+            usage: {
+              type: "object",
+              required: [
+                "lastUsedAt",
+                "lastUsedIp",
+                "addresses",
+                "requestsLastMinute",
+                "requestsLastHour",
+                "requestsLastDay",
+              ],
+              properties: {
+                lastUsedAt: { type: ["string", "null"], format: "date-time" },
+                lastUsedIp: {
+                  type: ["string", "null"],
+                  description: "Where the last request came from; `null` also when that address is unknown.",
+                },
+                addresses: {
+                  type: "integer",
+                  description: "The number of client addresses in the last 30 days.",
+                },
+                requestsLastMinute: { type: "integer", description: "Exactly the last 60 seconds." },
+                requestsLastHour: {
+                  type: "integer",
+                  description: "Whole minutes: the present one and the 60 before it.",
+                },
+                requestsLastDay: {
+                  type: "integer",
+                  description: "Whole minutes: the present one and the 1,440 before it.",
+                },
+              },
+            },
+            rotation: {
+              anyOf: [
+                {
+                  type: "object",
+                  required: ["successorId", "idleAfterSeconds", "idleSince", "isIdle"],
+                  properties: {
+                    successorId: { type: "string" },
+                    idleAfterSeconds: {
+                      type: "integer",
+                      description: "For how long the old key has to be unused.",
+                    },
+                    idleSince: {
+                      type: "string",
+                      format: "date-time",
+                      description:
+                        "Since when it has been unused: its last request, or the successor's creation if that was later.",
+                    },
+                    isIdle: { type: "boolean", description: "True when it has been unused for long enough." },
+                  },
+                },
+                { type: "null" },
+              ],
+              description: "Set once a successor was made by `rotate`.",
+            },
+            id: { type: "string" },
+            name: { type: "string" },
+            keyId: { type: "string", description: "Last 4 characters of the key string." },
+            state: { type: "string", enum: ["active", "revoked"] },
+            createdAt: { type: "string", format: "date-time" },
+            revokedAt: { type: ["string", "null"], format: "date-time" },
+            replaces: {
+              type: ["string", "null"],
+              description: "The key that this one was created to take over from.",
+            },
+          },
+        },
+      },
+      nextCursor: { type: ["string", "null"] },
+    },
+  },
+  "keys.usage": {
+    type: "object",
+    required: [
+      "lastUsedAt",
+      "lastUsedIp",
+      "addresses",
+      "requestsLastMinute",
+      "requestsLastHour",
+      "requestsLastDay",
+      "id",
+      "name",
+      "state",
+      "keyId",
+      "rotation",
+    ],
+    properties: {
+      lastUsedAt: { type: ["string", "null"], format: "date-time" },
+      lastUsedIp: {
+        type: ["string", "null"],
+        description: "Where the last request came from; `null` also when that address is unknown.",
+      },
+      addresses: { type: "integer", description: "The number of client addresses in the last 30 days." },
+      requestsLastMinute: { type: "integer", description: "Exactly the last 60 seconds." },
+      requestsLastHour: {
+        type: "integer",
+        description: "Whole minutes: the present one and the 60 before it.",
+      },
+      requestsLastDay: {
+        type: "integer",
+        description: "Whole minutes: the present one and the 1,440 before it.",
+      },
+      id: { type: "string" },
+      name: { type: "string" },
+      state: { type: "string", enum: ["active", "revoked"] },
+      keyId: { type: "string", description: "Last 4 characters of the key string." },
+      rotation: {
+        anyOf: [
+          {
+            type: "object",
+            required: ["successorId", "idleAfterSeconds", "idleSince", "isIdle"],
+            properties: {
+              successorId: { type: "string" },
+              idleAfterSeconds: {
+                type: "integer",
+                description: "For how long the old key has to be unused.",
+              },
+              idleSince: {
+                type: "string",
+                format: "date-time",
+                description:
+                  "Since when it has been unused: its last request, or the successor's creation if that was later.",
+              },
+              isIdle: { type: "boolean", description: "True when it has been unused for long enough." },
+            },
+          },
+          { type: "null" },
+        ],
+        description: "Set once a successor was made by `rotate`.",
+      },
+    },
+  },
+  "keys.create": {
+    type: "object",
+    required: ["id", "name", "keyId", "key", "state", "createdAt", "replaces"],
+    properties: {
+      id: { type: "string" },
+      name: { type: "string" },
+      keyId: { type: "string" },
+      key: { type: "string", description: "The complete key string, which cannot be read again." },
+      state: { type: "string", enum: ["active"] },
+      createdAt: { type: "string", format: "date-time" },
+      replaces: { type: ["string", "null"], description: "The key that this one replaces." },
+    },
+  },
+  "keys.rotate": {
+    type: "object",
+    required: ["id", "name", "keyId", "key", "state", "createdAt", "replaces"],
+    properties: {
+      id: { type: "string" },
+      name: { type: "string" },
+      keyId: { type: "string" },
+      key: { type: "string", description: "The complete key string, which cannot be read again." },
+      state: { type: "string", enum: ["active"] },
+      createdAt: { type: "string", format: "date-time" },
+      replaces: { type: ["string", "null"], description: "The key that this one replaces." },
+    },
+  },
+  "keys.revoke": {
+    type: "object",
+    required: ["id", "name", "keyId", "state", "createdAt", "revokedAt", "replaces"],
+    properties: {
+      id: { type: "string" },
+      name: { type: "string" },
+      keyId: { type: "string", description: "Last 4 characters of the key string." },
+      state: { type: "string", enum: ["active", "revoked"] },
+      createdAt: { type: "string", format: "date-time" },
+      revokedAt: { type: ["string", "null"], format: "date-time" },
+      replaces: {
+        type: ["string", "null"],
+        description: "The key that this one was created to take over from.",
+      },
+    },
+  },
+  "usage.summary": {
+    type: "object",
+    required: ["rows", "total"],
+    properties: {
+      rows: {
+        type: "array",
+        items: {
+          type: "object",
+          required: [
+            "start",
+            "model",
+            "key",
+            "isOther",
+            "requests",
+            "errors",
+            "promptTokens",
+            "completionTokens",
+            "cachedTokens",
+            "costNanoUsd",
+          ],
+          properties: {
+            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+            model: {
+              type: ["string", "null"],
+              description:
+                "`null` unless grouped by it; the empty model for requests that named none, `unknown model` for all that the catalog lacks.",
+            },
+            key: {
+              anyOf: [
+                {
+                  type: "object",
+                  required: ["id", "keyId", "name"],
+                  properties: { id: { type: "string" }, keyId: { type: "string" }, name: { type: "string" } },
+                },
+                { type: "null" },
+              ],
+              description: "`null` unless grouped by it.",
+            },
+            isOther: {
+              type: "boolean",
+              description:
+                "Whether the row sums up the models or keys without rows of their own. Neither is named then.",
+            },
+            requests: { type: "integer" },
+            errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
+            promptTokens: { type: "integer" },
+            completionTokens: { type: "integer" },
+            cachedTokens: {
+              type: "integer",
+              description: "The part of the prompts' tokens that an upstream read from its cache.",
+            },
+            costNanoUsd: { type: "string", format: "bigint" },
+          },
+        },
+      },
+      total: {
+        type: "object",
+        required: ["requests", "errors", "promptTokens", "completionTokens", "cachedTokens", "costNanoUsd"],
+        properties: {
+          requests: { type: "integer" },
+          errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
+          promptTokens: { type: "integer" },
+          completionTokens: { type: "integer" },
+          cachedTokens: {
+            type: "integer",
+            description: "The part of the prompts' tokens that an upstream read from its cache.",
+          },
+          costNanoUsd: { type: "string", format: "bigint" },
+        },
+      },
+    },
+  },
+  "credits.balance": {
+    type: "object",
+    required: ["balanceNanoUsd", "reservedNanoUsd"],
+    properties: {
+      balanceNanoUsd: { type: "string", format: "bigint" },
+      reservedNanoUsd: {
+        type: "string",
+        format: "bigint",
+        description: "The part of it that nodes have reserved.",
+      },
+    },
+  },
+  "credits.ledger": {
+    type: "object",
+    required: ["entries", "nextCursor"],
+    properties: {
+      entries: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["id", "at", "kind", "amountNanoUsd", "reason"],
+          properties: {
+            id: { type: "string" },
+            at: { type: "string", format: "date-time" },
+            kind: {
+              type: "string",
+              enum: ["grant", "adjustment", "charge", "uncollected"],
+              description:
+                "A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay of it is a separate `uncollected` entry with the reason of an `Uncollected`.",
+            },
+            amountNanoUsd: { type: "string", format: "bigint", description: "Negative for charges." },
+            reason: { type: "string" },
+          },
+        },
+      },
+      nextCursor: { type: ["string", "null"] },
+    },
+  },
+} as const;
