@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ServiceUsageRow } from "../../sdk/src/contract/operator.ts";
+import type { RouterOutputs } from "../../sdk/src/trpc.ts";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
@@ -10,6 +10,8 @@ import { refusalOf, signInOperator, startOperatedService } from "../fixtures/ope
 import { statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+
+type UsageRow = RouterOutputs["operator"]["usage"]["rows"][number];
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -145,7 +147,7 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
 }
 
 /** Rows in the form of {@link addUp}. */
-function bySum(rows: readonly ServiceUsageRow[], interval: Question["interval"]) {
+function bySum(rows: readonly UsageRow[], interval: Question["interval"]) {
   const length = { hour: 13, day: 10, month: 7 }[interval];
   return new Map(
     rows.map(({ start, model, account, isOther, requests, errors, costNanoUsd }) => {

@@ -23,8 +23,6 @@ export class APIPromise<Data> extends Promise<Data> {
     super((resolve) => resolve(undefined as Data));
     this.#answer = answer;
     this.#read = read;
-    // Errors reach the callers that await the promise.
-    answer.catch(() => {});
   }
 
   /** `then` returns an ordinary promise. */

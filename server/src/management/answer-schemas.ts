@@ -8,10 +8,6 @@ export const ANSWER_SCHEMAS = {
   "account.get": {
     type: "object",
     required: [
-      "auditRetentionDays",
-      "keyLimit",
-      "limitsInForce",
-      "ipRulesInForce",
       "id",
       "name",
       "plan",
@@ -20,34 +16,15 @@ export const ANSWER_SCHEMAS = {
       "ipRules",
       "limits",
       "createdAt",
+      "auditRetentionDays",
+      "keyLimit",
+      "limitsInForce",
+      "ipRulesInForce",
     ],
     properties: {
-      auditRetentionDays: {
-        type: ["integer", "null"],
-        description: "`null`: audit entries are kept for ever.",
-      },
-      keyLimit: { type: ["integer", "null"] },
-      limitsInForce: {
-        type: "object",
-        required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
-        properties: {
-          requestsPerMinute: { type: ["integer", "null"] },
-          tokensPerMinute: { type: ["integer", "null"] },
-          concurrentRequests: {
-            type: ["integer", "null"],
-            description: "Requests that are being answered at the same time.",
-          },
-        },
-        description: "The limits in force: the account's own, or those of its plan.",
-      },
-      ipRulesInForce: {
-        type: "boolean",
-        description:
-          "Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect.",
-      },
       id: { type: "string" },
       name: { type: "string" },
-      plan: { type: "string", enum: ["free", "pro", "enterprise"] },
+      plan: { type: "string", enum: ["enterprise", "free", "pro"] },
       state: { type: "string", enum: ["active", "suspended"] },
       suspension: {
         anyOf: [
@@ -90,6 +67,29 @@ export const ANSWER_SCHEMAS = {
         },
       },
       createdAt: { type: "string", format: "date-time" },
+      auditRetentionDays: {
+        type: ["integer", "null"],
+        description: "`null`: audit entries are kept for ever.",
+      },
+      keyLimit: { type: ["integer", "null"] },
+      limitsInForce: {
+        type: "object",
+        required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
+        properties: {
+          requestsPerMinute: { type: ["integer", "null"] },
+          tokensPerMinute: { type: ["integer", "null"] },
+          concurrentRequests: {
+            type: ["integer", "null"],
+            description: "Requests that are being answered at the same time.",
+          },
+        },
+        description: "The limits in force: the account's own, or those of its plan.",
+      },
+      ipRulesInForce: {
+        type: "boolean",
+        description:
+          "Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect.",
+      },
     },
   },
   "account.limits": {
@@ -125,7 +125,7 @@ export const ANSWER_SCHEMAS = {
   "account.tryAddress": {
     type: "object",
     required: ["verdict"],
-    properties: { verdict: { type: "string", enum: ["passes", "reported", "blocked"] } },
+    properties: { verdict: { type: "string", enum: ["blocked", "passes", "reported"] } },
   },
   "account.actions": {
     type: "object",
@@ -135,11 +135,8 @@ export const ANSWER_SCHEMAS = {
         type: "array",
         items: {
           type: "object",
-          required: ["id", "userEmail", "byOperator", "at", "by", "action", "reason", "before", "after"],
+          required: ["at", "by", "action", "reason", "before", "after", "id", "userEmail", "byOperator"],
           properties: {
-            id: { type: "string" },
-            userEmail: { type: ["string", "null"] },
-            byOperator: { type: "boolean" },
             at: { type: "string", format: "date-time" },
             by: {
               anyOf: [
@@ -160,25 +157,25 @@ export const ANSWER_SCHEMAS = {
               type: "string",
               enum: [
                 "account.create",
-                "account.suspend",
+                "account.grantCredits",
                 "account.reinstate",
-                "account.setPlan",
                 "account.setIpRules",
                 "account.setLimits",
-                "account.grantCredits",
+                "account.setPlan",
+                "account.suspend",
                 "credit.release",
-                "journal.replay",
                 "journal.discard",
+                "journal.replay",
                 "key.create",
                 "key.reissue",
-                "key.rotate",
                 "key.revoke",
+                "key.rotate",
                 "token.create",
                 "token.revoke",
-                "user.signUp",
                 "user.changePassword",
                 "user.resetPassword",
                 "user.signOutAll",
+                "user.signUp",
               ],
             },
             reason: { type: ["string", "null"] },
@@ -187,6 +184,9 @@ export const ANSWER_SCHEMAS = {
               description: "The parts that differ.",
             },
             after: { anyOf: [{ type: "object", additionalProperties: {} }, { type: "null" }] },
+            id: { type: "string" },
+            userEmail: { type: ["string", "null"] },
+            byOperator: { type: "boolean" },
           },
         },
       },
@@ -287,19 +287,23 @@ export const ANSWER_SCHEMAS = {
   "keys.usage": {
     type: "object",
     required: [
+      "id",
+      "name",
+      "keyId",
+      "state",
       "lastUsedAt",
       "lastUsedIp",
       "addresses",
       "requestsLastMinute",
       "requestsLastHour",
       "requestsLastDay",
-      "id",
-      "name",
-      "state",
-      "keyId",
       "rotation",
     ],
     properties: {
+      id: { type: "string" },
+      name: { type: "string" },
+      keyId: { type: "string", description: "Last 4 characters of the key string." },
+      state: { type: "string", enum: ["active", "revoked"] },
       lastUsedAt: { type: ["string", "null"], format: "date-time" },
       lastUsedIp: {
         type: ["string", "null"],
@@ -315,10 +319,6 @@ export const ANSWER_SCHEMAS = {
         type: "integer",
         description: "Whole minutes: the present one and the 1,440 before it.",
       },
-      id: { type: "string" },
-      name: { type: "string" },
-      state: { type: "string", enum: ["active", "revoked"] },
-      keyId: { type: "string", description: "Last 4 characters of the key string." },
       rotation: {
         anyOf: [
           {
@@ -485,7 +485,7 @@ export const ANSWER_SCHEMAS = {
             at: { type: "string", format: "date-time" },
             kind: {
               type: "string",
-              enum: ["grant", "adjustment", "charge", "uncollected"],
+              enum: ["adjustment", "charge", "grant", "uncollected"],
               description:
                 "A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay of it is a separate `uncollected` entry with the reason of an `Uncollected`.",
             },

@@ -13,7 +13,7 @@ import type { LimitUse } from "../contract/limits.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { PostgresLedger } from "../credits/ledger.ts";
 import type { PostgresCredit } from "../credits/postgres-credit.ts";
-import type { Reconciler } from "../credits/reconciler.ts";
+import type { Reconciler } from "../credits/reconciliation-store.ts";
 import type { Reads } from "../database/reads.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Keys } from "../keys/keys.ts";

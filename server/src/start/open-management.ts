@@ -24,7 +24,7 @@ export async function openManagement(
   const { settings, folders, log, shutdown, now } = startup;
   const { config } = settings;
   const { node, records, access, gateway, procedures, requests, isStarted } = dependencies;
-  const { admission, ping } = node;
+  const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
   const { bodies, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
@@ -38,7 +38,7 @@ export async function openManagement(
   };
   const unavailable = firstUnavailable({
     database: ping,
-    "admission store": () => admission.ping(),
+    "admission store": () => admissions.ping(),
     journal: () => journal.check(),
   });
   return createApp({

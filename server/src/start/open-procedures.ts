@@ -30,7 +30,7 @@ export function openProcedures(
     ...records,
     signUpIsOpen: config.signUp === "open",
     plans,
-    admission: node.admission,
+    admission: node.admissions,
     ledger: new PostgresLedger(node.database),
     spenders: records.creditStore,
     gateway,
