@@ -35,6 +35,26 @@ afterAll(async () => {
 const client = (options: object = {}) =>
   new Ostiary({ apiKey: key, managementToken: token, baseURL: service.baseUrl, maxRetries: 0, ...options });
 
+describe("periods", () => {
+  it("are given as dates, times or `Date`s, also of the audit log", async () => {
+    await client().chat.completions.create({
+      model: "sandbox/echo",
+      messages: [{ role: "user", content: "one" }],
+    });
+    const now = new Date();
+    const today = now.toISOString().slice(0, 10);
+    const anHourAgo = new Date(now.getTime() - 3_600_000);
+    for (const from of [today, anHourAgo, anHourAgo.toISOString()]) {
+      expect((await client().audit.list({ from, limit: 1 })).data, String(from)).toHaveLength(1);
+      const { total } = await client().usage.summary({ from, to: new Date(), interval: "day" });
+      expect(total.requests, String(from)).toBeGreaterThan(0);
+    }
+    const lines: string[] = [];
+    for await (const line of client().audit.export({ from: today, to: new Date() })) lines.push(line);
+    expect(lines.length).toBeGreaterThan(0);
+  });
+});
+
 describe("the client with a management token", () => {
   it("creates, rotates and revokes keys, with dates and amounts in their own types", async () => {
     const created = await client().keys.create({ name: "by script" });

@@ -38,10 +38,10 @@ export interface ExportedAuditEntry extends AuditEntry {
 
 /** Filters. Omit a field to match every value. */
 export interface AuditFilter {
-  /** RFC 3339. Included. */
-  readonly from?: string | undefined;
-  /** RFC 3339. Not included. */
-  readonly to?: string | undefined;
+  /** Included. A date (`2026-01-31`, from its beginning in UTC), or a time in RFC 3339. */
+  readonly from?: Date | string | undefined;
+  /** A date, which is included as a whole, in UTC; or a time in RFC 3339, which is not included. */
+  readonly to?: Date | string | undefined;
   /** A key's id, or its key ID. */
   readonly key?: string | undefined;
   readonly model?: string | undefined;

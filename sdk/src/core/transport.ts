@@ -33,8 +33,8 @@ export interface TransportSettings {
   readonly send: Send;
 }
 
-/** Parameters of a URL. Those that are `undefined` are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+/** Parameters of a URL. A `Date` is sent in RFC 3339. Those that are `undefined` are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | Date | undefined>>;
 
 /** Options of one request. */
 export interface RequestOptions {
@@ -343,7 +343,8 @@ function withQuery(address: string, query: Query): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   if (given.length === 0) return address;
   const url = new URL(address);
-  for (const [name, value] of given) url.searchParams.set(name, String(value));
+  for (const [name, value] of given)
+    url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
   return url.href;
 }
 
