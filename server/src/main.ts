@@ -41,7 +41,7 @@ async function start(startup: Startup): Promise<void> {
   jobs.start();
 
   if (config.firstOperator !== null) await createFirstOperator(access.signIn, config.firstOperator, log);
-  const isNew = config.demo && (await access.accounts.isEmpty());
+  const isNew = config.demo && (await access.accountAdmin.isEmpty());
   const demo = isNew ? await createDemoAccount(access.signIn, access.keys, config.dataDir) : null;
   const names = catalog.models.map((model) => model.id);
   const { serviceName, warnings } = config;

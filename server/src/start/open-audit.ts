@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { PostgresActions } from "../accounts/actions-store.ts";
+import { recordAction } from "../accounts/actions-store.ts";
 import { AuditChain } from "../audit/audit-chain.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { PostgresAuditReader } from "../audit/audit-reader.ts";
@@ -12,7 +12,7 @@ import { Usage } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { type Database, insertInHalves } from "../database/database.ts";
+import { type Database, insertInHalves, inTransaction } from "../database/database.ts";
 import { Reads } from "../database/reads.ts";
 
 /** The recorder, and everything that reads audit entries. */
@@ -70,13 +70,12 @@ export async function openAudit(
     },
   });
   await recorder.replay(leftover);
-  const actions = new PostgresActions(recording);
   const journalRepair = new JournalRepair({
     journal,
     folder,
     nodeId,
     insert: (entries) => sink.insertEntries(entries),
-    record: (action) => actions.record(action),
+    record: (action) => inTransaction(recording, (transaction) => recordAction(transaction, action)),
     now: () => new Date(),
   });
   return {
