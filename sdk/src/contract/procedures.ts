@@ -448,11 +448,12 @@ export interface Procedures {
         readonly expiresInDays?: number | undefined;
       };
       readonly output: {
-        readonly id: string;
-        readonly name: string;
-        readonly tokenId: string;
         /** The complete token, which cannot be read again. */
         readonly token: string;
+        readonly id: string;
+        readonly name: string;
+        /** Last 4 characters of the token. */
+        readonly tokenId: string;
         readonly createdAt: Date;
         readonly expiresAt: Date | null;
       };

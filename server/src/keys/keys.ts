@@ -4,6 +4,7 @@ import type { Publisher } from "../admission/publisher.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
+import { readPage } from "../database/page.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
@@ -165,11 +166,11 @@ export class Keys {
     { after, limit }: KeyPage,
     reader: Reader = accountId,
   ): Promise<{ readonly keys: readonly ListedKey[]; readonly next: KeyPosition | null }> {
-    const found = await this.#onceFlushed(reader, () =>
-      this.#parts.store.listKeys(accountId, { after, limit: limit + 1 }, this.#parts.now()),
+    const { store, now } = this.#parts;
+    const { items, last } = await this.#onceFlushed(reader, () =>
+      readPage(limit, (max) => store.listKeys(accountId, { after, limit: max }, now())),
     );
-    const keys = found.slice(0, limit);
-    return { keys, next: found.length > limit ? (keys.at(-1) ?? null) : null };
+    return { keys: items, next: last };
   }
 
   /** Returns the present usage of a key. @throws {Failure} `not_found` */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { LedgerEntryId } from "../contract/ids.ts";
+import { readPage } from "../database/page.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
@@ -23,11 +24,10 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
     ledger: accountReader
       .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
-        const found = await onceCharged(() =>
-          ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1),
+        const page = await onceCharged(() =>
+          readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
         );
-        const entries = found.slice(0, input.limit);
-        return { entries, nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null };
+        return { entries: page.items, nextCursor: page.last?.id ?? null };
       }),
   });
 }
