@@ -140,6 +140,14 @@ describe("the operator's client", () => {
     const listed = await operator.accounts.list({ search: id, state: "active", plan: "free" });
     expect(listed.accounts).toMatchObject([{ id, balanceNanoUsd: expect.stringMatching(/^\d+$/) }]);
     expect((await operator.accounts.list({ search: id, state: "suspended" })).accounts).toEqual([]);
+    // As many networks as rules may have, which no address of a request can hold.
+    const networks = Array.from(
+      { length: 1_000 },
+      (_, n) => `2001:db8:aaaa:bbbb:cccc:dddd:eeee:${n.toString(16)}`,
+    );
+    const rules = { mode: "enforce", networks } as const;
+    const tried = await operator.accounts.tryIpRules(id, { address: "2001:db8::1", rules });
+    expect(tried.verdict).toBe("blocked");
     const day = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() + 86_400_000) };
     const usage = await operator.usage({ ...day, interval: "day", groupBy: "account" });
     expect(usage.rows.find(({ account }) => account?.id === id)?.start).toBeInstanceOf(Date);
