@@ -19,7 +19,7 @@ const steps = [
     folder: "sdk",
     made: "index.js",
     sources: ["sdk/src", "sdk/build.mjs", "sdk/package.json", "sdk/tsconfig.json"],
-    tools: ["esbuild", "typescript", "commander", "superjson"],
+    tools: ["esbuild", "typescript", "commander"],
     // For other projects and for tests: the service has what it needs of it in its own bundle.
     isNeededToStart: false,
   },

@@ -1,13 +1,14 @@
 // Checks the SDK as it would be published: packed, linted by what publishers use, and type-checked by each TypeScript that
 // its users may have, in an empty strict project that looks into libraries.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SDK = join(ROOT, "sdk");
+const PACKAGE = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
 const TYPESCRIPTS = ["5.9.3", "6.0.3", "7.0.2"];
 const bin = (name) => join(ROOT, "node_modules/.bin", name);
 const run = (file, args, cwd = SDK) =>
@@ -35,7 +36,7 @@ export async function use(): Promise<void> {
   const { data, requestId } = await client.embeddings.create({ model: "m", input: "x" }).withResponse();
   const lines: AsyncIterable<string> = client.audit.export({ format: "csv" });
   const created: ostiary.CreatedKey = await client.keys.create({ name: "n" });
-  const money: bigint = (await client.credits.balance()).balanceNanoUsd;
+  const money: string = (await client.credits.balance()).balanceNanoUsd;
   console.log(message.content, data.data.length, requestId, lines, created.createdAt.getTime(), money);
 }
 
@@ -47,6 +48,16 @@ export function tell(error: unknown): string {
   if (error instanceof ostiary.APIError) return \`\${error.status} \${error.code ?? ""}\`;
   return error instanceof ostiary.OstiaryError ? error.message : "";
 }
+`;
+
+/** With tRPC's own client, whose declarations need the standard library's newest names. */
+const USE_TRPC = `
+import { createTRPCClient } from "@trpc/client";
+import { type AppRouter, ostiaryLink, type RouterInputs } from "ostiary/trpc";
+
+const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink({ managementToken: "mt-x" })] });
+const rotation: RouterInputs["keys"]["rotate"] = { id: "x" };
+export const successor: Promise<{ readonly key: string; readonly createdAt: Date }> = trpc.keys.rotate.mutate(rotation);
 `;
 
 const folder = mkdtempSync(join(tmpdir(), "ostiary-package-"));
@@ -68,13 +79,24 @@ try {
     const project = join(folder, `typescript-${version}`);
     mkdirSync(project);
     writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
-    const packages = [tarball, `typescript@${version}`];
-    run("npm", ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages], project);
-    writeFileSync(join(project, "use.ts"), USE);
+    const trpc = ["@trpc/client", "@trpc/server"].map((name) => `${name}@${PACKAGE.devDependencies[name]}`);
+    const install = (...packages) =>
+      run(
+        "npm",
+        ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages],
+        project,
+      );
+    const check = (program, lib) => {
+      writeFileSync(join(project, "use.ts"), program);
+      writeFileSync(
+        join(project, "tsconfig.json"),
+        JSON.stringify({ compilerOptions: { ...compilerOptions, lib }, files: ["use.ts"] }),
+      );
+      run(join(project, "node_modules/.bin/tsc"), ["-p", "."], project);
+    };
     const compilerOptions = {
       module: "NodeNext",
       target: "ES2022",
-      lib: ["ES2023", "DOM", "DOM.Iterable"],
       types: [],
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -82,8 +104,10 @@ try {
       noEmit: true,
       skipLibCheck: false,
     };
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
-    run(join(project, "node_modules/.bin/tsc"), ["-p", "."], project);
+    install(tarball, `typescript@${version}`);
+    check(USE, ["ES2023", "DOM", "DOM.Iterable"]);
+    install(...trpc);
+    check(USE_TRPC, ["ES2023", "DOM", "DOM.Iterable", "ESNext.Disposable"]);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -16,4 +16,9 @@ for (const project of projects) {
   });
   failed ||= status !== 0;
 }
+// The SDK's types of the procedures are generated from the router.
+const { status } = spawnSync("node", ["packages/sdk-reference/procedures.mjs", "--check"], {
+  stdio: "inherit",
+});
+failed ||= status !== 0;
 process.exit(failed ? 1 : 0);

@@ -21,6 +21,19 @@ for (const name of ["index", "operator"]) {
   await build({ ...common, entryPoints, format: "esm", outfile: join(dist, `${name}.js`) });
   await build({ ...common, entryPoints, format: "cjs", outfile: join(dist, `${name}.cjs`) });
 }
+// tRPC's own packages stay outside: the errors that the link throws must be those of the application's version.
+for (const [format, extension] of [
+  ["esm", "js"],
+  ["cjs", "cjs"],
+]) {
+  await build({
+    ...common,
+    entryPoints: [join(here, "src/trpc.ts")],
+    external: ["@trpc/*"],
+    format,
+    outfile: join(dist, `trpc.${extension}`),
+  });
+}
 await build({
   ...common,
   entryPoints: [join(here, "src/cli/main.ts")],

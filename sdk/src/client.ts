@@ -1,7 +1,12 @@
+import type { APIPromise } from "./core/api-promise.ts";
+import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
 import { OstiaryError } from "./core/errors.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
-import { Rpc } from "./core/rpc.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import type { Plane, RequestOptions, Transport } from "./core/transport.ts";
+import { openTrpc, type Trpc } from "./core/trpc.ts";
+import type { AppInfo } from "./core/version.ts";
+import type { FetchOptions } from "./core/wire.ts";
 import { Audit } from "./resources/audit.ts";
 import { Chat } from "./resources/chat.ts";
 import { Embeddings } from "./resources/embeddings.ts";
@@ -19,14 +24,29 @@ export interface ClientOptions {
   readonly managementToken?: string | undefined;
   /** With or without `/v1`. Default: `OSTIARY_BASE_URL`, else `http://127.0.0.1:8080`. */
   readonly baseURL?: string | undefined;
-  /** Milliseconds until an answer begins, for each attempt. Default 600,000; `Infinity` for no limit. */
+  /**
+   * Milliseconds until the whole answer has arrived, or until a stream begins, for each attempt. Default 600,000; `Infinity` for no
+   * limit.
+   */
   readonly timeout?: number | undefined;
+  /**
+   * Milliseconds that a stream may be silent. The service sends a heartbeat every 15 seconds, which counts. Default 120,000; `Infinity`
+   * for no limit.
+   */
+  readonly streamIdleTimeout?: number | undefined;
   /** The maximum number of retries. Default 2. */
   readonly maxRetries?: number | undefined;
   /** Headers for every request. `Authorization` cannot be overridden. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Default: the runtime's `fetch`; on Node its HTTP client, unless `fetch` was replaced or a proxy was set. */
+  /**
+   * Default: the runtime's `fetch`; on Node its HTTP client, with the proxies of `HTTPS_PROXY` and `HTTP_PROXY`, unless `fetch` was
+   * replaced or given another dispatcher.
+   */
   readonly fetch?: typeof fetch | undefined;
+  /** Options of the runtime's `fetch` for every request. Requests are then sent with `fetch`, also on Node. */
+  readonly fetchOptions?: FetchOptions | undefined;
+  /** The application that uses the client, which is added to the `User-Agent` header. */
+  readonly appInfo?: AppInfo | undefined;
   /** Default: `console`. */
   readonly logger?: Logger | undefined;
   /** Default: `OSTIARY_LOG_LEVEL`, else `warn`. No key, prompt or answer is ever logged. */
@@ -61,12 +81,19 @@ export class Ostiary {
   readonly usage: Usage;
   readonly account: AccountResource;
   readonly credits: Credits;
+  /** Every procedure that keys and management tokens may call: `client.trpc.account.limits.query()`. */
+  readonly trpc: Trpc;
   /** Includes `/v1`. */
   readonly baseURL: string;
+  readonly #options: ClientOptions;
+  readonly #listeners: ClientListeners;
+  readonly #transport: Transport;
 
   /** @throws {OstiaryError} there is no key, an option is not valid, or this is a web page. */
   constructor(options: ClientOptions = {}) {
     refuseWebPages(options);
+    this.#options = options;
+    this.#listeners = new ClientListeners();
     const prefix = prefixOf(options.service);
     const apiKey = secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
@@ -75,23 +102,91 @@ export class Ostiary {
         `No API key is set. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     }
-    const { transport, baseURL } = transportOf(options, prefix, (plane) => {
+    const secretFor = (plane: Plane): string => {
       const secret =
         plane === "management" ? (token ?? apiKey) : plane === "audit" ? (apiKey ?? token) : apiKey;
       if (secret !== undefined) return secret;
       throw new OstiaryError(
         `Requests to models need an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
-    });
+    };
+    const { transport, baseURL } = transportOf(options, prefix, secretFor, this.#listeners);
     this.baseURL = baseURL;
-    const rpc = new Rpc(transport);
+    this.#transport = transport;
+    this.trpc = openTrpc(transport);
     this.chat = new Chat(transport);
     this.models = new Models(transport);
     this.embeddings = new Embeddings(transport);
-    this.audit = new Audit(transport, rpc);
-    this.keys = new Keys(rpc);
-    this.usage = new Usage(rpc);
-    this.account = new AccountResource(rpc);
-    this.credits = new Credits(rpc);
+    this.audit = new Audit(transport, this.trpc);
+    this.keys = new Keys(this.trpc);
+    this.usage = new Usage(this.trpc);
+    this.account = new AccountResource(this.trpc);
+    this.credits = new Credits(this.trpc);
   }
+
+  /**
+   * A client with the same options, except for those given, and with the listeners that this client has now.
+   *
+   * @example
+   * ```ts
+   * const longRunning = client.withOptions({ timeout: 3_600_000, maxRetries: 5 });
+   * console.log((await longRunning.models.list()).data.length);
+   * ```
+   */
+  withOptions(options: ClientOptions): Ostiary {
+    const copy = new Ostiary({ ...this.#options, ...options });
+    copy.#listeners.addAll(this.#listeners);
+    return copy;
+  }
+
+  /**
+   * Adds a listener for requests and their outcomes: one event of each for each attempt, without keys, prompts and answers.
+   *
+   * @returns the client.
+   */
+  on<Name extends keyof ClientEvents>(name: Name, listener: (...details: ClientEvents[Name]) => void): this {
+    this.#listeners.add(name, listener);
+    return this;
+  }
+
+  /** Removes a listener. @returns the client. */
+  off<Name extends keyof ClientEvents>(name: Name, listener: (...details: ClientEvents[Name]) => void): this {
+    this.#listeners.remove(name, listener);
+    return this;
+  }
+
+  /**
+   * Sends a `GET` request to a path below `/v1`, such as `/models`, for which the client has no method.
+   *
+   * @returns the JSON of the answer, whose type you state.
+   * @throws {OstiaryError} the path does not begin with a slash.
+   */
+  get<Body>(path: string, options: RequestOptions = {}): APIPromise<Body> {
+    return this.#transport.request<Body>({ method: "GET", path: checkedPath(path) }, options);
+  }
+
+  /**
+   * Sends a `POST` request with a JSON body to a path below `/v1`. Use `asResponse` to read an answer that is not JSON.
+   *
+   * @returns the JSON of the answer, whose type you state.
+   * @throws {OstiaryError} the path does not begin with a slash.
+   */
+  post<Body>(
+    path: string,
+    { body, ...options }: RequestOptions & { readonly body?: unknown } = {},
+  ): APIPromise<Body> {
+    const target = { method: "POST", path: checkedPath(path), body, isStreamed: isStream(body) } as const;
+    return this.#transport.request<Body>(target, options);
+  }
+}
+
+/** @throws {OstiaryError} */
+function checkedPath(path: string): string {
+  // Anything else could lead to another host, which would get the API key.
+  if (/^\/[^/\\]/.test(path) && !path.split(/[/?#]/).includes("..")) return path;
+  throw new OstiaryError('The path must begin with one slash and lead below /v1, such as "/models".');
+}
+
+function isStream(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "stream" in body && body.stream === true;
 }

@@ -1,14 +1,12 @@
 import type { ClientOptions } from "./client.ts";
 import type {
   AccountChange,
+  AccountListParams,
   Action,
   CatalogInForce,
   CreditNode,
-  IpRules,
   JournalReplay,
-  LimitOverrides,
   ListedAccount,
-  OperatedAccount,
   ReconciliationReport,
   SecurityEvent,
   SecurityParams,
@@ -18,20 +16,18 @@ import type {
   SetAsideLine,
   UpstreamHealth,
 } from "./contract/operator.ts";
+import type { Procedures } from "./contract/procedures.ts";
+import type { APIPromise } from "./core/api-promise.ts";
 import { OstiaryError } from "./core/errors.ts";
-import { given } from "./core/given.ts";
-import { Rpc } from "./core/rpc.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
+import { openTrpc, type Trpc } from "./core/trpc.ts";
 
 export type * from "./contract/operator.ts";
 
-type Plan = OperatedAccount["plan"];
-type State = OperatedAccount["state"];
-type Reasoned = { readonly reason?: string | undefined };
-/** The cursor of a page and its maximum length. */
-type Paging = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
-type NewIpRules = Partial<IpRules> & Pick<IpRules, "networks">;
+type Accounts = Procedures["operator"]["accounts"];
+/** The input of a procedure for one account, without the account's id, which is an argument of its own. */
+type ForAccount<Name extends keyof Accounts> = Omit<NonNullable<Accounts[Name]["input"]>, "id">;
 
 /**
  * The service for its operators: `new OstiaryOperator()` reads an operator's management token from
@@ -50,7 +46,8 @@ export class OstiaryOperator {
   readonly users: OperatedUsers;
   readonly nodes: OperatedNodes;
   readonly journal: OperatedJournal;
-  readonly #rpc: Rpc;
+  /** Every procedure that operators may call: `operator.trpc.operator.warnings.query()`. */
+  readonly trpc: Trpc;
 
   /** @throws {OstiaryError} there is no management token, an option is not valid, or this is a web page. */
   constructor(options: Omit<ClientOptions, "apiKey"> = {}) {
@@ -62,64 +59,64 @@ export class OstiaryOperator {
         `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
       );
     }
-    this.#rpc = new Rpc(transportOf(options, prefix, () => token).transport);
-    this.accounts = new OperatedAccounts(this.#rpc);
-    this.users = new OperatedUsers(this.#rpc);
-    this.nodes = new OperatedNodes(this.#rpc);
-    this.journal = new OperatedJournal(this.#rpc);
+    this.trpc = openTrpc(transportOf(options, prefix, () => token).transport);
+    this.accounts = new OperatedAccounts(this.trpc);
+    this.users = new OperatedUsers(this.trpc);
+    this.nodes = new OperatedNodes(this.trpc);
+    this.journal = new OperatedJournal(this.trpc);
   }
 
   /** Usage of all accounts. Grouped, the 50 accounts or 200 models with the highest cost have rows of their own. */
-  usage(params: ServiceUsageParams, options?: RequestOptions): Promise<ServiceUsage> {
-    return this.#rpc.query("operator.usage", given(params), options);
+  usage(params: ServiceUsageParams, options?: RequestOptions): APIPromise<ServiceUsage> {
+    return this.trpc.operator.usage.query(params, options);
   }
 
   /** Failed sign-ins, refused keys and other security events, last seen first. */
   security(
     params: SecurityParams = {},
     options?: RequestOptions,
-  ): Promise<{ readonly events: readonly SecurityEvent[]; readonly nextCursor: string | null }> {
-    return this.#rpc.query("operator.security", given(params), options);
+  ): APIPromise<{ readonly events: readonly SecurityEvent[]; readonly nextCursor: string | null }> {
+    return this.trpc.operator.security.query(params, options);
   }
 
   /** Health of each upstream, as the answering node sees it. */
-  upstreams(options?: RequestOptions): Promise<{ readonly upstreams: readonly UpstreamHealth[] }> {
-    return this.#rpc.query("operator.upstreams", undefined, options);
+  upstreams(options?: RequestOptions): APIPromise<{ readonly upstreams: readonly UpstreamHealth[] }> {
+    return this.trpc.operator.upstreams.query(undefined, options);
   }
 
   /** The current catalog with its routes, without credentials. */
-  catalog(options?: RequestOptions): Promise<CatalogInForce> {
-    return this.#rpc.query("operator.catalog", undefined, options);
+  catalog(options?: RequestOptions): APIPromise<CatalogInForce> {
+    return this.trpc.operator.catalog.query(undefined, options);
   }
 
   /** Compares balances with ledgers and usage with audit entries, and reports reserved credit. */
   checkBooks(
     params: { readonly hours?: number | undefined } = {},
     options?: RequestOptions,
-  ): Promise<ReconciliationReport> {
-    return this.#rpc.query("operator.checkBooks", given(params), options);
+  ): APIPromise<ReconciliationReport> {
+    return this.trpc.operator.checkBooks.query(params, options);
   }
 
   /** The audit trail, newest first. */
   audit(
-    params: Paging & { readonly accountId?: string | undefined } = {},
+    params: NonNullable<Procedures["operator"]["audit"]["input"]> = {},
     options?: RequestOptions,
-  ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
-    return this.#rpc.query("operator.audit", given(params), options);
+  ): APIPromise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
+    return this.trpc.operator.audit.query(params, options);
   }
 }
 
 /** Nodes and the credit that they have reserved, for operators. */
 export class OperatedNodes {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /** A row for each start of a node that has reserved credit, oldest first. */
-  list(options?: RequestOptions): Promise<{ readonly nodes: readonly CreditNode[] }> {
-    return this.#rpc.query("operator.nodes.list", undefined, options);
+  list(options?: RequestOptions): APIPromise<{ readonly nodes: readonly CreditNode[] }> {
+    return this.#trpc.operator.nodes.list.query(undefined, options);
   }
 
   /**
@@ -129,11 +126,11 @@ export class OperatedNodes {
    * @returns the amount released and the number of accounts it belongs to.
    */
   release(
-    id: bigint,
+    id: string,
     params: { readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly accounts: number; readonly amountNanoUsd: bigint }> {
-    return this.#rpc.mutate("operator.nodes.release", { id, ...params }, options);
+  ): APIPromise<{ readonly accounts: number; readonly amountNanoUsd: string }> {
+    return this.#trpc.operator.nodes.release.mutate({ id: BigInt(id), ...params }, options);
   }
 }
 
@@ -142,148 +139,133 @@ export class OperatedNodes {
  * nodes, make the client with the node's own address.
  */
 export class OperatedJournal {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /** The first `limit` lines that are set aside: 1 to 1,000, 100 by default. */
-  list(params: { readonly limit?: number | undefined } = {}, options?: RequestOptions): Promise<SetAside> {
-    return this.#rpc.query("operator.journal.list", given(params), options);
+  list(params: { readonly limit?: number | undefined } = {}, options?: RequestOptions): APIPromise<SetAside> {
+    return this.#trpc.operator.journal.list.query(params, options);
   }
 
   /** One line with all of its text. */
-  get(id: string, options?: RequestOptions): Promise<SetAsideLine> {
-    return this.#rpc.query("operator.journal.get", { id }, options);
+  get(id: string, options?: RequestOptions): APIPromise<SetAsideLine> {
+    return this.#trpc.operator.journal.get.query({ id }, options);
   }
 
   /** Records and charges the requests of set-aside lines; without `ids`, of all lines that can be read. `replacement` replaces the text of the one given line. */
   replay(
-    params: {
-      readonly ids?: readonly string[] | undefined;
-      readonly replacement?: string | undefined;
-    } = {},
+    params: NonNullable<Procedures["operator"]["journal"]["replay"]["input"]> = {},
     options?: RequestOptions,
-  ): Promise<JournalReplay> {
-    return this.#rpc.mutate("operator.journal.replay", given(params), options);
+  ): APIPromise<JournalReplay> {
+    return this.#trpc.operator.journal.replay.mutate(params, options);
   }
 
   /** Deletes lines permanently. Their requests are never recorded or charged. */
   discard(
     params: { readonly ids: readonly string[]; readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly discarded: number }> {
-    return this.#rpc.mutate("operator.journal.discard", params, options);
+  ): APIPromise<{ readonly discarded: number }> {
+    return this.#trpc.operator.journal.discard.mutate(params, options);
   }
 }
 
 /** Accounts, for operators. */
 export class OperatedAccounts {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
   list(
-    params: Paging & {
-      readonly search?: string | undefined;
-      readonly state?: State | undefined;
-      readonly plan?: Plan | undefined;
-    } = {},
+    params: AccountListParams = {},
     options?: RequestOptions,
-  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
-    return this.#rpc.query("operator.accounts.list", { search: "", ...given(params) }, options);
+  ): APIPromise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
+    return this.#trpc.operator.accounts.list.query(params, options);
   }
 
-  get(id: string, options?: RequestOptions): Promise<ListedAccount> {
-    return this.#rpc.query("operator.accounts.get", { id }, options);
+  get(id: string, options?: RequestOptions): APIPromise<ListedAccount> {
+    return this.#trpc.operator.accounts.get.query({ id }, options);
   }
 
   /** Works while sign-up is closed. `password` is the first user's; it cannot be read again. */
   create(
-    params: {
-      readonly email: string;
-      readonly accountName: string;
-      readonly plan?: Plan | undefined;
-    },
+    params: Accounts["create"]["input"],
     options?: RequestOptions,
-  ): Promise<{ readonly account: ListedAccount; readonly password: string }> {
-    return this.#rpc.mutate("operator.accounts.create", given(params), options);
+  ): APIPromise<{ readonly account: ListedAccount; readonly password: string }> {
+    return this.#trpc.operator.accounts.create.mutate(params, options);
   }
 
   /** When this has resolved, every request with a key or management token of the account is refused. */
-  suspend(id: string, params: { readonly reason: string }, options?: RequestOptions): Promise<AccountChange> {
-    return this.#rpc.mutate("operator.accounts.suspend", { id, ...params }, options);
+  suspend(id: string, params: ForAccount<"suspend">, options?: RequestOptions): APIPromise<AccountChange> {
+    return this.#trpc.operator.accounts.suspend.mutate({ id, ...params }, options);
   }
 
-  reinstate(id: string, params: Reasoned = {}, options?: RequestOptions): Promise<AccountChange> {
-    return this.#rpc.mutate("operator.accounts.reinstate", { id, ...given(params) }, options);
-  }
-
-  setPlan(
+  reinstate(
     id: string,
-    params: Reasoned & { readonly plan: Plan },
+    params: ForAccount<"reinstate"> = {},
     options?: RequestOptions,
-  ): Promise<AccountChange> {
-    return this.#rpc.mutate("operator.accounts.setPlan", { id, ...given(params) }, options);
+  ): APIPromise<AccountChange> {
+    return this.#trpc.operator.accounts.reinstate.mutate({ id, ...params }, options);
+  }
+
+  setPlan(id: string, params: ForAccount<"setPlan">, options?: RequestOptions): APIPromise<AccountChange> {
+    return this.#trpc.operator.accounts.setPlan.mutate({ id, ...params }, options);
   }
 
   /** Sets the networks that keys may be used from. Omit `mode` to keep the current one. */
   setIpRules(
     id: string,
-    params: Reasoned & {
-      readonly rules: NewIpRules;
-    },
+    params: ForAccount<"setIpRules">,
     options?: RequestOptions,
-  ): Promise<AccountChange> {
-    return this.#rpc.mutate("operator.accounts.setIpRules", { id, ...given(params) }, options);
+  ): APIPromise<AccountChange> {
+    return this.#trpc.operator.accounts.setIpRules.mutate({ id, ...params }, options);
   }
 
   /** Tests an address against the account's rules, or against `rules` before they are set. */
   tryIpRules(
     id: string,
-    params: {
-      readonly address: string;
-      readonly rules?: NewIpRules | undefined;
-    },
+    params: ForAccount<"tryIpRules">,
     options?: RequestOptions,
-  ): Promise<{ readonly verdict: "passes" | "reported" | "blocked" }> {
-    return this.#rpc.query("operator.accounts.tryIpRules", { id, ...given(params) }, options);
+  ): APIPromise<{ readonly verdict: "passes" | "reported" | "blocked" }> {
+    return this.#trpc.operator.accounts.tryIpRules.query({ id, ...params }, options);
   }
 
   setLimits(
     id: string,
-    params: Reasoned & {
-      readonly limits: LimitOverrides;
-    },
+    params: ForAccount<"setLimits">,
     options?: RequestOptions,
-  ): Promise<AccountChange> {
-    return this.#rpc.mutate("operator.accounts.setLimits", { id, ...given(params) }, options);
+  ): APIPromise<AccountChange> {
+    return this.#trpc.operator.accounts.setLimits.mutate({ id, ...params }, options);
   }
 
   /**
-   * Grants credit. A negative amount takes credit back, at most what the account has.
+   * Grants credit. A negative amount takes credit back, at most what the account has. The call is not repeated after a lost
+   * connection, because a repetition would grant the amount twice: look at the balance then.
    *
+   * @throws {SyntaxError} the amount is not a whole number of nano-USD.
    * @returns the new balance and the amount that was granted or taken back.
    */
   grantCredits(
     id: string,
-    params: { readonly amountNanoUsd: bigint; readonly reason: string },
+    params: { readonly amountNanoUsd: bigint | string; readonly reason: string },
     options?: RequestOptions,
-  ): Promise<{ readonly balanceNanoUsd: bigint; readonly amountNanoUsd: bigint }> {
-    return this.#rpc.mutate("operator.accounts.grantCredits", { id, ...params }, options);
+  ): APIPromise<{ readonly balanceNanoUsd: string; readonly amountNanoUsd: string }> {
+    const amountNanoUsd = BigInt(params.amountNanoUsd);
+    return this.#trpc.operator.accounts.grantCredits.mutate({ ...params, id, amountNanoUsd }, options);
   }
 }
 
 /** Users, for operators. */
 export class OperatedUsers {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /**
@@ -293,7 +275,7 @@ export class OperatedUsers {
   resetPassword(
     params: { readonly email: string; readonly keepTokens?: boolean },
     options?: RequestOptions,
-  ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
-    return this.#rpc.mutate("operator.users.resetPassword", params, options);
+  ): APIPromise<{ readonly password: string; readonly revokedTokens: number }> {
+    return this.#trpc.operator.users.resetPassword.mutate(params, options);
   }
 }

@@ -6,6 +6,9 @@ export { AuditExport } from "./audit/export.ts";
 export * from "./core/errors.ts";
 export { ChatCompletionStream } from "./core/stream.ts";
 
+/** Well above the service's heartbeats of 15 s. */
+const STREAM_IDLE_TIMEOUT_MS = 120_000;
+
 /** Options of a transport for pages. */
 export interface SessionTransportOptions {
   /** The address that the paths of chat completions and exports are appended to, absolute. */
@@ -15,7 +18,7 @@ export interface SessionTransportOptions {
 
 /**
  * Opens a transport for the service's own pages. It sends no key: the session's cookie authenticates its requests. Requests are
- * not retried and wait for an answer without a time limit; exports resume after interruptions. This entry is not published, and
+ * not retried and wait for an answer without a time limit, but a stream may not be silent for long; exports resume after interruptions. This entry is not published, and
  * imports nothing that only Node has. Each page imports the parts that it uses, which keeps its first load small.
  */
 export function openSessionTransport({ baseURL, fetch }: SessionTransportOptions): Transport {
@@ -24,6 +27,7 @@ export function openSessionTransport({ baseURL, fetch }: SessionTransportOptions
     authorization: () => null,
     log: new Log(console, "off"),
     timeoutMs: Number.POSITIVE_INFINITY,
+    streamIdleTimeoutMs: STREAM_IDLE_TIMEOUT_MS,
     maxRetries: 0,
     defaultHeaders: {},
     send: (request, signal) => sendByFetch(fetch, request, signal),

@@ -5,12 +5,12 @@ import type { Config } from "./config/config.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
 import { BackgroundJobs } from "./start/background-jobs.ts";
 import { banner } from "./start/banner.ts";
-import { createDemoAccount } from "./start/demo.ts";
-import { createFirstOperator } from "./start/first-operator.ts";
+import { createFirstUsers } from "./start/first-users.ts";
 import { openAccess } from "./start/open-access.ts";
 import { openManagement } from "./start/open-management.ts";
 import { openGateway, openModels } from "./start/open-models.ts";
 import { openNode } from "./start/open-node.ts";
+import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { readSettings } from "./start/read-settings.ts";
@@ -22,39 +22,30 @@ import { Teardown } from "./start/teardown.ts";
 
 /** Opens the parts of the service in their order. Each adds its background jobs, and what closes it to the teardown. */
 async function start(startup: Startup): Promise<void> {
-  const { settings, log, jobs } = startup;
-  const { config } = settings;
+  const { config } = startup.settings;
   let publicUrl = config.publicUrl;
   let isStarted = false;
-  const models = await openModels(startup);
-  const { catalog } = models;
+  const opened = await openModels(startup);
+  const { catalog } = opened;
   const node = await openNode(startup);
   const records = await openRecords(startup, node, catalog);
   const access = await openAccess(startup, node, records);
-  const gateway = openGateway(startup, models, records.securityLog);
+  const gateway = openGateway(startup, opened, records.securityLog);
   const parts = { node, records, access, catalog, gateway };
-  const requests = await openRequests(startup, { ...parts, publicUrl: () => publicUrl });
+  const procedures = openProcedures(startup, { ...parts, publicUrl: () => publicUrl });
+  const requests = await openRequests(startup, { ...parts, procedures, publicUrl: () => publicUrl });
   // With PORT=0 the address is known only now.
   const { listensOn, serveWeb } = await serve(startup, requests, records.auditTail);
   publicUrl ??= listensOn;
-  serveWeb(await openManagement(startup, { ...parts, requests, publicUrl, isStarted: () => isStarted }));
-  jobs.start();
+  serveWeb(await openManagement(startup, { ...parts, procedures, requests, isStarted: () => isStarted }));
+  startup.jobs.start();
 
-  if (config.firstOperator !== null) await createFirstOperator(access.signIn, config.firstOperator, log);
-  const isNew = config.demo && (await access.accounts.isEmpty());
-  const demo = isNew ? await createDemoAccount(access.signIn, access.keys, config.dataDir) : null;
-  const names = catalog.models.map((model) => model.id);
+  const demo = await createFirstUsers(startup, access);
+  const models = catalog.models.map(({ id }) => id);
   const { serviceName, warnings } = config;
-  const facts = {
-    serviceName,
-    warnings,
-    url: publicUrl,
-    listensOn,
-    database: node.label,
-    models: names,
-    demo,
-  };
-  process.stdout.write(banner(facts));
+  process.stdout.write(
+    banner({ serviceName, warnings, url: publicUrl, listensOn, database: node.label, models, demo }),
+  );
   isStarted = true;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AdmissionStoreUnavailable } from "../../server/src/admission/admission-store.ts";
-import type { ConfirmPublication } from "../../server/src/admission/fenced-store.ts";
+import type { ConfirmPublication } from "../../server/src/admission/admissions.ts";
 import {
   type OtherNode,
   RedisAgreement,

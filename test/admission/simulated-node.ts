@@ -1,7 +1,6 @@
 import { Access } from "../../server/src/access/access.ts";
 import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
-import { FencedAdmissionStore } from "../../server/src/admission/fenced-store.ts";
 import { RedisAgreement } from "../../server/src/admission/redis-agreement.ts";
 import type { AccountState } from "../../server/src/contract/account.ts";
 import { UNLIMITED } from "../../server/src/contract/limits.ts";
@@ -16,7 +15,7 @@ export class SimulatedNode {
   readonly store: SimulatedStore;
   readonly agreement: RedisAgreement;
   readonly #database: SimulatedDatabase;
-  readonly #fenced: FencedAdmissionStore;
+  readonly #admissions: Admissions;
   readonly #access: Access;
   readonly #authorization: readonly string[];
 
@@ -24,7 +23,7 @@ export class SimulatedNode {
     this.id = id;
     this.#database = database;
     this.store = new SimulatedStore(network, address);
-    this.#fenced = new FencedAdmissionStore(this.store);
+    this.#admissions = new Admissions(this.store);
     database.rows.set(id, {
       seenS: database.nowS,
       hasJoined: false,
@@ -37,7 +36,7 @@ export class SimulatedNode {
       life: id,
       notes: database,
       redis: this.store,
-      fence: this.#fenced,
+      fence: this.#admissions,
       onFenced: () => {},
     });
     const mint = new KeyMint(new Uint8Array(32));
@@ -47,8 +46,7 @@ export class SimulatedNode {
         findKeyByDigest: () => database.read(() => database.snapshot()),
         findDigest: async () => null,
       },
-      admission: this.#fenced,
-      admissions: new Admissions(this.#fenced),
+      admissions: this.#admissions,
       limitsOf: () => UNLIMITED,
       mint,
       ipRules: new IpRuleBook(),
@@ -56,7 +54,7 @@ export class SimulatedNode {
   }
 
   get admits(): boolean {
-    return !this.#fenced.isFenced;
+    return !this.#admissions.isFenced;
   }
 
   /** @returns whether the request was let through. */
@@ -75,7 +73,7 @@ export class SimulatedNode {
     const version = await this.#database.change(state);
     for (let attempt = 0; attempt < 3; attempt++) {
       try {
-        await this.#fenced.publish(ACCOUNT, version);
+        await this.#admissions.publish(ACCOUNT, version);
         await this.#database.clear(version);
         return version;
       } catch {
@@ -90,7 +88,7 @@ export class SimulatedNode {
     const version = await this.#database.read(() => this.#database.pending);
     if (version === null) return;
     try {
-      await this.#fenced.publish(ACCOUNT, version);
+      await this.#admissions.publish(ACCOUNT, version);
       await this.#database.clear(version);
     } catch {
       // The next sweep tries again.

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
+import superjson from "superjson";
 import { describe, expect, it } from "vitest";
 import { EventReader } from "../../sdk/src/contract/event-reader.ts";
 import {
@@ -294,6 +295,7 @@ describe("procedure data", () => {
     fc.assert(
       fc.property(value, (data) => {
         const written = JSON.parse(JSON.stringify(writeProcedureData(data)));
+        expect(superjson.deserialize(structuredClone(written))).toEqual({ ...data });
         expect(readProcedureData(written, { maxTypedValues: 10_000 })).toEqual({ ...data });
       }),
       RUNS,

@@ -231,8 +231,11 @@ describe("a request with a key", () => {
     ["GET", "/v1/openapi.json", "GET /v1/openapi.json", 200],
     ["GET", `/v1/${"x".repeat(2_000)}`, `GET /v1/${"x".repeat(248)}`, 404],
     ["GET", `/v1/models/${SECRET}/x`, "GET /v1/models/{id}", 404],
-    ["GET", `/v1/keys/${SECRET}`, "GET /…", 404],
-    ["GET", `/v1/keys/${SECRET.replace("-", "%2D")}`, "GET /…", 404],
+    ["GET", `/v1/made-up/${SECRET}`, "GET /…", 404],
+    ["GET", `/v1/made-up/${SECRET.replace("-", "%2D")}`, "GET /…", 404],
+    ["GET", `/v1/keys/${SECRET}`, "GET /…", 405],
+    ["GET", `/v1/keys/${SECRET}/usage`, "GET /v1/keys/{id}/usage", 400],
+    ["DELETE", `/v1/keys/${SECRET}`, "DELETE /v1/keys/{id}", 403],
   ] as const;
 
   it.each(asked)("for %s %s leaves an audit entry", async (method, path, endpoint, status) => {

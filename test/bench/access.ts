@@ -43,11 +43,9 @@ const lookup = {
   },
   findDigest: async () => null,
 };
-const admission = new MemoryAdmissionStore();
 const access = new Access({
   lookup,
-  admission,
-  admissions: new Admissions(admission),
+  admissions: new Admissions(new MemoryAdmissionStore()),
   limitsOf: ({ limits }) => limits,
   mint,
   ipRules: new IpRuleBook(),

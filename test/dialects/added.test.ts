@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
 import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
-import { readCatalogFile } from "../../server/src/start/open-catalog.ts";
+import { readCatalogFile } from "../../server/src/start/open-models.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 

@@ -17,7 +17,7 @@ const EXAMPLES = snippetsIn("ts").map((snippet, index) => ({
   ...snippet,
   name: `${snippet.document}:${snippet.line}`,
   file: `example-${index + 1}`,
-  code: /new Ostiary/.test(snippet.code)
+  code: /new Ostiary|createTRPCClient/.test(snippet.code)
     ? snippet.code
     : `import Ostiary from "ostiary";\nconst client = new Ostiary();\n${snippet.code}`,
 }));
@@ -37,6 +37,9 @@ let operatorToken: string;
 
 beforeAll(async () => {
   project = projectWithPackage();
+  mkdirSync(join(project.folder, "node_modules/@types"));
+  for (const name of ["@types/node", "undici-types", "zod"])
+    symlinkSync(join(ROOT, "node_modules", name), join(project.folder, "node_modules", name));
   programs = installPrograms(project);
   service = await startOperatedService();
   const owner = await signUp(service.baseUrl);
@@ -56,10 +59,9 @@ afterAll(async () => {
 
 describe("TypeScript snippets", () => {
   it("are type-checked as in a strict project", () => {
-    mkdirSync(join(project.folder, "node_modules/@types"));
-    for (const name of ["@types/node", "undici-types"])
-      symlinkSync(join(ROOT, "node_modules", name), join(project.folder, "node_modules", name));
     const strict = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "--types", "node"];
+    // tRPC's declarations name what is newest in the standard library.
+    strict.push("--lib", "es2023,dom,dom.iterable,dom.asynciterable,esnext.disposable");
     const files = EXAMPLES.map(({ file }) => `${file}.ts`);
     const options = { cwd: project.folder, encoding: "utf8", stdio: "pipe" } as const;
     expect(() =>

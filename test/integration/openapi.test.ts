@@ -1,9 +1,13 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../sdk/src/contract/error-codes.ts";
 import { type Service, startService } from "../fixtures/service.ts";
-import { signUpWithKey } from "../fixtures/user.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
 let service: Service;
+let owner: Owner & { readonly key: string };
+let token: string;
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, until it has been looked at
 let document: any;
 
@@ -12,11 +16,60 @@ beforeAll(async () => {
   const response = await fetch(`${service.baseUrl}/v1/openapi.json`);
   expect(response.status).toBe(200);
   document = await response.json();
+  owner = await signUpWithKey(service.baseUrl);
+  token = (await owner.trpc.tokens.create.mutate({ name: "script" })).token;
 });
 
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
+
+interface Described {
+  readonly path: string;
+  readonly method: string;
+  // biome-ignore lint/suspicious/noExplicitAny: as the document
+  readonly operation: any;
+}
+
+function operations(): Described[] {
+  return Object.entries(document.paths as Record<string, object>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+/** Whether an operation's security includes an API key. The document's own is a key. */
+function takesKeys({ operation }: Described): boolean {
+  return (operation.security ?? [{ key: [] }]).some((scheme: object) => "key" in scheme);
+}
+
+/** The id of a new key, for a path that names one. */
+async function keyFor(path: string): Promise<string> {
+  if (!path.includes("{id}")) return "";
+  return (await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() })).id;
+}
+
+async function send(
+  described: Described,
+  { id, query = "", body = "{}" }: { readonly id: string; readonly query?: string; readonly body?: string },
+): Promise<Response> {
+  const { path, method } = described;
+  return fetch(`${service.baseUrl}${path.replace("{id}", id)}${query}`, {
+    method: method.toUpperCase(),
+    headers: {
+      authorization: `Bearer ${takesKeys(described) ? owner.key : token}`,
+      "content-type": "application/json",
+    },
+    ...(method === "post" ? { body } : {}),
+  });
+}
+
+/** What the linter's recommended rules report, warnings included. */
+async function problemsOf(checked: object): Promise<string[]> {
+  // The service's operator decides on the license of their API.
+  const config = await createConfig({ extends: ["recommended"], rules: { "info-license": "off" } });
+  const problems = await lintFromString({ source: JSON.stringify(checked), config });
+  return problems.map(({ ruleId, message, location: [at] }) => `${ruleId}: ${message} ${at?.pointer}`);
+}
 
 describe("the OpenAPI document", () => {
   it("is public, and contains the service's address", () => {
@@ -27,18 +80,25 @@ describe("the OpenAPI document", () => {
     );
   });
 
+  it("passes the linter's recommended rules without a warning", async () => {
+    expect(await problemsOf(document)).toEqual([]);
+    const { operationId: _, responses, ...rest } = document.paths["/v1/keys"].get;
+    const paths = { ...document.paths, "/v1/keys": { get: { ...rest, responses: { 200: responses[200] } } } };
+    expect(await problemsOf({ ...document, paths })).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining("operation-operationId"),
+        expect.stringContaining("operation-4xx-response"),
+      ]),
+    );
+  });
+
   it("contains only operations that exist, and no dangling reference", async () => {
-    const { key } = await signUpWithKey(service.baseUrl);
-    for (const [path, operations] of Object.entries(document.paths)) {
-      for (const method of Object.keys(operations as object)) {
-        const response = await fetch(`${service.baseUrl}${path.replace("{id}", "sandbox/echo")}`, {
-          method: method.toUpperCase(),
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          ...(method === "post" ? { body: "{}" } : {}),
-        });
-        expect([200, 400], `${method} ${path}`).toContain(response.status);
-        await response.arrayBuffer();
-      }
+    for (const described of operations()) {
+      const { path, method } = described;
+      const id = path === "/v1/models/{id}" ? "sandbox/echo" : await keyFor(path);
+      const response = await send(described, { id });
+      expect([200, 400], `${method} ${path}`).toContain(response.status);
+      await response.arrayBuffer();
     }
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
     expect(references.length).toBeGreaterThan(5);
@@ -49,10 +109,9 @@ describe("the OpenAPI document", () => {
     const { schema } = document.paths["/v1/chat/completions"].post.requestBody.content["application/json"];
     expect(schema.required).toEqual(["model", "messages"]);
     expect(JSON.stringify(schema.properties.temperature)).toContain('"maximum":2');
-    const { key } = await signUpWithKey(service.baseUrl);
     const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
       body: JSON.stringify({
         model: "sandbox/echo",
         messages: [{ role: "user", content: "hi" }],
@@ -61,4 +120,45 @@ describe("the OpenAPI document", () => {
     });
     expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "temperature" } });
   });
+
+  it("describes the answers of management operations completely", async () => {
+    const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
+    expect(managed).toHaveLength(12);
+    const day = new Date().toISOString().slice(0, 10);
+    const queries: Readonly<Record<string, string>> = {
+      "/v1/usage": `?from=2026-01-01&to=${day}&interval=month&group_by=key`,
+    };
+    for (const described of managed) {
+      const { path, method, operation } = described;
+      const id = await keyFor(path);
+      const body = path === "/v1/keys" ? JSON.stringify({ name: crypto.randomUUID() }) : "{}";
+      const query = queries[path] ?? "";
+      const answers = [await (await send(described, { id, query, body })).json()];
+      if (path.endsWith("/usage") && id !== "") {
+        await owner.trpc.keys.rotate.mutate({ id });
+        answers.push(await (await send(described, { id })).json());
+      }
+      const validate = validatorOf(operation.responses[200].content["application/json"].schema);
+      for (const answer of answers) {
+        expect(validate(answer), `${method} ${path}: ${JSON.stringify(validate.errors)}`).toBe(true);
+      }
+    }
+  });
 });
+
+const FORMATS = {
+  uuid: /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/,
+  "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+};
+
+/** A validator of a schema, which allows no other properties than those that are described. */
+function validatorOf(schema: unknown) {
+  const ajv = new Ajv2020({ allErrors: true, strictTypes: false, formats: FORMATS });
+  return ajv.compile(
+    JSON.parse(JSON.stringify(schema), (_, value) =>
+      value !== null && typeof value === "object" && value.type === "object" && "properties" in value
+        ? { ...value, additionalProperties: false }
+        : value,
+    ),
+  );
+}

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ServiceUsageRow } from "../../sdk/src/contract/operator.ts";
+import type { RouterOutputs } from "../../sdk/src/trpc.ts";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
@@ -10,6 +10,8 @@ import { refusalOf, signInOperator, startOperatedService } from "../fixtures/ope
 import { statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+
+type UsageRow = RouterOutputs["operator"]["usage"]["rows"][number];
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -96,14 +98,20 @@ function entryOf(account: string, at: Date, model: string, costNanoUsd: bigint):
   };
 }
 
-type Question = Parameters<typeof operator.trpc.operator.usage.query>[0];
+type Question = Parameters<typeof operator.trpc.operator.usage.query>[0] & {
+  readonly from: Date;
+  readonly to: Date;
+};
 
 /** The same by adding up the entries, one after the other. */
 function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "none" }: Question) {
   const length = { hour: 13, day: 10, month: 7 }[interval];
   const beginning = (at: Date) => `${at.toISOString().slice(0, length)}`;
+  const startMs = (at: Date) => Date.parse(`${beginning(at)}${interval === "hour" ? ":00Z" : ""}`);
+  // Intervals that the period covers in part are included as a whole.
+  const last = new Date(to.getTime() - 1);
   const within = entries.filter(
-    ({ at }) => beginning(at) >= beginning(from) && beginning(at) < beginning(to),
+    ({ at }) => beginning(at) >= beginning(from) && beginning(at) <= beginning(last),
   );
   const groupOf = (entry: AuditEntry) =>
     ({ none: "", model: entry.model ?? "", account: entry.accountId })[groupBy];
@@ -117,7 +125,11 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
       Number(other.cost - one.cost) || other.requests - one.requests || (a < b ? -1 : 1),
   );
   const intervalMs = { hour: HOUR_MS, day: DAY_MS, month: 28 * DAY_MS }[interval];
-  const intervals = Math.ceil((to.getTime() - from.getTime()) / intervalMs) + 1;
+  const endMs =
+    interval === "month"
+      ? Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1)
+      : startMs(last) + intervalMs;
+  const intervals = Math.ceil((endMs - startMs(from)) / intervalMs);
   const most = Math.min({ none: 1, model: 200, account: 50 }[groupBy], Math.floor(10_000 / intervals));
   const named = new Set(ranked.slice(0, most).map(([group]) => group));
   const sums = new Map<string, { requests: number; errors: number; costNanoUsd: bigint }>();
@@ -135,7 +147,7 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
 }
 
 /** Rows in the form of {@link addUp}. */
-function bySum(rows: readonly ServiceUsageRow[], interval: Question["interval"]) {
+function bySum(rows: readonly UsageRow[], interval: Question["interval"]) {
   const length = { hour: 13, day: 10, month: 7 }[interval];
   return new Map(
     rows.map(({ start, model, account, isOther, requests, errors, costNanoUsd }) => {

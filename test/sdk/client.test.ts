@@ -19,6 +19,7 @@ import Ostiary, {
   PermissionDeniedError,
   RateLimitError,
   StreamInterruptedError,
+  UnprocessableEntityError,
 } from "../../sdk/src/index.ts";
 
 const BASE = "http://service.example";
@@ -119,6 +120,7 @@ describe("an error answer", () => {
     [404, NotFoundError, "model_not_found"],
     [409, ConflictError, "conflict"],
     [413, ContentTooLargeError, "request_too_large"],
+    [422, UnprocessableEntityError, "idempotency_key_reused"],
     [429, RateLimitError, "rate_limit_exceeded"],
     [500, InternalServerError, "internal_error"],
     [503, InternalServerError, "server_is_overloaded"],

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
-import { Ostiary } from "../../sdk/src/client.ts";
+import { type ClientOptions, Ostiary } from "../../sdk/src/client.ts";
 import { APIConnectionError, APIUserAbortError, OstiaryError } from "../../sdk/src/core/errors.ts";
 import { loopback } from "./loopback.ts";
 
@@ -12,18 +12,18 @@ afterEach(() => {
   globalThis.fetch = ownFetch;
 });
 
-/** What `node:http` sends and `fetch` does not is the difference: `fetch` says who it is. */
+/** `fetch` sends a header that `node:http` does not send. */
 async function seenBy(ask: (baseURL: string) => Promise<unknown>): Promise<"fetch" | "http"> {
-  let agent: string | undefined;
+  let mode: unknown;
   await using server = await loopback((request, response) => {
-    agent = request.headers["user-agent"];
+    mode = request.headers["sec-fetch-mode"];
     response.setHeader("content-type", "application/json").end(MODEL);
   });
   await ask(server.url);
-  return agent === undefined ? "http" : "fetch";
+  return mode === undefined ? "http" : "fetch";
 }
 
-const retrieve = (baseURL: string, options: { fetch?: typeof fetch } = {}) =>
+const retrieve = (baseURL: string, options: ClientOptions = {}) =>
   new Ostiary({ apiKey: "sk-x", baseURL, ...options }).models.retrieve("m");
 
 describe("requests on Node", () => {
@@ -40,6 +40,24 @@ describe("requests on Node", () => {
     };
     expect(await seenBy(retrieve)).toBe("fetch");
     expect(calls).toBe(1);
+  });
+
+  it("use `fetch` when options of it are given, by the client or the request", async () => {
+    expect(await seenBy((url) => retrieve(url, { fetchOptions: { cache: "no-store" } }))).toBe("fetch");
+    let dispatched = 0;
+    class CountingAgent extends Agent {
+      override dispatch(...details: Parameters<Agent["dispatch"]>): boolean {
+        dispatched++;
+        return super.dispatch(...details);
+      }
+    }
+    const dispatcher = new CountingAgent();
+    const client = (url: string) => new Ostiary({ apiKey: "sk-x", baseURL: url });
+    expect(await seenBy((url) => client(url).models.retrieve("m", { fetchOptions: { dispatcher } }))).toBe(
+      "fetch",
+    );
+    expect(dispatched).toBe(1);
+    await dispatcher.close();
   });
 
   it("use the global dispatcher of `fetch`, such as a proxy", async () => {

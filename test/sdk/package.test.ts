@@ -27,10 +27,16 @@ describe("the built and installed package", () => {
 
   it("has no dependencies, and imports no other package", () => {
     expect(PACKAGE.dependencies ?? {}).toEqual({});
-    expect(PACKAGE.peerDependencies ?? {}).toEqual({});
+    // tRPC's packages are needed by those only who use `ostiary/trpc`.
+    const peers = Object.keys(PACKAGE.peerDependencies);
+    expect(peers).toEqual(["@trpc/client", "@trpc/server"]);
+    for (const name of peers) expect(PACKAGE.peerDependenciesMeta[name]).toEqual({ optional: true });
     for (const name of ["index.js", "index.cjs", "operator.js", "operator.cjs"]) {
-      const text = readFileSync(join(installed, "dist", name), "utf8");
-      expect(text).not.toMatch(/\brequire\(|^import |\bfrom "|\bimport\(/m);
+      // Examples in comments import the package itself.
+      const { code } = transformSync(readFileSync(join(installed, "dist", name), "utf8"), {
+        minifyWhitespace: true,
+      });
+      expect(code).not.toMatch(/\brequire\(|(^|[;}])import\b|\bfrom ?"|\bimport\(/m);
     }
   });
 
@@ -71,6 +77,34 @@ describe("the built and installed package", () => {
       const client = new Ostiary({ apiKey: "sk-test", fetch });
       await expect(client.models.retrieve("m")).rejects.toBeInstanceOf(NotFoundError);
     }
+  });
+
+  it("exports its classes and nothing internal", async () => {
+    const { default: _, ...exported } = await import(pathToFileURL(join(installed, "dist/index.js")).href);
+    expect(Object.keys(exported).toSorted()).toEqual([
+      "APIConnectionError",
+      "APIConnectionTimeoutError",
+      "APIError",
+      "APIUserAbortError",
+      "AuthenticationError",
+      "BadRequestError",
+      "ConflictError",
+      "ContentTooLargeError",
+      "InternalServerError",
+      "NotFoundError",
+      "Ostiary",
+      "OstiaryError",
+      "OutputValidationError",
+      "PaymentRequiredError",
+      "PermissionDeniedError",
+      "RateLimitError",
+      "StreamInterruptedError",
+      "UnprocessableEntityError",
+      "VERSION",
+      "tool",
+      "verifyAuditExport",
+    ]);
+    expect(exported.VERSION).toBe(PACKAGE.version);
   });
 
   it("has type declarations for both, without other packages", () => {

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
@@ -58,6 +59,10 @@ describe("the packed and installed package", () => {
       whole: "one two three",
       streamed: "one two three",
       final: "one two three",
+      teed: true,
+      parsed: "string",
+      tools: "The tool answered: sunny in a string",
+      withOptions: 3,
       embedding: 256,
       models: 3,
       missing: 404,
@@ -66,15 +71,60 @@ describe("the packed and installed package", () => {
       rotated: true,
       revoked: "revoked_api_key",
       plan: "free",
-      usage: "bigint",
+      usage: "string",
       aborted: "APIUserAbortError",
       response: true,
       audit: true,
-      balance: "bigint",
+      balance: "string",
       operator: "permission_denied",
       exported: true,
       verified: true,
     });
+  });
+
+  it("lets another project call procedures with tRPC's own client, typed by the router", async () => {
+    const program = `
+      import { createTRPCClient } from "@trpc/client";
+      import { type AppRouter, ostiaryLink, type RouterInputs, type RouterOutputs } from "ostiary/trpc";
+
+      const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink()] });
+      const input: RouterInputs["keys"]["create"] = { name: "from outside" };
+      const created: RouterOutputs["keys"]["create"] = await trpc.keys.create.mutate(input);
+      const [account, listed] = await Promise.all([trpc.account.get.query(), trpc.keys.list.query({ limit: 5 })]);
+      const createdAt: Date = created.createdAt;
+      const plan: "free" | "pro" | "enterprise" = account.plan;
+      export const unknown = () => [
+        // @ts-expect-error: there is no such procedure.
+        trpc.keys.drop.mutate(),
+        // @ts-expect-error: a name is a string.
+        trpc.keys.create.mutate({ name: 1 }),
+        // @ts-expect-error: listing keys changes nothing.
+        trpc.keys.list.mutate(),
+      ];
+      console.log(JSON.stringify([createdAt instanceof Date, plan, listed.keys.some(({ id }) => id === created.id)]));
+    `;
+    writeFileSync(join(project.folder, "outside.ts"), program);
+    const compilerOptions = {
+      module: "NodeNext",
+      target: "ES2022",
+      lib: ["ES2023", "DOM", "DOM.Iterable", "ESNext.Disposable"],
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      outDir: "out",
+    };
+    writeFileSync(
+      join(project.folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["outside.ts"] }),
+    );
+    execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", project.folder], { encoding: "utf8" });
+    const { stdout } = await promisify(execFile)(process.execPath, ["out/outside.js"], {
+      cwd: project.folder,
+      env,
+    });
+    expect(JSON.parse(stdout)).toEqual([true, "free", true]);
   });
 
   it("works with nothing but web standards, as in a worker", async () => {

@@ -1,9 +1,11 @@
+import type OpenAI from "openai";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import {
   type APIError,
   APIUserAbortError,
   type AuditEntry,
   type ChatCompletion,
+  type ChatCompletionCreateParams,
   type ChatCompletionStream,
   type ErrorCode,
   type default as Ostiary,
@@ -11,6 +13,7 @@ import {
   type Page,
   type PermissionDeniedError,
   type RateLimitError,
+  VERSION,
 } from "../../sdk/src/index.ts";
 import {
   answersInTurn,
@@ -26,6 +29,7 @@ describe("a client option", () => {
   it.each([
     { timeout: 0 },
     { timeout: Number.NaN },
+    { streamIdleTimeout: 0 },
     { maxRetries: -1 },
     { maxRetries: Number.NaN },
     { baseURL: "localhost:8080" },
@@ -34,6 +38,15 @@ describe("a client option", () => {
   ])("that is invalid causes an error at once: %o", (options) => {
     expect(() => newClient(options)).toThrow(OstiaryError);
   });
+
+  it.each([{ timeout: 0 }, { timeout: Number.NaN }, { streamIdleTimeout: -1 }, { maxRetries: Number.NaN }])(
+    "of a request that is invalid causes an error, and nothing is sent: %o",
+    async (options) => {
+      const fetch = answersInTurn(emptyList);
+      expect(await caught(newClient({ fetch }).models.list(options))).toBeInstanceOf(OstiaryError);
+      expect(fetch).not.toHaveBeenCalled();
+    },
+  );
 
   it("may be undefined, like the variable that it is read from", () => {
     expect(() => newClient({ baseURL: undefined, timeout: undefined, service: undefined })).not.toThrow();
@@ -67,6 +80,7 @@ describe("headers of the SDK", () => {
     expect(Object.fromEntries(headers)).toEqual({
       accept: "*/*",
       authorization: "Bearer sk-test",
+      "user-agent": `ostiary-node/${VERSION}`,
       "x-a": "client",
       "x-b": "request",
     });
@@ -76,21 +90,37 @@ describe("headers of the SDK", () => {
 describe("a request body", () => {
   it("that can't be serialized throws the caller's own error, and is not sent", async () => {
     const fetch = answersInTurn(emptyList);
-    const body = { model: "m", messages: [], seed_of_ours: 1n };
+    const body = { model: "m", messages: [], extra_body: { seed_of_ours: 1n } };
     await expect(newClient({ fetch, maxRetries: 2 }).chat.completions.create(body)).rejects.toBeInstanceOf(
       TypeError,
     );
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("may have fields that the types don't have", async () => {
-    const fetch = answersInTurn(() => Response.json({ choices: [] }));
-    await newClient({ fetch }).chat.completions.create({ model: "m", messages: [], top_k: 40 });
-    expect(JSON.parse(String(fetch.mock.calls[0]?.[1]?.body))).toEqual({
+  it("has the fields of extra_body, which replace typed ones of the same name", async () => {
+    const fetch = answersInTurn(() => Response.json({ choices: [], data: [] }));
+    const { chat, embeddings } = newClient({ fetch });
+    await chat.completions.create({
       model: "m",
       messages: [],
-      top_k: 40,
+      temperature: 1,
+      extra_body: { top_k: 40, temperature: 0 },
     });
+    await embeddings.create({ model: "m", input: "x", extra_body: { truncate: true } });
+    expect(fetch.mock.calls.map(([, init]) => JSON.parse(String(init?.body)))).toEqual([
+      { model: "m", messages: [], temperature: 0, top_k: 40 },
+      { model: "m", input: "x", truncate: true },
+    ]);
+  });
+
+  it("that is missing throws an error that says what to pass", () => {
+    const { chat, embeddings } = newClient();
+    // @ts-expect-error JavaScript does not prevent it
+    expect(() => chat.completions.create()).toThrow(/without parameters.*model.*messages/);
+    // @ts-expect-error JavaScript does not prevent it
+    expect(() => chat.completions.stream()).toThrow(OstiaryError);
+    // @ts-expect-error JavaScript does not prevent it
+    expect(() => embeddings.create(null)).toThrow(/without parameters.*input/);
   });
 });
 
@@ -123,6 +153,30 @@ describe("the caller's signal", () => {
 });
 
 describe("the SDK's types", () => {
+  it("refuse misspelt parameters", () => {
+    const { chat, embeddings } = newClient();
+    const misspelt = () => [
+      // @ts-expect-error no such parameter
+      chat.completions.create({ model: "m", messages: [], temprature: 2 }),
+      // @ts-expect-error no such parameter
+      chat.completions.create({ model: "m", messages: [], stream: true, temprature: 2 }),
+      // @ts-expect-error no such parameter
+      chat.completions.stream({ model: "m", messages: [], temprature: 2 }),
+      // @ts-expect-error no such parameter
+      embeddings.create({ model: "m", input: "x", dimension: 2 }),
+      // @ts-expect-error a number
+      chat.completions.create({ model: "m", messages: [], temperature: "2" }),
+    ];
+    expectTypeOf(misspelt).toBeFunction();
+  });
+
+  it("know every parameter that OpenAI documents and the service passes on", () => {
+    type Theirs = keyof OpenAI.ChatCompletionCreateParams;
+    // Superseded by `tools`, or bound to OpenAI's own storage and moderation.
+    type Superseded = "functions" | "function_call" | "moderation" | "prompt_cache_options";
+    expectTypeOf<Exclude<Theirs, keyof ChatCompletionCreateParams | Superseded>>().toEqualTypeOf<never>();
+  });
+
   it("distinguish a stream from a completion", () => {
     const { create } = newClient().chat.completions;
     type Completions = { create: typeof create };

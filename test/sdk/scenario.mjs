@@ -1,6 +1,6 @@
 // What an application does with the package as it is installed. Run by Node and by Deno, with the package beside it.
 import process from "node:process";
-import Ostiary, { AuthenticationError, NotFoundError, verifyAuditExport } from "ostiary";
+import Ostiary, { AuthenticationError, NotFoundError, tool, verifyAuditExport } from "ostiary";
 import { OstiaryOperator } from "ostiary/operator";
 
 const client = new Ostiary();
@@ -18,6 +18,27 @@ for await (const chunk of await client.chat.completions.create({
   seen.streamed += chunk.choices[0]?.delta.content ?? "";
 }
 seen.final = await client.chat.completions.stream({ model: "sandbox/echo", messages }).finalContent();
+const [one, other] = (
+  await client.chat.completions.create({ model: "sandbox/echo", messages, stream: true })
+).tee();
+const lines = (await new Response(one.toReadableStream()).text()).trimEnd().split("\n");
+let chunks = 0;
+for await (const _ of other) chunks++;
+seen.teed = chunks > 0 && lines.length === chunks;
+const validate = (value) => ({ value });
+const schema = { "~standard": { version: 1, vendor: "none", validate } };
+const jsonSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+const parsed = await client.chat.completions.parse(
+  { model: "sandbox/echo", messages },
+  { schema, jsonSchema },
+);
+seen.parsed = typeof parsed.choices[0].message.parsed.city;
+const weather = tool({ name: "weather", schema, jsonSchema, run: ({ city }) => `sunny in a ${typeof city}` });
+const question = [{ role: "user", content: "weather" }];
+seen.tools = await client.chat.completions
+  .runTools({ model: "sandbox/echo", messages: question, tools: [weather] })
+  .finalContent();
+seen.withOptions = (await client.withOptions({ timeout: 60_000 }).get("/models")).data.length;
 seen.embedding = (
   await client.embeddings.create({ model: "sandbox/embedding", input: "x" })
 ).data[0].embedding.length;
@@ -63,8 +84,8 @@ seen.audit = entries > 5;
 seen.balance = typeof (await client.credits.balance()).balanceNanoUsd;
 seen.operator = await new OstiaryOperator().upstreams().catch((error) => error.code);
 
-const lines = [];
-for await (const line of client.audit.export()) lines.push(line);
-seen.exported = lines.length > 0;
-seen.verified = (await verifyAuditExport(lines)).ok;
+const exported = [];
+for await (const line of client.audit.export()) exported.push(line);
+seen.exported = exported.length > 0;
+seen.verified = (await verifyAuditExport(exported)).ok;
 process.stdout.write(JSON.stringify(seen));

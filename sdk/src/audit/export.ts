@@ -1,4 +1,5 @@
 import type { AuditExportParams } from "../contract/audit.ts";
+import { readWithin } from "../core/deadline.ts";
 import {
   APIConnectionError,
   APIError,
@@ -148,18 +149,24 @@ export class AuditExport implements AsyncIterable<string> {
   }
 }
 
-async function* piecesOf({ wire, controller, release }: Answer): AsyncGenerator<string, void, undefined> {
+async function* piecesOf({
+  wire,
+  controller,
+  release,
+  streamIdleTimeoutMs,
+}: Answer): AsyncGenerator<string, void, undefined> {
   const reader = wire.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) throw new APIConnectionError("The answer has no body.");
   let isWhole = false;
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await readWithin(streamIdleTimeoutMs, reader);
       if (done) break;
       yield value;
     }
     isWhole = true;
   } catch (cause) {
+    if (cause instanceof APIConnectionError) throw cause;
     if (controller.signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause });
     throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {

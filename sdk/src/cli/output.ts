@@ -25,9 +25,9 @@ export function toJson(value: unknown): string {
 }
 
 /** An exact amount in US dollars. */
-export function usdOf(nanoUsd: bigint): string {
-  const sign = nanoUsd < 0n ? "-" : "";
-  const digits = (nanoUsd < 0n ? -nanoUsd : nanoUsd).toString().padStart(NANO_DIGITS + 1, "0");
+export function usdOf(nanoUsd: string): string {
+  const sign = nanoUsd.startsWith("-") ? "-" : "";
+  const digits = nanoUsd.slice(sign.length).padStart(NANO_DIGITS + 1, "0");
   const fraction = digits.slice(-NANO_DIGITS).replace(/0+$/, "").padEnd(2, "0");
   return `${sign}${digits.slice(0, -NANO_DIGITS)}.${fraction}`;
 }

@@ -7,6 +7,7 @@ import { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { OstiaryError } from "../core/errors.ts";
+import { VERSION } from "../core/version.ts";
 import { exportTo } from "./export-file.ts";
 import { table, toJson, usdOf } from "./output.ts";
 
@@ -19,6 +20,7 @@ export function createProgram(signal: AbortSignal): Command {
     .description("One API key for every model of a catalog")
     .option("--base-url <url>", "address of the service (default: OSTIARY_BASE_URL)")
     .option("--json", "print JSON")
+    .version(VERSION)
     .exitOverride()
     .showHelpAfterError();
   const client = () => {
@@ -45,6 +47,11 @@ export function createProgram(signal: AbortSignal): Command {
         options: { system?: string; maxTokens?: number; temperature?: number },
       ) => {
         const content = words.length > 0 ? words.join(" ") : await standardInput();
+        if (content.trim() === "") {
+          throw new OstiaryError(
+            "There is no prompt. Write it after the model, or pass it on standard input.",
+          );
+        }
         const system =
           options.system === undefined ? [] : [{ role: "system" as const, content: options.system }];
         const stream = client().chat.completions.stream(
@@ -90,8 +97,8 @@ export function createProgram(signal: AbortSignal): Command {
     .addOption(new Option("--format <format>", "output format").choices(["ndjson", "csv"]).default("ndjson"))
     .option("-o, --output <file>", "file to write (default: standard output)")
     .option("--resume", "continue after the last complete line of the file")
-    .option("--from <time>", "only entries from this time on (RFC 3339)")
-    .option("--to <time>", "only entries before this time (RFC 3339)")
+    .option("--from <time>", "only entries from this date or time on, in UTC (2026-01-31 or RFC 3339)")
+    .option("--to <time>", "only entries to this date, included, or before this time, in UTC")
     .option("--key <key>", "only this key: its id or key ID")
     .option("--model <model>")
     .option("--status <status>", "only this status, or a class such as 4xx")
@@ -193,45 +200,43 @@ export function createProgram(signal: AbortSignal): Command {
   program
     .command("usage")
     .description("show requests, tokens and cost")
-    .option("--days <number>", "number of past days", wholeNumber, 30)
+    .option("--days <number>", "number of past days, today included (default: 30)", wholeNumber)
+    .option("--from <time>", "from this date or time on, in UTC")
+    .option("--to <time>", "to this date, included, or up to this time, in UTC (default: now)")
     .addOption(new Option("--interval <interval>").choices(["hour", "day", "month"]).default("day"))
     .addOption(new Option("--by <what>").choices(["none", "model", "key"]).default("none"))
-    .action(
-      async (options: { days: number; interval: "hour" | "day" | "month"; by: "none" | "model" | "key" }) => {
-        const now = Date.now();
-        const { interval, by: groupBy } = options;
-        const range = {
-          from: new Date(now - options.days * DAY_MS),
-          to: new Date(now + DAY_MS * (interval === "month" ? 31 : 1)),
-        };
-        const summary = await client().usage.summary({ ...range, interval, groupBy }, { signal });
-        const rows = [...summary.rows, { ...summary.total, start: null, model: null, key: null }];
-        print(
-          summary,
-          table(
-            [
-              "from",
-              groupBy === "none" ? "" : groupBy,
-              "requests",
-              "errors",
-              "prompt",
-              "completion",
-              "cost $",
-            ],
-            rows.map((row) => [
-              row.start?.toISOString().slice(0, interval === "hour" ? 16 : 10) ?? "total",
-              row.model ?? row.key?.name ?? "",
-              String(row.requests),
-              String(row.errors),
-              String(row.promptTokens),
-              String(row.completionTokens),
-              usdOf(row.costNanoUsd),
-            ]),
-          ),
-        );
-      },
-    );
+    .action(async ({ days, from, to, interval, by: groupBy }: UsageCommand) => {
+      if (days !== undefined && from !== undefined) {
+        throw new OstiaryError("--days and --from exclude each other.");
+      }
+      const range = { from: from ?? daysAgo((days ?? 30) - 1), to: to ?? new Date() };
+      const summary = await client().usage.summary({ ...range, interval, groupBy }, { signal });
+      const rows = [...summary.rows, { ...summary.total, start: null, model: null, key: null }];
+      print(
+        summary,
+        table(
+          ["from", groupBy === "none" ? "" : groupBy, "requests", "errors", "prompt", "completion", "cost $"],
+          rows.map((row) => [
+            row.start?.toISOString().slice(0, interval === "hour" ? 16 : 10) ?? "total",
+            row.model ?? row.key?.name ?? "",
+            String(row.requests),
+            String(row.errors),
+            String(row.promptTokens),
+            String(row.completionTokens),
+            usdOf(row.costNanoUsd),
+          ]),
+        ),
+      );
+    });
   return program;
+}
+
+interface UsageCommand {
+  readonly days?: number;
+  readonly from?: string;
+  readonly to?: string;
+  readonly interval: "hour" | "day" | "month";
+  readonly by: "none" | "model" | "key";
 }
 
 interface ExportCommand {
@@ -312,12 +317,19 @@ function chainPoints(text: string, earlier: readonly ChainPoint[] = []): readonl
   return [...earlier, { batch: Number(batch), digest }];
 }
 
+/** The date so many days before today, in UTC. */
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, "2026-11-22".length);
+}
+
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`"${text}" is not a whole number.`);
   return Number(text);
 }
 
+/** What a pipe or file delivers; nothing if a person would have to type it. */
 async function standardInput(): Promise<string> {
+  if (process.stdin.isTTY) return "";
   let text = "";
   for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
   return text;

@@ -17,7 +17,7 @@ interface JsonKinds {
   readonly usage_source: UsageSource;
 }
 
-/** The record of one request made with a key of the account. */
+/** The record of one request made with a key of the account. @interface */
 export type AuditEntry = {
   readonly [Name in keyof typeof AUDIT_FIELDS]: FieldValue<Name, JsonKinds>;
 };

@@ -3,14 +3,24 @@ export class EventTooLarge extends Error {
   override readonly name = "EventTooLarge";
 }
 
+/** A server-sent event. */
+export interface ServerSentEvent {
+  /** Its name; empty without one, which browsers call `message`. */
+  readonly event: string;
+  /** The id of the last event that had one; empty before. */
+  readonly id: string;
+  readonly data: string;
+}
+
 const ROOM_KEPT_BYTES = 64 * 1024;
+const SPACE = 0x20;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = "\u{feff}";
 
 /**
- * Reads the `data` of server-sent events out of a byte stream, several data lines joined by newlines
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments and other fields are skipped.
+ * Reads server-sent events out of a byte stream, several data lines joined by newlines
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments, `retry` and events without data are skipped.
  * Holds one event at a time and scans each piece once.
  */
 export class EventReader {
@@ -22,6 +32,8 @@ export class EventReader {
   /** The data lines of the incomplete event. */
   #data: string[] = [];
   #dataCharacters = 0;
+  #event = "";
+  #id = "";
   #isFirst = true;
   #afterCarriageReturn = false;
 
@@ -32,8 +44,13 @@ export class EventReader {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** The events that end in this piece. @throws {EventTooLarge} */
+  /** The data of the events that end in this piece. @throws {EventTooLarge} */
   push(bytes: Uint8Array): readonly string[] {
+    return this.pushEvents(bytes).map(({ data }) => data);
+  }
+
+  /** The events that end in this piece. @throws {EventTooLarge} */
+  pushEvents(bytes: Uint8Array): readonly ServerSentEvent[] {
     if (bytes.length === 0) return [];
     if (this.#lineBytes + bytes.length + this.#dataCharacters > this.#maxEventBytes) {
       throw new EventTooLarge("a server-sent event is too large");
@@ -48,7 +65,7 @@ export class EventReader {
 
   /** The data of an incomplete event: some servers omit the last blank line. */
   end(): readonly string[] {
-    return this.#read(`${this.#takeLine()}\n\n`);
+    return this.#read(`${this.#takeLine()}\n\n`).map(({ data }) => data);
   }
 
   /** Copies the bytes, because the piece may be a view of a much larger buffer, or one of very many. */
@@ -72,8 +89,8 @@ export class EventReader {
   }
 
   /** Reads complete lines. */
-  #read(lines: string): readonly string[] {
-    const events: string[] = [];
+  #read(lines: string): readonly ServerSentEvent[] {
+    const events: ServerSentEvent[] = [];
     let text = lines;
     if (this.#isFirst && text.startsWith(BYTE_ORDER_MARK)) text = text.slice(1);
     this.#isFirst = false;
@@ -85,18 +102,29 @@ export class EventReader {
     all.pop();
     for (const line of all) {
       if (line === "") {
+        const event = this.#event;
+        this.#event = "";
         const data = this.#data;
         if (data.length === 0) continue;
         this.#data = [];
         this.#dataCharacters = 0;
-        events.push(data.length === 1 ? (data[0] ?? "") : data.join("\n"));
+        events.push({ event, id: this.#id, data: data.length === 1 ? (data[0] ?? "") : data.join("\n") });
       } else if (line.startsWith("data:")) {
-        this.#data.push(line.slice(line.startsWith("data: ") ? 6 : 5));
+        this.#data.push(fieldValueOf(line, 5));
         this.#dataCharacters += line.length;
+      } else if (line.startsWith("event:")) {
+        this.#event = fieldValueOf(line, 6);
+      } else if (line.startsWith("id:")) {
+        this.#id = fieldValueOf(line, 3);
       }
     }
     return events;
   }
+}
+
+/** A field's value: what follows the colon, without one space. */
+function fieldValueOf(line: string, start: number): string {
+  return line.slice(line.charCodeAt(start) === SPACE ? start + 1 : start);
 }
 
 /** The position after the last line end; 0 without one. In UTF-8, no other character contains the bytes of a line end. */

@@ -1,194 +1,83 @@
-/** An API key, without its string. */
-export interface Key {
-  readonly id: string;
-  readonly name: string;
-  /** Last 4 characters of the key string. */
-  readonly keyId: string;
-  readonly state: "active" | "revoked";
-  readonly createdAt: Date;
-  readonly revokedAt: Date | null;
-  /** The key that this key was created to replace. */
-  readonly replaces: string | null;
-}
+import type { Decimals } from "../core/decimals.ts";
+import type { Procedures } from "./procedures.ts";
 
-/** Use of a key, from the audit log. */
-export interface KeyUsage {
-  readonly lastUsedAt: Date | null;
-  readonly lastUsedIp: string | null;
-  /** The number of addresses that used the key in the last 30 days. */
-  readonly addresses: number;
-  readonly requestsLastMinute: number;
-  readonly requestsLastHour: number;
-  readonly requestsLastDay: number;
-}
+// The types of the account's procedures, by the names that people use for them. Fields and comments come from the router.
 
-/** The state of a key's rotation. */
-export interface Rotation {
-  readonly successorId: string;
-  /** Seconds without a request after which the old key counts as idle. */
-  readonly idleAfterSeconds: number;
-  /** The old key's last request, or the creation of its successor if that was later. */
-  readonly idleSince: Date;
-  /** Whether the old key has been idle for that long. */
-  readonly isIdle: boolean;
-}
+type Keys = Procedures["keys"];
 
-/** A key with its use and the state of its rotation. */
-export interface ListedKey extends Key {
-  readonly usage: KeyUsage;
-  /** `null`: the key has no successor. */
-  readonly rotation: Rotation | null;
-}
+/** An API key, without its string. @interface */
+export type Key = Decimals<Keys["revoke"]["output"]>;
 
-/** A key that was just created. Its string cannot be read again. */
-export interface CreatedKey {
-  readonly id: string;
-  readonly name: string;
-  /** Last 4 characters of the key string. */
-  readonly keyId: string;
-  /** The key string. Store it now. */
-  readonly key: string;
-  readonly state: "active" | "revoked";
-  readonly createdAt: Date;
-  /** The key that this key was created to replace. */
-  readonly replaces: string | null;
-}
+/** A key with its use and the state of its rotation. @interface */
+export type ListedKey = Decimals<Keys["list"]["output"]["keys"][number]>;
 
-/** Parameters of `keys.create`. */
-export interface KeyCreateParams {
-  /** 1 to 64 characters, unique among the account's active keys. */
-  readonly name: string;
-  /** A repeated call with the same value within 24 hours creates no second key. Default: a random value for each call. */
-  readonly idempotencyKey?: string | undefined;
-}
+/** Use of a key, from the audit log. @interface */
+export type KeyUsage = ListedKey["usage"];
 
-/** Parameters of `keys.rotate`. */
-export interface KeyRotateParams {
-  /** The successor's name. Default: derived from the old key's name. */
-  readonly name?: string | undefined;
-  /** Seconds without a request after which the old key counts as idle. Default: a day. */
-  readonly idleAfterSeconds?: number | undefined;
-  readonly idempotencyKey?: string | undefined;
-}
+/** The answer of `keys.usage`: a key with its use. @interface */
+export type KeyUse = Decimals<Keys["usage"]["output"]>;
 
-/** Rate limits. `null`: no limit. */
-export interface Limits {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-  readonly concurrentRequests: number | null;
-}
+/** The state of a key's rotation. @interface */
+export type Rotation = NonNullable<ListedKey["rotation"]>;
 
-/** The account, as its owner sees it. */
-export interface Account {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: "free" | "pro" | "enterprise";
-  readonly state: "active" | "suspended";
-  /** `null` while the account is active. */
-  readonly suspension: { readonly at: Date; readonly reason: string } | null;
-  /** The networks that its keys may be used from. No networks: no restriction. */
-  readonly ipRules: { readonly mode: "enforce" | "report"; readonly networks: readonly string[] };
-  /** Whether the IP rules apply to requests. They apply to enterprise accounts only. */
-  readonly ipRulesInForce: boolean;
-  /** Limits that differ from the plan's. `null` uses the plan's. */
-  readonly limits: Limits;
-  readonly limitsInForce: Limits;
-  /** `null`: any number of active keys. */
-  readonly keyLimit: number | null;
-  /** `null`: audit entries are never deleted. */
-  readonly auditRetentionDays: number | null;
-  readonly createdAt: Date;
-}
+/** A key that was just created. Its string cannot be read again. @interface */
+export type CreatedKey = Decimals<Keys["create"]["output"]>;
 
-/** The account's credit. */
-export interface Balance {
-  /** Nano-USD. */
-  readonly balanceNanoUsd: bigint;
-  /** The part of the balance that nodes have reserved for requests. */
-  readonly reservedNanoUsd: bigint;
-}
+/** Parameters of `keys.create`. @interface */
+export type KeyCreateParams = Keys["create"]["input"];
 
-/** A change of the account's credit. */
-export interface LedgerEntry {
-  readonly id: string;
-  readonly at: Date;
-  /**
-   * A charge covers many requests; their entries are in the audit log. It is written in full. The part that the account did
-   * not pay is a row of its own, `uncollected`, with a positive amount.
-   */
-  readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
-  /** Negative for amounts that reduce the balance. */
-  readonly amountNanoUsd: bigint;
-  readonly reason: string;
-}
+/** Parameters of `keys.rotate`. @interface */
+export type KeyRotateParams = Omit<Keys["rotate"]["input"], "id">;
 
-/** Parameters of `usage.summary`. */
-export interface UsageSummaryParams {
-  /** Included. Rounded down to the start of an interval, in UTC. */
-  readonly from: Date;
-  /** Not included. */
-  readonly to: Date;
-  readonly interval: "hour" | "day" | "month";
-  readonly groupBy?: "none" | "model" | "key" | undefined;
-}
+/** The account, as its owner sees it. @interface */
+export type Account = Decimals<Procedures["account"]["get"]["output"]>;
 
-/** Sums over requests. */
-export interface UsageTotals {
-  readonly requests: number;
-  /** Requests that were answered with a status of 400 or more. */
-  readonly errors: number;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly cachedTokens: number;
-  readonly costNanoUsd: bigint;
-}
+/** Rate limits. `null`: no limit. @interface */
+export type Limits = Account["limits"];
 
-/** Usage in one interval: of the account, or of one model or key where it is grouped. */
-export interface UsageRow extends UsageTotals {
-  readonly start: Date;
-  /** `null` unless grouped by model; empty for requests that named none, `unknown model` for all names that the catalog does not have. */
-  readonly model: string | null;
-  /** `null` unless grouped by key. */
-  readonly key: { readonly id: string; readonly keyId: string; readonly name: string } | null;
-  /** Whether the row sums up all models or keys that have no row of their own. */
-  readonly isOther: boolean;
-}
+/** The limits in force and their present use. @interface */
+export type LimitUse = Decimals<Procedures["account"]["limits"]["output"]>;
 
-/** The answer of `usage.summary`. */
-export interface UsageSummary {
-  /** In order of time. Intervals without requests are left out. */
-  readonly rows: readonly UsageRow[];
-  readonly total: UsageTotals;
-}
+/** A change of the account, from its audit trail. @interface */
+export type AccountAction = Decimals<Procedures["account"]["actions"]["output"]["actions"][number]>;
 
-/** A point in an account's chain of batches. Keep it to verify later that nothing before it was modified. */
-export interface ChainPoint {
-  /** From 1 up. */
-  readonly batch: number;
-  /** SHA-256, in hexadecimal. */
-  readonly digest: string;
-}
+/** Which page of a list. @interface */
+export type PageParams = Omit<NonNullable<Procedures["credits"]["ledger"]["input"]>, "direction">;
 
-/** The outcome of verifying a part of the audit log. */
-export interface AuditVerification {
-  /** The end of the chain. Keep it, and pass it as `expected` later. */
-  readonly head: ChainPoint | null;
-  /** Batches that were deleted at the end of their retention. */
-  readonly removedBatches: number;
-  readonly batches: number;
-  readonly entries: number;
-  readonly problems: readonly {
-    readonly batch: number;
-    readonly problem: "changed" | "entries_missing" | "entries_added" | "batch_missing" | "digest_differs";
-    readonly recordedEntries: number | null;
-    readonly foundEntries: number;
-  }[];
-  /** Pass it as `after` to verify the rest. `null` when everything has been verified. */
-  readonly next: number | null;
-}
+/** The account's credit. @interface */
+export type Balance = Decimals<Procedures["credits"]["balance"]["output"]>;
 
-/** Parameters of `audit.verify`: where to continue, and a point that was kept earlier. */
-export interface AuditVerifyParams {
-  readonly after?: number | undefined;
-  readonly expected?: ChainPoint | undefined;
-}
+/**
+ * A change of the account's credit. A charge covers many requests; their entries are in the audit log. It is written in full. The
+ * part that the account did not pay is a row of its own, `uncollected`, with a positive amount.
+ *
+ * @interface
+ */
+export type LedgerEntry = Decimals<Procedures["credits"]["ledger"]["output"]["entries"][number]>;
+
+/** Parameters of `usage.summary`. @interface */
+export type UsageSummaryParams = Procedures["usage"]["summary"]["input"];
+
+/** The answer of `usage.summary`: rows in order of time, without the intervals that have no requests. @interface */
+export type UsageSummary = Decimals<Procedures["usage"]["summary"]["output"]>;
+
+/** Usage in one interval: of the account, or of one model or key where it is grouped. @interface */
+export type UsageRow = UsageSummary["rows"][number];
+
+/** Sums over requests. @interface */
+export type UsageTotals = UsageSummary["total"];
+
+/** The outcome of verifying a part of the audit log. @interface */
+export type AuditVerification = Decimals<Procedures["audit"]["verify"]["output"]>;
+
+/** Parameters of `audit.verify`: where to continue, and a point that was kept earlier. @interface */
+export type AuditVerifyParams = NonNullable<Procedures["audit"]["verify"]["input"]>;
+
+/** A point in an account's chain of batches. Keep it to verify later that nothing before it was modified. @interface */
+export type ChainPoint = NonNullable<AuditVerification["head"]>;
+
+/** Filters of live entries. @interface */
+export type AuditTailParams = NonNullable<Procedures["audit"]["tail"]["input"]>;
+
+/** Entries that were just recorded, with the names of procedures. @interface */
+export type LiveAuditEntries = Decimals<Procedures["audit"]["tail"]["output"]["data"]>;

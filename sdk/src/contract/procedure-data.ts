@@ -1,8 +1,6 @@
-import { type SuperJSONResult, serialize } from "superjson";
-
 /**
- * The encoding of procedures' inputs and answers: superjson, of which only three types are read. superjson's own
- * `deserialize` creates any type that the other side names (typed arrays of any length, sets, maps, errors, regular expressions) and follows
+ * The encoding of procedures' inputs and answers: that of superjson 2 (https://github.com/flightcontrolhq/superjson), of which only
+ * three types are written and read. superjson's own `deserialize` creates any type that the other side names (typed arrays of any length, sets, maps, errors, regular expressions) and follows
  * references, whose cost grows with the square of their number. This reader creates only dates, bigints and `undefined`,
  * and its work is linear in the size of the data.
  */
@@ -33,12 +31,56 @@ const META_NAMES: readonly string[] = ["values", "referentialEqualities", "v"];
 type Json = Readonly<Record<string, unknown>>;
 type Container = Record<string, unknown>;
 
+/** A value in the encoding. `values` names the types of those that JSON does not have, by their paths. */
+export interface ProcedureData {
+  readonly json: unknown;
+  readonly meta?: { readonly values: Note | Readonly<Record<string, Note>>; readonly v: 1 };
+}
+
+/** The name of a type. */
+type Note = readonly ["Date" | "bigint" | "undefined"];
+
 /**
  * Writes a value as superjson does, without its annotations of identical objects: each object is written in full wherever it occurs.
+ * Values of other types than `Date`, `bigint` and `undefined` are written as plain data.
  */
-export function writeProcedureData(value: unknown): SuperJSONResult {
-  const { json, meta } = serialize(value);
-  return meta?.values === undefined ? { json } : { json, meta: { values: meta.values, v: 1 } };
+export function writeProcedureData(value: unknown): ProcedureData {
+  const note = noteOf(value);
+  if (note !== null) return { json: plain(value), meta: { values: note, v: 1 } };
+  const values: Record<string, Note> = {};
+  const json = written(value, null, values);
+  return Object.keys(values).length === 0 ? { json } : { json, meta: { values, v: 1 } };
+}
+
+/** Writes a value, and notes the places of typed values below `path`; `null` for the whole. */
+function written(value: unknown, path: string | null, values: Record<string, Note>): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const writeAt = (field: unknown, name: string | number) => {
+    const place = path === null ? segmentOf(name) : `${path}.${segmentOf(name)}`;
+    const note = noteOf(field);
+    if (note === null) return written(field, place, values);
+    values[place] = note;
+    return plain(field);
+  };
+  if (Array.isArray(value)) return value.map(writeAt);
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, writeAt(field, name)]));
+}
+
+function noteOf(value: unknown): Note | null {
+  if (value instanceof Date) return ["Date"];
+  if (typeof value === "bigint") return ["bigint"];
+  return value === undefined ? ["undefined"] : null;
+}
+
+/** A typed value in JSON. */
+function plain(value: unknown): string | null {
+  if (value instanceof Date) return value.toISOString();
+  return value === undefined ? null : String(value);
+}
+
+/** A name as a segment of a path: dots and backslashes are escaped. */
+function segmentOf(name: string | number): string {
+  return String(name).replaceAll(/[\\.]/g, "\\$&");
 }
 
 /**

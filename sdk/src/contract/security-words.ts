@@ -21,5 +21,5 @@ export const SECURITY_EVENT_KINDS = [
   "management_token_refused",
   "upstream_credential_refused",
 ] as const;
-/** The kind of a security event: see {@link SECURITY_EVENT_KINDS}. */
+/** The kind of a security event. */
 export type SecurityEventKind = (typeof SECURITY_EVENT_KINDS)[number];

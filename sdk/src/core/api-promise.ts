@@ -23,8 +23,6 @@ export class APIPromise<Data> extends Promise<Data> {
     super((resolve) => resolve(undefined as Data));
     this.#answer = answer;
     this.#read = read;
-    // Errors reach the callers that await the promise.
-    answer.catch(() => {});
   }
 
   /** `then` returns an ordinary promise. */
@@ -32,7 +30,7 @@ export class APIPromise<Data> extends Promise<Data> {
     return Promise;
   }
 
-  /** The HTTP response with its body unread. Errors are thrown as usual. */
+  /** The HTTP response with its body unread, to which neither `timeout` nor `signal` applies. Errors are thrown as usual. */
   async asResponse(): Promise<Response> {
     const { wire, release } = await this.#answer;
     release();

@@ -92,6 +92,11 @@ export class ContentTooLargeError extends APIError {
   override readonly name = "ContentTooLargeError";
 }
 
+/** 422: the idempotency key was used with a different body. */
+export class UnprocessableEntityError extends APIError {
+  override readonly name = "UnprocessableEntityError";
+}
+
 /** 429: too many requests or tokens; {@link RateLimitError.retryAfterMs} is the time to wait. */
 export class RateLimitError extends APIError {
   override readonly name = "RateLimitError";
@@ -122,9 +127,19 @@ export class APIConnectionError extends OstiaryError {
   override readonly name: string = "APIConnectionError";
 }
 
-/** No answer in time. */
+/** An option whose time can run out. */
+export type TimeoutOption = "timeout" | "streamIdleTimeout";
+
+/** No answer, or no more of it, in time. */
 export class APIConnectionTimeoutError extends APIConnectionError {
   override readonly name = "APIConnectionTimeoutError";
+  /** The option whose time ran out: `timeout` for an answer, `streamIdleTimeout` between the pieces of a stream. */
+  readonly option: TimeoutOption;
+
+  constructor(message: string, option: TimeoutOption, options?: ErrorOptions) {
+    super(message, options);
+    this.option = option;
+  }
 }
 
 /** The caller's signal was aborted. */
@@ -152,6 +167,7 @@ const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDe
   404: NotFoundError,
   409: ConflictError,
   413: ContentTooLargeError,
+  422: UnprocessableEntityError,
   429: RateLimitError,
 };
 

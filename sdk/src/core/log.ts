@@ -30,8 +30,9 @@ export class Log {
     if (this.#level >= LEVELS.indexOf("info")) this.#logger.info(`[ostiary] ${message}`, details);
   }
 
-  debug(message: string, details: object): void {
-    if (this.#level >= LEVELS.indexOf("debug")) this.#logger.debug(`[ostiary] ${message}`, details);
+  /** The details are made only if they are logged. */
+  debug(message: string, details: () => object): void {
+    if (this.#level >= LEVELS.indexOf("debug")) this.#logger.debug(`[ostiary] ${message}`, details());
   }
 }
 

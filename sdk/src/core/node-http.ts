@@ -1,3 +1,4 @@
+import { type FindProxy, proxiesOfEnvironment, proxyHeaders } from "./proxy.ts";
 import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -18,16 +19,47 @@ interface Incoming {
 
 interface Outgoing {
   on(event: "response", listener: (incoming: Incoming) => void): this;
+  on(event: "connect", listener: (incoming: Incoming, socket: Socket) => void): this;
   on(event: "error", listener: (error: Error) => void): this;
+  setTimeout(ms: number, onTimeout: () => void): this;
   end(body?: string): this;
   destroy(error?: Error): this;
 }
 
+interface Socket {
+  setTimeout(ms: number): this;
+  destroy(): this;
+}
+
+interface ConnectOptions {
+  readonly host: string;
+  readonly port: number | string;
+}
+
+interface Agent {
+  /** Returns a socket, or passes one to the callback. */
+  createConnection(
+    options: ConnectOptions & { readonly socket?: Socket },
+    done?: (error: Error | null, socket?: Socket) => void,
+  ): Socket | undefined;
+}
+
 interface HttpModule {
+  readonly Agent: new (options: { readonly keepAlive: boolean }) => Agent;
   request(
-    url: string,
-    options: { readonly method: string; readonly headers: Readonly<Record<string, string>> },
+    url: string | URL,
+    options: {
+      readonly method: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly path?: string;
+      readonly agent?: Agent | false;
+    },
   ): Outgoing;
+}
+
+interface Modules {
+  readonly http: HttpModule;
+  readonly https: HttpModule;
 }
 
 interface NodeProcess {
@@ -46,6 +78,9 @@ const READ_AHEAD_BYTES = 64 * 1024;
 /** Statuses whose answers have no body (https://fetch.spec.whatwg.org/#null-body-status). */
 const BODILESS = new Set([204, 205, 304]);
 
+/** The timeout for a proxy to open a connection to the service. */
+const PROXY_TIMEOUT_MS = 30_000;
+
 const fetchAtLoad = globalThis.fetch;
 
 /**
@@ -58,7 +93,60 @@ export function nodeHttp(): Send | null {
   const http = process.getBuiltinModule?.("node:http") as HttpModule | undefined;
   const https = process.getBuiltinModule?.("node:https") as HttpModule | undefined;
   if (http === undefined || https === undefined) return null;
-  return (request, signal) => send(request.url.startsWith("https:") ? https : http, request, signal);
+  const modules = { http, https };
+  const open = opener(modules, proxiesOfEnvironment());
+  return (request, signal) => send(open(request), request.url, signal, request.body);
+}
+
+/** Opens requests to the service, or to the proxies that lead to it. */
+function opener(modules: Modules, findProxy: FindProxy | null): (request: WireRequest) => Outgoing {
+  const tunnels = new Map<string, Agent>();
+  return ({ url, method, headers }) => {
+    const target = new URL(url);
+    const module = moduleFor(modules, target);
+    const proxy = findProxy === null ? null : findProxy(target);
+    if (proxy === null) return module.request(target, { method, headers });
+    if (target.protocol === "https:") {
+      const agent = tunnels.get(proxy.href) ?? tunnelThrough(modules, proxy);
+      tunnels.set(proxy.href, agent);
+      return module.request(target, { method, headers, agent });
+    }
+    const forProxy = { ...headers, host: target.host, ...proxyHeaders(proxy) };
+    return moduleFor(modules, proxy).request(proxy, { method, headers: forProxy, path: url });
+  };
+}
+
+/** An agent whose TLS connections lead through a proxy (https://www.rfc-editor.org/rfc/rfc9110#name-connect). */
+function tunnelThrough(modules: Modules, proxy: URL): Agent {
+  const agent = new modules.https.Agent({ keepAlive: true });
+  const secure = agent.createConnection.bind(agent);
+  agent.createConnection = (options, done) => {
+    const path = `${options.host.includes(":") ? `[${options.host}]` : options.host}:${options.port}`;
+    const headers = { host: path, ...proxyHeaders(proxy) };
+    const connecting = moduleFor(modules, proxy).request(proxy, {
+      method: "CONNECT",
+      path,
+      headers,
+      agent: false,
+    });
+    const fail = (reason: string) => connecting.destroy(new Error(`The proxy ${proxy.host} ${reason}.`));
+    connecting.setTimeout(PROXY_TIMEOUT_MS, () => fail("did not open a connection in time"));
+    connecting.on("connect", ({ statusCode }, socket) => {
+      if (statusCode === 200) done?.(null, secure({ ...options, socket: socket.setTimeout(0) }));
+      else {
+        socket.destroy();
+        done?.(new Error(`The proxy ${proxy.host} refused to connect: status ${statusCode}.`));
+      }
+    });
+    connecting.on("error", (error) => done?.(error));
+    connecting.end();
+    return undefined;
+  };
+  return agent;
+}
+
+function moduleFor({ http, https }: Modules, { protocol }: URL): HttpModule {
+  return protocol === "https:" ? https : http;
 }
 
 /** Whether `fetch` was replaced or given a proxy. Requests must then use it. */
@@ -79,12 +167,12 @@ function hasForeignDispatcher(): boolean {
 }
 
 function send(
-  http: HttpModule,
-  { url, method, headers, body }: WireRequest,
+  outgoing: Outgoing,
+  url: string,
   signal: AbortSignal,
+  body: string | null,
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
-    const outgoing = http.request(url, { method, headers });
     const abort = () => outgoing.destroy(new Error("the request was aborted"));
     const release = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort, { once: true });

@@ -1,3 +1,12 @@
+import { APIPromise } from "./api-promise.ts";
+import { arrayOf } from "./iteration.ts";
+
+/** How many items of a list to fetch. */
+export interface ToArrayOptions {
+  /** The maximum number of items, which bounds memory and requests. */
+  readonly limit: number;
+}
+
 /** A page of a list. Iterating yields the items of this page and of all later pages. */
 export class Page<Item> implements AsyncIterable<Item> {
   readonly data: readonly Item[];
@@ -28,6 +37,11 @@ export class Page<Item> implements AsyncIterable<Item> {
     return this.nextCursor === null ? null : this.#fetchPage(this.nextCursor);
   }
 
+  /** The items of this page and of later pages, up to a limit. */
+  toArray({ limit }: ToArrayOptions): Promise<Item[]> {
+    return arrayOf(this, limit);
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for (let page: Page<Item> | null = this; page !== null; page = await page.nextPage()) yield* page.data;
   }
@@ -38,6 +52,23 @@ export class PagePromise<Item> extends Promise<Page<Item>> implements AsyncItera
   /** `then` returns an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
+  }
+
+  /** The items of all pages, up to a limit. */
+  toArray({ limit }: ToArrayOptions): Promise<Item[]> {
+    return arrayOf(this, limit);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    yield* await this;
+  }
+}
+
+/** A list under `/v1` that is being fetched, with the HTTP response of its first page. */
+export class APIPagePromise<Item> extends APIPromise<Page<Item>> implements AsyncIterable<Item> {
+  /** The items of all pages, up to a limit. */
+  toArray({ limit }: ToArrayOptions): Promise<Item[]> {
+    return arrayOf(this, limit);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {

@@ -1,13 +1,18 @@
 import type { ClientOptions } from "../client.ts";
+import type { ClientListeners } from "./client-events.ts";
 import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
 import { isFetchReplaced, nodeHttp } from "./node-http.ts";
+import { notNegative, positive } from "./numbers.ts";
 import { type Plane, Transport } from "./transport.ts";
+import { userAgentOf } from "./version.ts";
 import { type Send, sendByFetch } from "./wire.ts";
 
 const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 const DEFAULT_TIMEOUT_MS = 600_000;
+/** Well above the service's heartbeats of 15 s. */
+const DEFAULT_STREAM_IDLE_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_RETRIES = 2;
 
 /** Builds a transport from a client's options. Error messages never contain the given values, which could be a key and end up in logs. */
@@ -15,6 +20,7 @@ export function transportOf(
   options: ClientOptions,
   prefix: string,
   secret: (plane: Plane) => string,
+  listeners?: ClientListeners,
 ): { readonly transport: Transport; readonly baseURL: string } {
   const baseURL = withVersion(
     options.baseURL?.trim() || readVariable(`${prefix}_BASE_URL`) || DEFAULT_BASE_URL,
@@ -26,8 +32,15 @@ export function transportOf(
     authorization: (plane) => `Bearer ${secret(plane)}`,
     log: new Log(options.logger ?? console, level),
     timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
+    streamIdleTimeoutMs: positive(
+      "streamIdleTimeout",
+      options.streamIdleTimeout ?? DEFAULT_STREAM_IDLE_TIMEOUT_MS,
+    ),
     maxRetries: notNegative("maxRetries", options.maxRetries ?? DEFAULT_MAX_RETRIES),
     defaultHeaders: options.defaultHeaders ?? {},
+    userAgent: userAgentOf(options.appInfo),
+    fetchOptions: options.fetchOptions,
+    ...(listeners === undefined ? {} : { listeners }),
     send: sendOf(options.fetch),
   });
   return { transport, baseURL };
@@ -40,7 +53,9 @@ function sendOf(given: typeof fetch | undefined): Send {
   // It is called without a receiver, because some runtimes' `fetch` rejects one.
   const own: typeof fetch = (input, init) => fetch(input, init);
   return (request, signal) =>
-    byHttp === null || isFetchReplaced() ? sendByFetch(own, request, signal) : byHttp(request, signal);
+    byHttp === null || request.fetchOptions !== null || isFetchReplaced()
+      ? sendByFetch(own, request, signal)
+      : byHttp(request, signal);
 }
 
 /** The prefix of the environment variables. */
@@ -81,14 +96,4 @@ function withVersion(address: string): string {
   }
   const trimmed = url.href.replace(/\/+$/, "");
   return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
-}
-
-function positive(name: string, value: number): number {
-  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
-  return value;
-}
-
-function notNegative(name: string, value: number): number {
-  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
-  return value;
 }

@@ -1,4 +1,5 @@
-import { EventReader } from "../contract/event-reader.ts";
+import { EventReader, type ServerSentEvent } from "../contract/event-reader.ts";
+import { readWithin } from "./deadline.ts";
 
 /** How long a body may stay open after its last event, in milliseconds. */
 const MAX_TAIL_MS = 1_000;
@@ -12,11 +13,13 @@ const MAX_TAIL_MS = 1_000;
  *
  * @param last The data of the last event. After it, the body may end by itself, so that its connection can be reused.
  *   A body that is left anywhere else is cancelled.
+ * @param idleTimeoutMs The longest time that the body may be silent while it is read, in milliseconds. A comment ends the silence too.
  */
 export async function* eventData(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   last: string,
+  idleTimeoutMs: number,
 ): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
   // The cancellation is not awaited: if another reader shares the body (a `fetch` that clones answers for its log), it completes
@@ -30,7 +33,7 @@ export async function* eventData(
   let reachedLast = false;
   try {
     for (let done = false; !done; ) {
-      const part = await reader.read();
+      const part = await readWithin(idleTimeoutMs, reader);
       done = part.done;
       for (const data of part.done ? events.end() : events.push(part.value)) {
         reachedLast = data === last;
@@ -41,6 +44,30 @@ export async function* eventData(
     signal.removeEventListener("abort", cancel);
     if (reachedLast) letEnd(reader, cancel);
     else cancel();
+  }
+}
+
+/** The server-sent events of a body, with their names and ids. An event that the body's end cuts off is not an event. */
+export async function* serverSentEvents(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  idleTimeoutMs: number,
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const reader = body.getReader();
+  const cancel = () => {
+    reader.cancel().catch(() => {});
+  };
+  signal.addEventListener("abort", cancel, { once: true });
+  const events = new EventReader(Number.POSITIVE_INFINITY);
+  try {
+    for (;;) {
+      const part = await readWithin(idleTimeoutMs, reader);
+      if (part.done) return;
+      yield* events.pushEvents(part.value);
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
 }
 

@@ -1,5 +1,14 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
-import { APIUserAbortError, errorForEvent, OstiaryError, StreamInterruptedError } from "./errors.ts";
+import { APIPromise } from "./api-promise.ts";
+import {
+  APIConnectionTimeoutError,
+  APIUserAbortError,
+  errorForEvent,
+  OstiaryError,
+  StreamInterruptedError,
+} from "./errors.ts";
+import { readableLines, teed } from "./iteration.ts";
 import { eventData } from "./sse.ts";
 import type { Answer } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
@@ -7,14 +16,14 @@ import type { WireAnswer } from "./wire.ts";
 const DONE = "[DONE]";
 
 /**
- * A streamed chat completion. Iterate over its chunks once. Leaving the loop ends the request.
+ * A streamed chat completion. Iterate over its chunks once. Leaving the loop ends the request, and so does leaving the block of an
+ * `await using`.
  *
  * Iterating throws
  * - {@link APIError}, of the class that its code has over HTTP, when the service reports an error in the stream;
  * - {@link StreamInterruptedError} when the stream ends before the answer is complete;
+ * - {@link APIConnectionTimeoutError} when nothing arrives for `streamIdleTimeout`;
  * - {@link APIUserAbortError} when the caller's signal or {@link ChatCompletionStream.controller} was aborted.
- *
- * Chunks may arrive at any interval: the client's `timeout` applies until the answer begins.
  */
 export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> {
   /** Quote it to the operator of the service. */
@@ -22,43 +31,89 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   /** Abort it to end the request from outside the loop. */
   readonly controller: AbortController;
   readonly #answer: Answer;
+  readonly #chunks: () => AsyncGenerator<ChatCompletionChunk, void, undefined>;
   #started = false;
+  #isComplete = false;
 
-  constructor(answer: Answer) {
+  constructor(answer: Answer, chunks?: () => AsyncGenerator<ChatCompletionChunk, void, undefined>) {
     this.requestId = answer.wire.header("x-request-id");
     this.controller = answer.controller;
     this.#answer = answer;
+    this.#chunks = chunks ?? (() => this.#read());
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+    if (this.#started)
+      throw new OstiaryError("A stream can be iterated only once. Use `tee` to read it twice.");
+    this.#started = true;
+    return this.#chunks();
+  }
+
+  /**
+   * Two streams with the same chunks, which can be read at different speeds: the faster one's lead is kept in memory. The request ends
+   * when both have been left.
+   */
+  tee(): [ChatCompletionStream, ChatCompletionStream] {
+    const [left, right] = teed(this[Symbol.asyncIterator]());
+    return [new ChatCompletionStream(this.#answer, left), new ChatCompletionStream(this.#answer, right)];
+  }
+
+  /** The chunks as lines of JSON in UTF-8, to pass a stream on to a browser, for example. Cancelling it ends the request. */
+  toReadableStream(): ReadableStream<Uint8Array> {
+    return readableLines(this[Symbol.asyncIterator](), () => this.controller.abort());
+  }
+
+  /** Ends the request if it is not complete. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isComplete) return;
+    this.#answer.release();
+    this.controller.abort();
+  }
+
+  async *#read(): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+    yield* chunksOf(this.#answer);
+    this.#isComplete = true;
+  }
+}
+
+/** A stream that is being requested: await it for the stream, or iterate over its chunks at once. */
+export class APIStreamPromise
+  extends APIPromise<ChatCompletionStream>
+  implements AsyncIterable<ChatCompletionChunk>
+{
+  constructor(answer: Promise<Answer>) {
+    super(answer, async (begun) => new ChatCompletionStream(begun));
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#started) throw new OstiaryError("A stream can be iterated only once.");
-    this.#started = true;
-    const { wire, release } = this.#answer;
-    const { signal } = this.controller;
-    try {
-      const { body } = wire;
-      if (body === null) throw this.#interrupted("The answer has no body.");
-      for await (const data of eventData(body, signal, DONE)) {
-        if (signal.aborted) break;
-        if (data === DONE) return;
-        yield readChunk(data, wire);
-      }
-    } catch (error) {
-      if (signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
-      if (error instanceof OstiaryError) throw error;
-      // The error of a lost connection differs between runtimes; a truncated event is a SyntaxError.
-      throw this.#interrupted("The stream broke off.", error);
-    } finally {
-      release();
-    }
-    if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
-    // The service ends every complete stream with `[DONE]`, because a lost connection looks like an end.
-    throw this.#interrupted("The stream ended before the answer was complete.");
+    yield* await this;
   }
+}
 
-  #interrupted(message: string, cause?: unknown): StreamInterruptedError {
-    return new StreamInterruptedError(message, this.requestId, { cause });
+async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const { wire, release, controller, streamIdleTimeoutMs } = answer;
+  const { signal } = controller;
+  const requestId = wire.header("x-request-id");
+  try {
+    const { body } = wire;
+    if (body === null) throw new StreamInterruptedError("The answer has no body.", requestId);
+    for await (const data of eventData(body, signal, DONE, streamIdleTimeoutMs)) {
+      if (signal.aborted) break;
+      if (data === DONE) return;
+      yield readChunk(data, wire);
+    }
+  } catch (error) {
+    if (signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
+    if (error instanceof APIConnectionTimeoutError) controller.abort();
+    if (error instanceof OstiaryError) throw error;
+    // The error of a lost connection differs between runtimes; a truncated event is a SyntaxError.
+    throw new StreamInterruptedError("The stream broke off.", requestId, { cause: error });
+  } finally {
+    release();
   }
+  if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
+  // The service ends every complete stream with `[DONE]`, because a lost connection looks like an end.
+  throw new StreamInterruptedError("The stream ended before the answer was complete.", requestId);
 }
 
 function readChunk(data: string, wire: WireAnswer): ChatCompletionChunk {

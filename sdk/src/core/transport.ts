@@ -1,4 +1,6 @@
 import { APIPromise } from "./api-promise.ts";
+import type { ClientListeners, RequestEvent } from "./client-events.ts";
+import { after, within } from "./deadline.ts";
 import {
   APIConnectionError,
   APIConnectionTimeoutError,
@@ -6,11 +8,12 @@ import {
   APIUserAbortError,
   errorFor,
   OstiaryError,
-  retryAfterMsOf,
 } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { notNegative, positive } from "./numbers.ts";
 import { pause } from "./pause.ts";
-import type { Send, WireAnswer, WireRequest } from "./wire.ts";
+import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
+import type { FetchOptions, Send, WireAnswer, WireRequest } from "./wire.ts";
 
 /** The client's settings that every request uses. */
 export interface TransportSettings {
@@ -20,21 +23,46 @@ export interface TransportSettings {
   readonly authorization: (plane: Plane) => string | null;
   readonly log: Log;
   readonly timeoutMs: number;
+  readonly streamIdleTimeoutMs: number;
   readonly maxRetries: number;
   readonly defaultHeaders: Readonly<Record<string, string>>;
+  /** The `User-Agent` header; `null` to send the runtime's own. */
+  readonly userAgent?: string | null;
+  readonly fetchOptions?: FetchOptions | undefined;
+  readonly listeners?: ClientListeners;
   readonly send: Send;
 }
+
+/** Parameters of a URL. Those that are `undefined` are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Options of one request. */
 export interface RequestOptions {
   /** Aborting it ends the request and its stream with {@link APIUserAbortError}. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until the answer begins, for each attempt. Default: the client's. */
+  /**
+   * Milliseconds until the whole answer has arrived, or until a stream begins, for each attempt. `Infinity` for no limit. Default: the
+   * client's.
+   */
   readonly timeout?: number | undefined;
+  /**
+   * Milliseconds that a stream may be silent. The service sends a heartbeat every 15 seconds, which counts. `Infinity` for no limit.
+   * Default: the client's.
+   */
+  readonly streamIdleTimeout?: number | undefined;
   /** The maximum number of retries. Default: the client's. */
   readonly maxRetries?: number | undefined;
   /** Headers that override the client's. `Authorization` cannot be overridden. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Parameters that are added to the URL. */
+  readonly query?: Query | undefined;
+  /**
+   * The key with which the service recognizes a repeated request: 1 to 255 visible ASCII characters. Default: a random one for each
+   * `POST` that may be retried, except for streams and management requests. `null` sends none.
+   */
+  readonly idempotencyKey?: string | null | undefined;
+  /** Options of the runtime's `fetch`, added to the client's. The request is then sent with `fetch`, also on Node. */
+  readonly fetchOptions?: FetchOptions | undefined;
 }
 
 /** Requests for models need an API key, management requests a management token; the audit log accepts either. */
@@ -47,8 +75,14 @@ export interface RequestTarget {
   readonly path: string;
   /** Default: derived from the path. The management API is beside `/v1`. */
   readonly plane?: Plane;
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly query?: Query;
   readonly body?: unknown;
+  /** Whether the answer is a stream. It gets no idempotency key by default, because a request with one runs on after it was aborted. */
+  readonly isStreamed?: boolean;
+  /** Whether sending the request again does no harm, although it is a `POST`: its body contains an idempotency key, for example. */
+  readonly isIdempotent?: boolean;
+  /** Whether an answer with an error is to be read, as a batch of calls is, rather than thrown. */
+  readonly readsErrors?: boolean;
 }
 
 /** An answer that has begun. */
@@ -58,19 +92,32 @@ export interface Answer {
   readonly controller: AbortController;
   /** Stops listening to the caller's signal, which may outlive many requests. Call it when the body has been read. */
   readonly release: () => void;
+  /** The request's `timeout`, and the time, as of `Date.now()`, when it runs out. */
+  readonly timeoutMs: number;
+  readonly lateAt: number;
+  readonly streamIdleTimeoutMs: number;
+  /** Sends the request again after its answer was interrupted, and replaces this answer by the new one; `null` if that is not safe. */
+  readonly repeat: (() => Promise<void>) | null;
 }
+
+/** A request with all that is needed to send it, also repeatedly. */
+interface Call extends Retried {
+  readonly target: RequestTarget;
+  readonly options: RequestOptions;
+  readonly request: WireRequest;
+  readonly maxRetries: number;
+  readonly timeoutMs: number;
+  readonly streamIdleTimeoutMs: number;
+}
+
+type Outcome = Answer | APIConnectionError;
 
 /** An answer's JSON, with its request id in a property that is not enumerable. */
 export type Identified<Body> = Body & { readonly _request_id: string | null };
 
-const FIRST_BACKOFF_MS = 500;
-const LAST_BACKOFF_MS = 8_000;
-/** A longer wait is reported to the caller as an error. */
-const MAX_WAIT_MS = 60_000;
 /** The timeout for reading the body of an error. */
 const ERROR_BODY_TIMEOUT_MS = 10_000;
-/** Timers with a longer delay fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+const IDEMPOTENCY_KEY = "idempotency-key";
 
 /** Sends requests and retries them. */
 export class Transport {
@@ -79,7 +126,10 @@ export class Transport {
 
   constructor(settings: TransportSettings) {
     this.#settings = settings;
-    this.#defaultHeaders = checked(settings.defaultHeaders);
+    this.#defaultHeaders = checked({
+      ...(settings.userAgent == null ? {} : { "user-agent": settings.userAgent }),
+      ...lowerCased(settings.defaultHeaders),
+    });
   }
 
   /**
@@ -90,33 +140,8 @@ export class Transport {
    * @throws {APIUserAbortError} the caller's signal was aborted.
    */
   async send(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
-    const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
     // An invalid request fails here with its own error, not as a failed connection.
-    const request = this.#request(target, options);
-    const { log } = this.#settings;
-    for (let attempt = 0; ; attempt++) {
-      const started = Date.now();
-      log.debug("request", { method: target.method, path: target.path, attempt });
-      const outcome = await this.#attempt(request, options);
-      const told = {
-        method: target.method,
-        path: target.path,
-        attempt,
-        ms: Date.now() - started,
-        ...outcomeOf(outcome),
-      };
-      log.debug("answer", told);
-      if (!(outcome instanceof APIConnectionError) && outcome.wire.ok) return outcome;
-      const waitMs = attempt < maxRetries ? waitBefore(outcome, attempt) : null;
-      if (waitMs === null) throw outcome instanceof APIConnectionError ? outcome : await errorOf(outcome);
-      if (!(outcome instanceof APIConnectionError)) {
-        // Discarding the body frees the connection.
-        outcome.wire.discard();
-        outcome.release();
-      }
-      log.info("trying again", { ...told, waitMs: Math.round(waitMs) });
-      await pause(waitMs, options.signal);
-    }
+    return this.#deliver(this.#call(target, options), 0);
   }
 
   /** Returns a promise of the answer's JSON, or of the result of `read`. */
@@ -128,16 +153,16 @@ export class Transport {
    * Returns the answer's JSON.
    *
    * @throws the errors of {@link Transport.send}; also when the answer is interrupted (`APIConnectionError`) or is not JSON
-   *   (`APIError`). Neither is retried, because the service has done the work.
+   *   (`APIError`). Neither is retried, because the service has done the work, unless the request has an idempotency key.
    */
   async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
     return this.read<Body>(await this.send(target, options));
   }
 
-  /** The JSON of an answer that has begun. */
+  /** The JSON of an answer that has begun. A request with an idempotency key is repeated if its answer is interrupted. */
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
+    const text = await wholeText(answer);
     const { wire } = answer;
-    const text = await textOf(answer);
     let body: unknown;
     try {
       body = JSON.parse(text);
@@ -162,50 +187,141 @@ export class Transport {
     }) as Identified<Body>;
   }
 
-  async #attempt(request: WireRequest, options: RequestOptions): Promise<Answer | APIConnectionError> {
-    const { signal } = options;
-    if (signal?.aborted) throw aborted();
-    const controller = new AbortController();
-    const release = follow(signal, controller);
-    const timeoutMs = options.timeout ?? this.#settings.timeoutMs;
-    let timedOut = false;
-    const timer = setTimeout(
-      () => {
-        timedOut = true;
-        controller.abort();
-      },
-      Math.min(timeoutMs, MAX_TIMER_MS),
-    );
-    try {
-      return { wire: await this.#settings.send(request, controller.signal), controller, release };
-    } catch (cause) {
-      release();
-      if (signal?.aborted) throw aborted(cause);
-      if (timedOut) {
-        return new APIConnectionTimeoutError(`No answer within ${timeoutMs} ms.`, { cause });
+  /** Sends a request until it succeeds, cannot succeed, or has had all of its attempts. */
+  async #deliver(call: Call, firstAttempt: number): Promise<Answer> {
+    const { method, path } = call.target;
+    let since = Date.now();
+    for (let attempt = firstAttempt; ; ) {
+      const outcome = await this.#attempt(call, attempt);
+      if (!(outcome instanceof APIConnectionError) && outcome.wire.ok) return outcome;
+      const earlier = await earlierAttempt(outcome, call, since);
+      const waitMs =
+        earlier?.waitMs ?? (attempt < call.maxRetries ? waitBefore(outcome, attempt, call) : null);
+      if (waitMs === null) {
+        if (call.target.readsErrors === true && !(outcome instanceof APIConnectionError)) return outcome;
+        throw earlier?.error ?? (await errorOf(outcome));
       }
-      return new APIConnectionError(`The service at ${this.#settings.baseURL} cannot be reached.`, { cause });
-    } finally {
-      clearTimeout(timer);
+      // Asking for the answer to an earlier attempt is not another attempt.
+      if (earlier?.waitMs == null) {
+        attempt++;
+        since = Date.now();
+      }
+      discard(outcome);
+      this.#settings.log.info("trying again", { method, path, attempt, waitMs: Math.round(waitMs) });
+      await pause(waitMs, call.options.signal);
     }
   }
 
-  #request(target: RequestTarget, options: RequestOptions): WireRequest {
+  async #attempt(call: Call, attempt: number): Promise<Outcome> {
+    const { log, listeners } = this.#settings;
+    const { method, path } = call.target;
+    const event: RequestEvent = { method, path, attempt, idempotencyKey: call.idempotencyKey };
+    log.debug("request", () => ({ ...event, headers: withoutSecrets(call.request.headers) }));
+    listeners?.emit("request", event);
+    const startedAt = Date.now();
+    const outcome = await this.#exchange(call, attempt);
+    const error = outcome instanceof APIConnectionError ? outcome : null;
+    const wire = outcome instanceof APIConnectionError ? null : outcome.wire;
+    const seen = {
+      status: wire?.status ?? null,
+      requestId: wire?.header("x-request-id") ?? null,
+      elapsedMs: Date.now() - startedAt,
+    };
+    log.debug("answer", () => ({ ...event, ...seen, error: error?.name ?? null }));
+    listeners?.emit("response", { ...event, ...seen, error });
+    return outcome;
+  }
+
+  /** Sends a request once. */
+  async #exchange(call: Call, attempt: number): Promise<Outcome> {
+    const { timeoutMs, streamIdleTimeoutMs } = call;
+    const { signal } = call.options;
+    if (signal?.aborted) throw aborted();
+    const controller = new AbortController();
+    const release = follow(signal, controller);
+    const lateAt = Date.now() + timeoutMs;
+    let timedOut = false;
+    const stop = after(timeoutMs, () => {
+      timedOut = true;
+      controller.abort();
+    });
+    try {
+      const wire = await this.#settings.send(call.request, controller.signal);
+      return this.#answer(call, attempt, {
+        wire,
+        controller,
+        release,
+        timeoutMs,
+        lateAt,
+        streamIdleTimeoutMs,
+      });
+    } catch (cause) {
+      release();
+      if (signal?.aborted) throw aborted(cause);
+      if (timedOut) return lateAnswer(timeoutMs, cause);
+      return new APIConnectionError(`The service at ${this.#settings.baseURL} cannot be reached.`, { cause });
+    } finally {
+      stop();
+    }
+  }
+
+  /** Only requests with an idempotency key are repeated once their answer has begun: the service has kept that answer. */
+  #answer(call: Call, attempt: number, begun: Omit<Answer, "repeat">): Answer {
+    const canRepeat = call.idempotencyKey !== null && attempt < call.maxRetries;
+    const repeat = async () => {
+      await pause(backoffOf(attempt), call.options.signal);
+      Object.assign(answer, await this.#deliver(call, attempt + 1));
+    };
+    const answer: Answer = { ...begun, repeat: canRepeat ? repeat : null };
+    return answer;
+  }
+
+  #call(target: RequestTarget, options: RequestOptions): Call {
     const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
-    const { baseURL } = this.#settings;
-    const authorization = this.#settings.authorization(plane);
-    const address = (plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
+    const settings = this.#settings;
+    const maxRetries = notNegative("maxRetries", options.maxRetries ?? settings.maxRetries);
+    const request = this.#request(target, options, plane, maxRetries > 0);
+    const idempotencyKey = request.headers[IDEMPOTENCY_KEY] ?? null;
     return {
-      url: target.query === undefined ? address : withQuery(address, target.query),
+      target,
+      options,
+      request,
+      plane,
+      idempotencyKey,
+      isRepeatable: target.method === "GET" || idempotencyKey !== null || target.isIdempotent === true,
+      maxRetries,
+      timeoutMs: positive("timeout", options.timeout ?? settings.timeoutMs),
+      streamIdleTimeoutMs: positive(
+        "streamIdleTimeout",
+        options.streamIdleTimeout ?? settings.streamIdleTimeoutMs,
+      ),
+    };
+  }
+
+  #request(target: RequestTarget, options: RequestOptions, plane: Plane, isRetried: boolean): WireRequest {
+    const { baseURL, authorization, fetchOptions } = this.#settings;
+    const secret = authorization(plane);
+    const address = (plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
+    const hasOwnKey =
+      target.method === "POST" && plane === "models" && target.isStreamed !== true && isRetried;
+    const { idempotencyKey } = options;
+    return {
+      url: withQuery(address, { ...target.query, ...options.query }),
       method: target.method,
       headers: {
         accept: "application/json",
         ...(target.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(idempotencyKey === undefined && hasOwnKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
+        ...(typeof idempotencyKey === "string" ? checked({ [IDEMPOTENCY_KEY]: idempotencyKey }) : {}),
         ...this.#defaultHeaders,
         ...(options.headers === undefined ? {} : checked(options.headers)),
-        ...(authorization === null ? {} : { authorization }),
+        ...(secret === null ? {} : { authorization: secret }),
       },
       body: target.body === undefined ? null : JSON.stringify(target.body),
+      fetchOptions:
+        fetchOptions === undefined && options.fetchOptions === undefined
+          ? null
+          : { ...fetchOptions, ...options.fetchOptions },
     };
   }
 }
@@ -219,37 +335,51 @@ function checked(headers: Readonly<Record<string, string>>): Readonly<Record<str
   }
 }
 
-function withQuery(address: string, query: NonNullable<RequestTarget["query"]>): string {
+function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function withQuery(address: string, query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return address;
   const url = new URL(address);
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(name, String(value));
-  }
+  for (const [name, value] of given) url.searchParams.set(name, String(value));
   return url.href;
 }
 
-function outcomeOf(outcome: Answer | APIConnectionError): object {
-  if (outcome instanceof APIConnectionError) return { error: outcome.name };
-  const { wire } = outcome;
-  return { status: wire.status, requestId: wire.header("x-request-id") };
+/** A random key, made once for all attempts of a call. Pages without TLS have no `randomUUID`, which is much faster. */
+function newIdempotencyKey(): string {
+  if (typeof crypto.randomUUID === "function") return `ostiary-${crypto.randomUUID()}`;
+  return `ostiary-${Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-")}`;
 }
 
-/** Milliseconds to wait before the next attempt; `null` if a retry cannot help. */
-function waitBefore(outcome: Answer | APIConnectionError, attempt: number): number | null {
-  const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
-  if (outcome instanceof APIConnectionError) return backoffMs;
-  const { status, headers } = outcome.wire;
-  const advice = headers.get("x-should-retry");
-  const retriable = status === 408 || status === 409 || status === 429 || status >= 500;
-  if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
-  const askedMs = retryAfterMsOf(headers);
-  if (askedMs === null) return backoffMs;
-  return askedMs <= MAX_WAIT_MS ? askedMs : null;
+/** Discarding the body frees the connection. */
+function discard(outcome: Outcome): void {
+  if (outcome instanceof APIConnectionError) return;
+  outcome.wire.discard();
+  outcome.release();
 }
 
-async function textOf({ wire, controller, release }: Answer): Promise<string> {
+/** The text of a body, also after interruptions if its request can be repeated. */
+async function wholeText(answer: Answer): Promise<string> {
+  for (;;) {
+    try {
+      return await textOf(answer);
+    } catch (error) {
+      if (!(error instanceof APIConnectionError) || answer.repeat === null) throw error;
+      await answer.repeat();
+    }
+  }
+}
+
+async function textOf({ wire, controller, release, timeoutMs, lateAt }: Answer): Promise<string> {
   try {
-    return await wire.text();
+    return await within(lateAt - Date.now(), wire.text(), () => lateAnswer(timeoutMs));
   } catch (cause) {
+    if (cause instanceof APIConnectionTimeoutError) {
+      controller.abort();
+      throw cause;
+    }
     if (controller.signal.aborted) throw aborted(cause);
     throw new APIConnectionError("The answer was interrupted.", { cause });
   } finally {
@@ -257,23 +387,52 @@ async function textOf({ wire, controller, release }: Answer): Promise<string> {
   }
 }
 
-async function errorOf(answer: Answer): Promise<Error> {
+/**
+ * Reads a 409 of a request with an idempotency key, because an earlier attempt of the same call may be being answered: `waitMs` is then
+ * the time until that answer is asked for, while the attempt's `timeout` has not run out.
+ *
+ * @returns `null` for any other outcome.
+ */
+async function earlierAttempt(
+  outcome: Outcome,
+  { idempotencyKey, maxRetries, timeoutMs }: Call,
+  since: number,
+): Promise<{ readonly error: Error; readonly waitMs: number | null } | null> {
+  if (outcome instanceof APIConnectionError || outcome.wire.status !== 409) return null;
+  if (idempotencyKey === null || maxRetries === 0) return null;
+  const error = await errorOf(outcome);
+  return { error, waitMs: Date.now() - since < timeoutMs ? waitForEarlier(error) : null };
+}
+
+/** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time. */
+async function errorOf(answer: Outcome): Promise<Error> {
+  if (answer instanceof APIConnectionError) return answer;
   const { status, headers } = answer.wire;
-  let stalled = false;
-  const timer = setTimeout(() => {
-    stalled = true;
-    answer.controller.abort();
-  }, ERROR_BODY_TIMEOUT_MS);
   let body: unknown = null;
   try {
-    body = JSON.parse(await textOf(answer));
+    body = JSON.parse(await textOf({ ...answer, lateAt: Date.now() + ERROR_BODY_TIMEOUT_MS }));
   } catch (error) {
-    if (error instanceof APIUserAbortError && !stalled) return error;
-    // The body is a proxy's page or was interrupted, so the status alone determines the error.
-  } finally {
-    clearTimeout(timer);
+    if (error instanceof APIUserAbortError) return error;
+    // The body is a proxy's page or was interrupted.
   }
   return errorFor(status, body, headers);
+}
+
+function lateAnswer(timeoutMs: number, cause?: unknown): APIConnectionTimeoutError {
+  return new APIConnectionTimeoutError(
+    `No complete answer within ${timeoutMs} ms. Set \`timeout\` to wait for longer.`,
+    "timeout",
+    { cause },
+  );
+}
+
+/** The headers whose values are logged. All others may contain secrets. */
+const LOGGED_HEADERS = new Set(["accept", "content-type", IDEMPOTENCY_KEY, "user-agent"]);
+
+function withoutSecrets(headers: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, LOGGED_HEADERS.has(name) ? value : "…"]),
+  );
 }
 
 /**

@@ -1,3 +1,12 @@
+/**
+ * Options of the runtime's `fetch` that it has beyond the standard ones, such as `dispatcher` (Node), `client` (Deno) and `proxy` (Bun),
+ * and standard ones such as `cache`. The method, headers, body, signal and redirects are set by the client.
+ */
+export type FetchOptions = Omit<
+  NonNullable<Parameters<typeof fetch>[1]>,
+  "method" | "headers" | "body" | "signal" | "redirect"
+> & { readonly [option: string]: unknown };
+
 /** A request with its final headers and body, the same for every attempt. */
 export interface WireRequest {
   readonly url: string;
@@ -5,6 +14,8 @@ export interface WireRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  /** `null`: any HTTP client may send the request. Otherwise only `fetch` can. */
+  readonly fetchOptions: FetchOptions | null;
 }
 
 /** An answer that has begun, from any HTTP client. Its body is read once, in one of the ways below. */
@@ -30,11 +41,11 @@ export type Send = (request: WireRequest, signal: AbortSignal) => Promise<WireAn
 /** Sends a request with a `fetch`. */
 export async function sendByFetch(
   fetch: typeof globalThis.fetch,
-  { url, ...init }: WireRequest,
+  { url, fetchOptions, ...init }: WireRequest,
   signal: AbortSignal,
 ): Promise<WireAnswer> {
   // A redirect could send prompts to another host or turn a POST into a GET. Some workers do not support "error".
-  return new FetchAnswer(await fetch(url, { ...init, redirect: "manual", signal }));
+  return new FetchAnswer(await fetch(url, { ...fetchOptions, ...init, redirect: "manual", signal }));
 }
 
 class FetchAnswer implements WireAnswer {

@@ -1,19 +1,23 @@
 import { AuditExport, type ExportOptions } from "../audit/export.ts";
 import type { AuditEntry, AuditExportParams, AuditListParams, AuditListResponse } from "../contract/audit.ts";
-import type { AuditVerification, AuditVerifyParams } from "../contract/management.ts";
-import { given } from "../core/given.ts";
-import { Page, PagePromise } from "../core/pagination.ts";
-import type { Rpc } from "../core/rpc.ts";
+import type {
+  AuditTailParams,
+  AuditVerification,
+  AuditVerifyParams,
+  LiveAuditEntries,
+} from "../contract/management.ts";
+import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
+import type { Trpc } from "../core/trpc.ts";
 
 /** The account's audit log. */
 export class Audit {
   readonly #transport: Transport;
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(transport: Transport, rpc: Rpc) {
+  constructor(transport: Transport, trpc: Trpc) {
     this.#transport = transport;
-    this.#rpc = rpc;
+    this.#trpc = trpc;
   }
 
   /**
@@ -22,9 +26,14 @@ export class Audit {
    *
    * @throws {BadRequestError} a filter, `limit` or `cursor` is not valid.
    */
-  list(params: AuditListParams = {}, options?: RequestOptions): PagePromise<AuditEntry> {
-    return new PagePromise((resolve, reject) => {
-      this.#page(params, options).then(resolve, reject);
+  list(params: AuditListParams = {}, options?: RequestOptions): APIPagePromise<AuditEntry> {
+    const answer = this.#transport.send({ method: "GET", path: "/audit", query: { ...params } }, options);
+    return new APIPagePromise(answer, async (begun) => {
+      const { data, has_more, next_cursor, _request_id } =
+        await this.#transport.read<AuditListResponse>(begun);
+      return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
+        this.list({ ...params, cursor: next }, options),
+      );
     });
   }
 
@@ -43,16 +52,18 @@ export class Audit {
 
   /** Verifies that entries are unmodified, a part of the log per call. Pass `next` as `after` to continue. */
   verify(params: AuditVerifyParams = {}, options?: RequestOptions): Promise<AuditVerification> {
-    return this.#rpc.query<AuditVerification>("audit.verify", given(params), options);
+    return this.#trpc.audit.verify.query(params, options);
   }
 
-  async #page(params: AuditListParams, options: RequestOptions | undefined): Promise<Page<AuditEntry>> {
-    const { data, has_more, next_cursor, _request_id } = await this.#transport.json<AuditListResponse>(
-      { method: "GET", path: "/audit", query: { ...params } },
-      options,
-    );
-    return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
-      this.#page({ ...params, cursor: next }, options),
-    );
+  /**
+   * Iterates over entries as they are recorded, for as long as the loop runs. Reconnects by itself, and continues after the last
+   * event. An event has at most some hundred entries: `skipped` counts the others, and `hasGap` tells that entries may be missing
+   * because the connection was lost for too long. Both are to be read in {@link Audit.list}.
+   */
+  async *tail(
+    params: AuditTailParams = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<LiveAuditEntries, void, undefined> {
+    for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) yield data;
   }
 }

@@ -4,10 +4,16 @@ import type {
   ChatCompletionCreateParamsNonStreaming,
   ChatCompletionCreateParamsStreaming,
 } from "../contract/chat.ts";
+import type { OutputFormat, ParsedChatCompletion } from "../contract/structured.ts";
 import { APIPromise } from "../core/api-promise.ts";
+import { bodyOf } from "../core/body.ts";
 import { ChatStream } from "../core/chat-stream.ts";
-import { ChatCompletionStream } from "../core/stream.ts";
+import { APIStreamPromise, type ChatCompletionStream } from "../core/stream.ts";
+import { parsedCompletion, responseFormatOf } from "../core/structured.ts";
+import { ToolRun, type ToolRunOptions, type ToolRunParams } from "../core/tool-run.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
+
+const EXAMPLE = '{ model: "…", messages: [{ role: "user", content: "…" }] }';
 
 /** Chat. */
 export class Chat {
@@ -27,33 +33,31 @@ export class ChatCompletions {
   }
 
   /**
-   * Creates a chat completion; with `stream: true`, returns its chunks as they arrive. Fields that are not typed here are sent
-   * unchanged.
+   * Creates a chat completion; with `stream: true`, returns its chunks as they arrive.
+   *
+   * A request that is not streamed is sent with an idempotency key, so that a retry is not charged again. Such a request runs to
+   * completion, and is charged, even if you abort it.
    *
    * @throws {APIError} the class tells which error: {@link BadRequestError}, {@link AuthenticationError},
    *   {@link PaymentRequiredError}, {@link PermissionDeniedError}, {@link NotFoundError}, {@link RateLimitError}…
    * @throws {APIConnectionError} there was no answer, or it was interrupted.
    * @throws {APIUserAbortError} `options.signal` was aborted.
+   * @throws {OstiaryError} `body` is missing.
    */
   create(body: ChatCompletionCreateParamsNonStreaming, options?: RequestOptions): APIPromise<ChatCompletion>;
-  create(
-    body: ChatCompletionCreateParamsStreaming,
-    options?: RequestOptions,
-  ): APIPromise<ChatCompletionStream>;
+  create(body: ChatCompletionCreateParamsStreaming, options?: RequestOptions): APIStreamPromise;
   create(
     body: ChatCompletionCreateParams,
     options?: RequestOptions,
   ): APIPromise<ChatCompletion | ChatCompletionStream>;
   create(
-    body: ChatCompletionCreateParams,
+    params: ChatCompletionCreateParams,
     options: RequestOptions = {},
   ): APIPromise<ChatCompletion | ChatCompletionStream> {
+    const body = bodyOf("chat.completions.create", EXAMPLE, params);
     const target = { method: "POST", path: "/chat/completions", body } as const;
     if (body.stream !== true) return this.#transport.request<ChatCompletion>(target, options);
-    return new APIPromise(
-      this.#transport.send(target, options),
-      async (answer) => new ChatCompletionStream(answer),
-    );
+    return new APIStreamPromise(this.#transport.send({ ...target, isStreamed: true }, options));
   }
 
   /**
@@ -67,8 +71,70 @@ export class ChatCompletions {
    * const message = await stream.finalMessage();
    * ```
    */
-  stream(body: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
-    const streamed = { ...body, stream: true } as ChatCompletionCreateParamsStreaming;
-    return new ChatStream(Promise.resolve(this.create(streamed, options)));
+  stream(params: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
+    const body = bodyOf("chat.completions.stream", EXAMPLE, params);
+    return new ChatStream(this.create({ ...body, stream: true }, options));
+  }
+
+  /**
+   * Creates a chat completion in the form of a schema, and validates it.
+   *
+   * @example
+   * ```ts
+   * import { z } from "zod";
+   *
+   * const City = z.object({ name: z.string(), country: z.string() });
+   * const body = { model: "sandbox/echo", messages: [{ role: "user" as const, content: "Paris" }] };
+   * const { choices } = await client.chat.completions.parse(body, { schema: City });
+   * console.log(choices[0]?.message.parsed?.name);
+   * ```
+   *
+   * @throws {OutputValidationError} the answer is cut off, is not JSON or does not follow the schema. It was charged.
+   * @throws {OstiaryError} the schema cannot be converted to JSON Schema, and `jsonSchema` is missing.
+   */
+  parse<Output>(
+    params: Omit<ChatCompletionCreateParamsNonStreaming, "response_format" | "stream">,
+    format: OutputFormat<Output>,
+    options?: RequestOptions,
+  ): APIPromise<ParsedChatCompletion<Output>> {
+    const given = bodyOf("chat.completions.parse", EXAMPLE, params);
+    const body = { ...given, response_format: responseFormatOf(format) };
+    const answer = this.#transport.send({ method: "POST", path: "/chat/completions", body }, options);
+    return new APIPromise(answer, async (begun) =>
+      parsedCompletion(await this.#transport.read<ChatCompletion>(begun), format.schema),
+    );
+  }
+
+  /**
+   * Lets the model call functions, several at once if it wants, until it answers without a call. With `stream: true` the run emits the
+   * text of answers as it arrives.
+   *
+   * @example
+   * ```ts
+   * import { tool } from "ostiary";
+   * import { z } from "zod";
+   *
+   * const weather = tool({
+   *   name: "weather",
+   *   schema: z.object({ city: z.string() }),
+   *   run: ({ city }) => `21 °C in ${city}`,
+   * });
+   * const messages = [{ role: "user" as const, content: "How warm is it in Paris?" }];
+   * const run = client.chat.completions.runTools({ model: "sandbox/echo", messages, tools: [weather] });
+   * console.log(await run.finalContent(), run.totalUsage.total_tokens);
+   * ```
+   */
+  runTools(params: ToolRunParams, options: ToolRunOptions = {}): ToolRun {
+    const body = bodyOf("chat.completions.runTools", EXAMPLE, params);
+    return new ToolRun((request, own, onContent) => this.#ask(request, own, onContent), body, options);
+  }
+
+  async #ask(
+    { stream, ...body }: ChatCompletionCreateParams,
+    options: RequestOptions,
+    onContent: (delta: string, snapshot: string) => void,
+  ): Promise<ChatCompletion> {
+    if (stream !== true) return this.create(body, options);
+    return this.stream(body, options).on("content", onContent).finalCompletion();
   }
 }

@@ -1,5 +1,6 @@
 import type { CreateEmbeddingResponse, EmbeddingCreateParams } from "../contract/embeddings.ts";
 import type { APIPromise } from "../core/api-promise.ts";
+import { bodyOf } from "../core/body.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 
 /** Embeddings. */
@@ -18,7 +19,8 @@ export class Embeddings {
    * const { data } = await client.embeddings.create({ model: "sandbox/embedding", input: ["one", "two"] });
    * ```
    */
-  create(body: EmbeddingCreateParams, options?: RequestOptions): APIPromise<CreateEmbeddingResponse> {
+  create(params: EmbeddingCreateParams, options?: RequestOptions): APIPromise<CreateEmbeddingResponse> {
+    const body = bodyOf("embeddings.create", '{ model: "…", input: "…" }', params);
     return this.#transport.request<CreateEmbeddingResponse>(
       { method: "POST", path: "/embeddings", body },
       options,

@@ -1,20 +1,25 @@
 import type {
   Account,
+  AccountAction,
   Balance,
   CreatedKey,
   Key,
   KeyCreateParams,
   KeyRotateParams,
+  KeyUse,
   LedgerEntry,
+  LimitUse,
   ListedKey,
+  PageParams,
   UsageSummary,
   UsageSummaryParams,
 } from "../contract/management.ts";
-import { given } from "../core/given.ts";
+import type { APIPromise } from "../core/api-promise.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
-import type { Rpc } from "../core/rpc.ts";
 import type { RequestOptions } from "../core/transport.ts";
+import type { Trpc } from "../core/trpc.ts";
 
+/** A page of `keys.list`. */
 interface KeyPage {
   readonly keys: readonly ListedKey[];
   readonly nextCursor: string | null;
@@ -22,10 +27,10 @@ interface KeyPage {
 
 /** The account's API keys. Creating, rotating and revoking requires a management token. */
 export class Keys {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /**
@@ -35,7 +40,7 @@ export class Keys {
     const keys: ListedKey[] = [];
     for (let cursor: string | null = null; ; ) {
       const input: { readonly cursor: string } | undefined = cursor === null ? undefined : { cursor };
-      const page: KeyPage = await this.#rpc.query<KeyPage>("keys.list", input, options);
+      const page: KeyPage = await this.#trpc.keys.list.query(input, options);
       keys.push(...page.keys);
       if (page.nextCursor === null) return keys;
       cursor = page.nextCursor;
@@ -48,83 +53,106 @@ export class Keys {
    * @throws {PermissionDeniedError} without a management token.
    * @throws {ConflictError} the name is in use (`conflict`), or the plan allows no more keys (`key_limit_reached`).
    */
-  create(params: KeyCreateParams, options?: RequestOptions): Promise<CreatedKey> {
-    return this.#rpc.mutate<CreatedKey>("keys.create", withIdempotencyKey(params), options);
+  create(params: KeyCreateParams, options?: RequestOptions): APIPromise<CreatedKey> {
+    return this.#trpc.keys.create.mutate(withIdempotencyKey(params), options);
   }
 
   /** Creates a successor. Both keys work until you revoke the old one; {@link Keys.list} shows whether it is idle. */
-  rotate(id: string, params: KeyRotateParams = {}, options?: RequestOptions): Promise<CreatedKey> {
-    return this.#rpc.mutate<CreatedKey>("keys.rotate", { id, ...withIdempotencyKey(params) }, options);
+  rotate(id: string, params: KeyRotateParams = {}, options?: RequestOptions): APIPromise<CreatedKey> {
+    return this.#trpc.keys.rotate.mutate({ id, ...withIdempotencyKey(params) }, options);
+  }
+
+  /** The present use of a key, and how far its successor has taken over. */
+  usage(id: string, options?: RequestOptions): APIPromise<KeyUse> {
+    return this.#trpc.keys.usage.query({ id }, options);
   }
 
   /** Revokes a key permanently. Once this has resolved, every node refuses it. */
-  revoke(id: string, options?: RequestOptions): Promise<Key> {
-    return this.#rpc.mutate<Key>("keys.revoke", { id }, options);
+  revoke(id: string, options?: RequestOptions): APIPromise<Key> {
+    return this.#trpc.keys.revoke.mutate({ id }, options);
   }
 }
 
 /** Usage of the account. */
 export class Usage {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
   /** Requests, errors, tokens and cost by hour, day or month. Totals are the sum of the audit entries. */
-  summary(params: UsageSummaryParams, options?: RequestOptions): Promise<UsageSummary> {
-    return this.#rpc.query<UsageSummary>("usage.summary", given(params), options);
+  summary(params: UsageSummaryParams, options?: RequestOptions): APIPromise<UsageSummary> {
+    return this.#trpc.usage.summary.query(params, options);
   }
 }
 
 /** The account itself. */
 export class AccountResource {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
-  get(options?: RequestOptions): Promise<Account> {
-    return this.#rpc.query<Account>("account.get", undefined, options);
+  /** The account with its plan, its IP rules and the limits in force. */
+  get(options?: RequestOptions): APIPromise<Account> {
+    return this.#trpc.account.get.query(undefined, options);
+  }
+
+  /** The limits in force and their present use. Without a limit nothing is counted. */
+  limits(options?: RequestOptions): APIPromise<LimitUse> {
+    return this.#trpc.account.limits.query(undefined, options);
+  }
+
+  /** Lists the changes of the account, such as created and revoked keys, newest first. Requires a management token. */
+  actions(params: PageParams = {}, options?: RequestOptions): PagePromise<AccountAction> {
+    return pages(params, async (page) => {
+      const { actions, nextCursor } = await this.#trpc.account.actions.query(page, options);
+      return { data: actions, nextCursor };
+    });
   }
 }
 
 /** The account's credit. */
 export class Credits {
-  readonly #rpc: Rpc;
+  readonly #trpc: Trpc;
 
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
+  constructor(trpc: Trpc) {
+    this.#trpc = trpc;
   }
 
-  balance(options?: RequestOptions): Promise<Balance> {
-    return this.#rpc.query<Balance>("credits.balance", undefined, options);
+  /** The balance, and the part of it that is reserved for requests, in nano-USD. */
+  balance(options?: RequestOptions): APIPromise<Balance> {
+    return this.#trpc.credits.balance.query(undefined, options);
   }
 
   /** Lists grants, adjustments and charges, newest first. */
-  ledger(
-    params: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
-    options?: RequestOptions,
-  ): PagePromise<LedgerEntry> {
-    return new PagePromise((resolve, reject) => {
-      this.#page(params, options).then(resolve, reject);
+  ledger(params: PageParams = {}, options?: RequestOptions): PagePromise<LedgerEntry> {
+    return pages(params, async (page) => {
+      const { entries, nextCursor } = await this.#trpc.credits.ledger.query(page, options);
+      return { data: entries, nextCursor };
     });
   }
+}
 
-  async #page(
-    params: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-    options: RequestOptions | undefined,
-  ): Promise<Page<LedgerEntry>> {
-    const { entries, nextCursor } = await this.#rpc.query<{
-      entries: readonly LedgerEntry[];
-      nextCursor: string | null;
-    }>("credits.ledger", { limit: 50, ...given(params) }, options);
-    return new Page(entries, nextCursor, null, (cursor) => this.#page({ ...params, cursor }, options));
-  }
+/** A list whose pages are fetched as they are needed. */
+function pages<Item>(
+  params: PageParams,
+  fetchPage: (
+    params: PageParams,
+  ) => Promise<{ readonly data: readonly Item[]; readonly nextCursor: string | null }>,
+): PagePromise<Item> {
+  const page = async (cursor: string | undefined): Promise<Page<Item>> => {
+    const { data, nextCursor } = await fetchPage({ ...params, ...(cursor === undefined ? {} : { cursor }) });
+    return new Page(data, nextCursor, null, page);
+  };
+  return new PagePromise((resolve, reject) => {
+    page(params.cursor).then(resolve, reject);
+  });
 }
 
 /** Retries must not create a second key. */
 function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
-  return { idempotencyKey: crypto.randomUUID(), ...given(params) };
+  return { idempotencyKey: crypto.randomUUID(), ...params };
 }

@@ -1,6 +1,6 @@
 import type { Model, ModelList } from "../contract/models.ts";
 import type { APIPromise } from "../core/api-promise.ts";
-import { Page, PagePromise } from "../core/pagination.ts";
+import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 
 /** The models of the catalog. */
@@ -12,15 +12,11 @@ export class Models {
   }
 
   /** Lists all models. Also checks that the address and the key are valid. */
-  list(options?: RequestOptions): PagePromise<Model> {
-    return new PagePromise((resolve, reject) => {
-      this.#transport
-        .json<ModelList>({ method: "GET", path: "/models" }, options)
-        .then(
-          ({ data, _request_id }) =>
-            resolve(new Page(data, null, _request_id, () => Promise.reject(new Error("there is one page")))),
-          reject,
-        );
+  list(options?: RequestOptions): APIPagePromise<Model> {
+    const answer = this.#transport.send({ method: "GET", path: "/models" }, options);
+    return new APIPagePromise(answer, async (begun) => {
+      const { data, _request_id } = await this.#transport.read<ModelList>(begun);
+      return new Page(data, null, _request_id, () => Promise.reject(new Error("there is one page")));
     });
   }
 

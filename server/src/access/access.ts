@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { IpRuleBook } from "../accounts/ip-rules.ts";
 import { ipBlocked, suspended } from "../accounts/refusals.ts";
-import type { AdmissionStore } from "../admission/admission-store.ts";
 import type { AdmissionOutcome, Admissions, AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import type { AccountId } from "../contract/account.ts";
@@ -52,7 +51,6 @@ const RETRY_AFTER_MS = 1_000;
 
 export interface AccessParts {
   readonly lookup: KeyLookup;
-  readonly admission: AdmissionStore;
   readonly admissions: Admissions;
   readonly limitsOf: (account: KeySnapshot["account"]) => Limits;
   readonly mint: Pick<KeyMint, "hasMinted">;
@@ -70,7 +68,7 @@ export class Access {
 
   constructor(parts: AccessParts) {
     this.#parts = parts;
-    parts.admission.onInvalidated(() => {
+    parts.admissions.onInvalidated(() => {
       this.#invalidations++;
       this.#known.clear();
     });
@@ -125,7 +123,7 @@ export class Access {
       const decision = this.#decide(snapshot, address);
       // A request that is refused anyway does not count against the limits.
       if (tokens === null || decision.refusal !== null) {
-        const verdict = await this.#parts.admission
+        const verdict = await this.#parts.admissions
           .check(account.id, account.version)
           .catch(rethrowUnavailable);
         // A store that was lost since the snapshot was read may have come back with an older state that agrees with it.
@@ -194,10 +192,10 @@ export class Access {
       const account =
         this.#known.accountOf(digest) ?? (await this.#parts.lookup.findKeyByDigest(bytes))?.account.id;
       if (account === undefined) throw this.#rememberUnknown(digest);
-      const epoch = await this.#parts.admission.epoch(account);
+      const epoch = await this.#parts.admissions.epoch(account);
       const snapshot = await this.#parts.lookup.findKeyByDigest(bytes);
       if (snapshot === null) throw this.#rememberUnknown(digest);
-      const isCommitted = await this.#parts.admission.commitRead(account, snapshot.account.version, epoch);
+      const isCommitted = await this.#parts.admissions.commitRead(account, snapshot.account.version, epoch);
       const isCertain = isCommitted && invalidations === this.#invalidations;
       return { digest, snapshot: isCertain ? this.#known.set(digest, snapshot) : snapshot, invalidations };
     };

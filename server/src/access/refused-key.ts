@@ -1,6 +1,12 @@
 import type { SecurityEvent } from "../contract/security-event.ts";
-import { Failure } from "../errors/failure.ts";
+import { type ErrorCode, Failure } from "../errors/failure.ts";
 import { RefusedCaller } from "./access.ts";
+
+const KINDS: { readonly [Code in ErrorCode]?: "revoked_key" | "account_suspended" | "ip_blocked" } = {
+  revoked_api_key: "revoked_key",
+  account_suspended: "account_suspended",
+  ip_blocked: "ip_blocked",
+};
 
 /**
  * The security event for a request that was refused because of its key.
@@ -15,22 +21,10 @@ export function eventOfRefusedKey(
   sourceIp: string | null,
 ): SecurityEvent | null {
   if (thrown instanceof RefusedCaller) {
-    const kind = kindOf(thrown.failure);
+    const kind = KINDS[thrown.failure.code];
     const { account, key } = thrown.snapshot;
-    return kind === null ? null : { kind, accountId: account.id, keyId: key.keyId, sourceIp };
+    return kind === undefined ? null : { kind, accountId: account.id, keyId: key.keyId, sourceIp };
   }
   const isUnknown = thrown instanceof Failure && thrown.code === "invalid_api_key";
   return isUnknown && showedKey ? { kind: "unknown_key", sourceIp } : null;
-}
-
-function kindOf({ code }: Failure): "revoked_key" | "account_suspended" | "ip_blocked" | null {
-  switch (code) {
-    case "revoked_api_key":
-      return "revoked_key";
-    case "account_suspended":
-    case "ip_blocked":
-      return code;
-    default:
-      return null;
-  }
 }

@@ -1,8 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
-import type { Admission, HeldSlot, Limits, Rates, Slot } from "../contract/limits.ts";
-import { type AdmissionStore, AdmissionStoreUnavailable } from "./admission-store.ts";
+import type { Admission, HeldSlot, Limits, LimitUse, Rates, Release, Slot } from "../contract/limits.ts";
+import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
-import { UnreleasedSlots } from "./unreleased.ts";
 
 /** A request that the account's limits have admitted. */
 export interface AdmittedRequest {
@@ -22,25 +21,89 @@ export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly request: AdmittedRequest }
   | Exclude<Admission, { kind: "admitted" }>;
 
-const ENDED = Promise.resolve();
+/** Publishes, and resolves when every node that admits requests is certain to respect the publication. */
+export type ConfirmPublication = (publish: () => Promise<void>) => Promise<void>;
 
-/** Admits requests on this node, and renews their concurrency slots while they run. */
+/** A release that the store has not confirmed. Without it, a request that has ended would count against the limits. */
+interface Unreleased {
+  readonly accountId: AccountId;
+  readonly release: Release;
+  /** The time after which no command for the slot can still arrive. */
+  readonly lapsesMs: number;
+}
+
+/** Beyond this number the oldest are dropped. Their slots expire with their leases, as those of a crashed node do. */
+const MAX_UNRELEASED = 20_000;
+/**
+ * A command in transit when its connection was closed may arrive for as long as TCP retransmits, about a quarter of an hour. An
+ * admission that arrives then takes a slot for the length of its lease, unless the store knows that the request has ended.
+ */
+const ARRIVES_WITHIN_MS = 15 * 60_000;
+const RELEASED_AT_ONCE = 100;
+
+interface Admitted extends AdmittedRequest, InFlightItem, HeldSlot {
+  /** Whether an earlier renewal that got no answer may still reach the store. */
+  isContested: boolean;
+}
+
+/**
+ * Admits requests on this node by the admission store, and renews their concurrency slots while they run. A fence keeps the node
+ * from admitting requests while it may miss the changes of other nodes.
+ *
+ * Every method throws {@link AdmissionStoreUnavailable} when the store cannot be reached, or the node is fenced.
+ */
 export class Admissions {
   readonly #store: AdmissionStore;
+  readonly #monotonicMs: () => number;
   readonly #admitted = new InFlight<Admitted>();
-  readonly #unreleased: UnreleasedSlots;
+  /** In order of expiry. */
+  readonly #unreleased = new Set<Unreleased>();
+  readonly #invalidated: (() => void)[] = [];
+  #fencedFor: string | null = null;
+  #confirm: ConfirmPublication = (publish) => publish();
   /** The name of a slot is the name of its node and a number. */
   readonly #node = crypto.randomUUID();
   #count = 0;
 
   constructor(store: AdmissionStore, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
-    this.#unreleased = new UnreleasedSlots(store, monotonicMs);
+    this.#monotonicMs = monotonicMs;
     // A store that answers again may be empty, or may have freed the slots while this node was disconnected. It would admit
     // more requests than the limit until the slots are renewed.
     store.onRestored(() => void this.renew().catch(() => {}));
   }
 
+  /** Refuses every request until the fence is lifted, and invalidates earlier answers. */
+  fence(reason: string): void {
+    if (this.#fencedFor === null) for (const listener of this.#invalidated) listener();
+    this.#fencedFor = reason;
+  }
+
+  lift(): void {
+    this.#fencedFor = null;
+  }
+
+  get isFenced(): boolean {
+    return this.#fencedFor !== null;
+  }
+
+  /** Sets the function that confirms every later publication with the other nodes. */
+  confirmPublications(confirm: ConfirmPublication): void {
+    this.#confirm = confirm;
+  }
+
+  /** Registers a listener that is called when earlier answers are no longer reliable. */
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
+    this.#store.onInvalidated(listener);
+  }
+
+  /** As {@link AdmissionStore.check}. */
+  async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
+    return this.#open().check(accountId, version);
+  }
+
+  /** Checks the version, and takes the request, its tokens and a concurrency slot, or nothing. */
   async admit(
     accountId: AccountId,
     version: bigint,
@@ -51,36 +114,33 @@ export class Admissions {
     const estimatedTokens = Math.min(tokens, limits.tokensPerMinute ?? tokens);
     let admission: Admission;
     try {
-      admission = await this.#store.admit(accountId, version, { limits, tokens, slot });
+      admission = await this.#open().admit(accountId, version, { limits, tokens, slot });
     } catch (error) {
       // The store may have admitted the request, which will not be served.
       if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
-        const release = {
-          slot,
-          atS: null,
-          tokensMore: -estimatedTokens,
-          isCancelled: true,
-          isContested: true,
-        };
-        this.#unreleased.add(accountId, release);
+        const everything = { tokensMore: -estimatedTokens, isCancelled: true, isContested: true };
+        this.#releaseLater(accountId, { slot, atS: null, ...everything });
       }
       throw error;
     }
     if (admission.kind !== "admitted") return admission;
     const { rates, atS } = admission;
-    const request = new Admitted(
+    const release = async (tokensMore: number, isCancelled: boolean) => {
+      if (!this.#admitted.delete(request)) return;
+      const ended = { slot, atS, tokensMore, isCancelled, isContested: request.isContested };
+      await this.#store
+        .release(accountId, ended)
+        .catch(() => this.#releaseLater(accountId, { ...ended, isContested: true }));
+    };
+    const request: Admitted = {
+      inFlightIndex: NOT_IN_FLIGHT,
+      isContested: false,
       rates,
       accountId,
       slot,
-      (admitted, tokensMore, isCancelled) => {
-        if (!this.#admitted.delete(admitted)) return ENDED;
-        const release = { slot, atS, tokensMore, isCancelled, isContested: admitted.isContested };
-        return this.#store
-          .release(accountId, release)
-          .catch(() => this.#unreleased.add(accountId, { ...release, isContested: true }));
-      },
-      estimatedTokens,
-    );
+      end: (used) => release(used === null ? 0 : used - estimatedTokens, false),
+      cancel: () => release(-estimatedTokens, true),
+    };
     this.#admitted.add(request);
     return { kind: "admitted", request };
   }
@@ -100,37 +160,60 @@ export class Admissions {
     }
   }
 
-  /** Repeats the releases that the store has not confirmed. A background job calls it every second. */
+  /** Repeats unconfirmed releases until one fails. A background job calls it every second. Calls must not overlap. */
   async retryReleases(): Promise<void> {
-    await this.#unreleased.retry();
-  }
-}
-
-type End = (admitted: Admitted, tokensMore: number, isCancelled: boolean) => Promise<void>;
-
-class Admitted implements AdmittedRequest, InFlightItem, HeldSlot {
-  inFlightIndex = NOT_IN_FLIGHT;
-  /** Whether an earlier renewal that got no answer may still reach the store. */
-  isContested = false;
-  readonly rates: Rates;
-  readonly accountId: AccountId;
-  readonly slot: Slot;
-  readonly #end: End;
-  readonly #estimatedTokens: number;
-
-  constructor(rates: Rates, accountId: AccountId, slot: Slot, end: End, estimatedTokens: number) {
-    this.rates = rates;
-    this.accountId = accountId;
-    this.slot = slot;
-    this.#end = end;
-    this.#estimatedTokens = estimatedTokens;
+    const nowMs = this.#monotonicMs();
+    for (const waiting of this.#unreleased) {
+      if (waiting.lapsesMs > nowMs) break;
+      this.#unreleased.delete(waiting);
+    }
+    while (this.#unreleased.size > 0) {
+      const batch = [...this.#unreleased].slice(0, RELEASED_AT_ONCE);
+      const outcomes = await Promise.allSettled(
+        batch.map(({ accountId, release }) => this.#store.release(accountId, release)),
+      );
+      for (const [index, waiting] of batch.entries()) {
+        if (outcomes[index]?.status === "fulfilled") this.#unreleased.delete(waiting);
+      }
+      // The store is unavailable, so the other releases would fail too.
+      if (outcomes.some(({ status }) => status === "rejected")) return;
+    }
   }
 
-  end(tokens: number | null): Promise<void> {
-    return this.#end(this, tokens === null ? 0 : tokens - this.#estimatedTokens, false);
+  /** Returns how much of its limits the account uses. */
+  async useOf(accountId: AccountId): Promise<LimitUse> {
+    return this.#open().useOf(accountId);
   }
 
-  cancel(): Promise<void> {
-    return this.#end(this, -this.#estimatedTokens, true);
+  /** As {@link AdmissionStore.publish}, on a fenced node too. */
+  publish(accountId: AccountId, version: bigint): Promise<void> {
+    return this.#confirm(() => this.#store.publish(accountId, version));
+  }
+
+  /** As {@link AdmissionStore.epoch}. */
+  async epoch(accountId: AccountId): Promise<Epoch> {
+    return this.#open().epoch(accountId);
+  }
+
+  /** As {@link AdmissionStore.commitRead}. */
+  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+    return this.#open().commitRead(accountId, version, epoch);
+  }
+
+  /** Resolves when the store answers and this node admits requests. */
+  async ping(): Promise<void> {
+    await this.#open().ping();
+  }
+
+  /** The store, for a node that is not fenced. */
+  #open(): AdmissionStore {
+    if (this.#fencedFor === null) return this.#store;
+    throw new AdmissionStoreUnavailable(this.#fencedFor, { mayBeDone: false });
+  }
+
+  #releaseLater(accountId: AccountId, release: Release): void {
+    const [oldest] = this.#unreleased;
+    if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
+    this.#unreleased.add({ accountId, release, lapsesMs: this.#monotonicMs() + ARRIVES_WITHIN_MS });
   }
 }

@@ -22,6 +22,12 @@ interface Usage {
   readonly slots: Map<Slot, number>;
 }
 
+const newUsage = (): Usage => ({
+  requests: new SlidingMinute(),
+  tokens: new SlidingMinute(),
+  slots: new Map(),
+});
+
 interface Remembered {
   readonly version: bigint;
   /** The number of the last publication for this account; 0 when the version was read from the database. */
@@ -60,39 +66,28 @@ export class MemoryAdmissionStore implements AdmissionStore {
 
   async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
     if (!this.#isCurrent(accountId, version)) return { kind: "stale" };
-    const { limits, tokens, slot } = demand;
+    const { slot, limits } = demand;
+    const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
     const now = this.#nowMs();
     this.#dropIdle(now);
-    const usage = this.#usage.get(accountId) ?? {
-      requests: new SlidingMinute(),
-      tokens: new SlidingMinute(),
-      slots: new Map<Slot, number>(),
-    };
+    const usage = this.#usage.get(accountId) ?? newUsage();
     // A request above the limit is admitted when nothing else is in the window. Otherwise it could never be admitted.
-    const estimatedTokens =
-      limits.tokensPerMinute === null ? tokens : Math.min(tokens, limits.tokensPerMinute);
-    const waits: [LimitName, number][] = [];
-    if (limits.requestsPerMinute !== null) {
-      waits.push(["requests", usage.requests.waitMs(1, limits.requestsPerMinute, now)]);
-    }
-    if (limits.tokensPerMinute !== null) {
-      waits.push(["tokens", usage.tokens.waitMs(estimatedTokens, limits.tokensPerMinute, now)]);
-    }
-    if (limits.concurrentRequests !== null && usage.slots.size >= limits.concurrentRequests) {
-      waits.push(["concurrency", CONCURRENCY_RETRY_MS]);
-    }
-    const [by, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest), [
-      "requests",
-      0,
-    ] as [LimitName, number]);
+    const tokens = Math.min(demand.tokens, tokensPerMinute ?? demand.tokens);
+    const isFull = concurrentRequests !== null && usage.slots.size >= concurrentRequests;
+    const waits: [LimitName, number][] = [
+      ["requests", usage.requests.waitMs(1, requestsPerMinute, now)],
+      ["tokens", usage.tokens.waitMs(tokens, tokensPerMinute, now)],
+      ["concurrency", isFull ? CONCURRENCY_RETRY_MS : 0],
+    ];
+    const [by, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest));
     const rates = (): Rates => ({
-      requests: limits.requestsPerMinute === null ? null : usage.requests.rate(limits.requestsPerMinute, now),
-      tokens: limits.tokensPerMinute === null ? null : usage.tokens.rate(limits.tokensPerMinute, now),
+      requests: usage.requests.rate(requestsPerMinute, now),
+      tokens: usage.tokens.rate(tokensPerMinute, now),
     });
     if (retryAfterMs > 0) return { kind: "limited", by, retryAfterMs, rates: rates() };
     this.#usage.set(accountId, usage);
-    if (limits.requestsPerMinute !== null) usage.requests.add(1, now);
-    if (limits.tokensPerMinute !== null) usage.tokens.add(estimatedTokens, now);
+    if (requestsPerMinute !== null) usage.requests.add(1, now);
+    if (tokensPerMinute !== null) usage.tokens.add(tokens, now);
     const atS = secondOf(now);
     usage.slots.set(slot, atS);
     return { kind: "admitted", atS, rates: rates() };
@@ -112,14 +107,9 @@ export class MemoryAdmissionStore implements AdmissionStore {
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {
-    const usage = this.#usage.get(accountId);
-    if (usage === undefined) return { requests: 0, tokens: 0, concurrent: 0 };
+    const { requests, tokens, slots } = this.#usage.get(accountId) ?? newUsage();
     const now = this.#nowMs();
-    return {
-      requests: usage.requests.used(now),
-      tokens: usage.tokens.used(now),
-      concurrent: usage.slots.size,
-    };
+    return { requests: requests.used(now), tokens: tokens.used(now), concurrent: slots.size };
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {

@@ -15,14 +15,6 @@ export interface NodeRow {
   readonly seenAgoMs: number;
 }
 
-interface LiveRow {
-  readonly label: string | null;
-  readonly shares_redis: boolean;
-  readonly redis_generation: number | null;
-  readonly redis_heeded: number | null;
-  readonly run_id: string | null;
-}
-
 /** A node that was not seen for this long counts as gone. Each node updates its row every second. */
 const LIVE_S = 10;
 /** Unused Redis servers beyond this number are deleted. */
@@ -43,14 +35,10 @@ export class PostgresNodes implements RedisNotes {
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
-      const rows = await transaction<
-        { id: string; coordination: Coordination; label: string; seen_ago_ms: number }[]
-      >`
-        select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as seen_ago_ms
+      const others = await transaction<NodeRow[]>`
+        select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as "seenAgoMs"
         from nodes where id <> ${node.id}`;
-      const inTheWay = rows
-        .map(({ seen_ago_ms: seenAgoMs, ...row }) => ({ ...row, seenAgoMs }))
-        .filter(isInTheWay);
+      const inTheWay = others.filter(isInTheWay);
       if (inTheWay.length > 0) return inTheWay;
       await transaction`
         insert into nodes (id, coordination, label, seen_at, life, redis_heeded)
@@ -72,7 +60,7 @@ export class PostgresNodes implements RedisNotes {
   /** Records that the node is alive, and its minimum generation. @returns the other nodes; `null` when it was removed. */
   async renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
     // A statement whose answer was lost may arrive after a later one. The sequence number makes it change nothing.
-    const rows = await this.#database<LiveRow[]>`
+    const rows = await this.#database<(OtherNode | { readonly label: null })[]>`
       with renewed as (
         update nodes
         set seen_at = now(), redis_sequence = ${note.sequence}, redis_generation = ${note.generation},
@@ -80,22 +68,22 @@ export class PostgresNodes implements RedisNotes {
         where id = ${note.id} and life = ${note.life} and redis_sequence < ${note.sequence}
         returning id
       )
-      select other.label, other.shares_redis, other.redis_generation, other.redis_heeded, redis_servers.run_id
+      select ${this.#otherNode()}
       from renewed
       left join nodes as other
         on other.id <> renewed.id and other.coordination = 'redis'
           and other.seen_at > now() - make_interval(secs => ${LIVE_S})
       left join redis_servers on redis_servers.generation = other.redis_generation`;
-    return rows.length === 0 ? null : rows.flatMap(otherNodeOf);
+    // Without other nodes the outer join returns one row of nulls.
+    return rows.length === 0 ? null : rows.filter((row) => row.label !== null);
   }
 
   /** Returns the other nodes that are alive. */
   async others(id: string): Promise<readonly OtherNode[]> {
-    const rows = await this.#database<LiveRow[]>`
-      select label, shares_redis, redis_generation, redis_heeded, run_id
+    return this.#database<OtherNode[]>`
+      select ${this.#otherNode()}
       from nodes left join redis_servers on generation = redis_generation
       where id <> ${id} and coordination = 'redis' and seen_at > now() - make_interval(secs => ${LIVE_S})`;
-    return rows.flatMap(otherNodeOf);
   }
 
   /** Records a Redis server, unless a node has done so before. */
@@ -140,14 +128,11 @@ export class PostgresNodes implements RedisNotes {
     if (row === undefined) throw new Error("the installation has no row");
     return row.redis_mark;
   }
-}
 
-function otherNodeOf(row: LiveRow): OtherNode[] {
-  // Without other nodes the outer join returns one row of nulls.
-  if (row.label === null) return [];
-  const redis =
-    row.redis_generation === null || row.run_id === null
-      ? null
-      : { generation: row.redis_generation, runId: row.run_id };
-  return [{ label: row.label, hasJoined: row.shares_redis, redis, minGeneration: row.redis_heeded }];
+  /** The columns of an {@link OtherNode}, of `nodes` and `redis_servers`. */
+  #otherNode() {
+    return this.#database`
+      label, shares_redis as "hasJoined", redis_heeded as "minGeneration",
+      case when run_id is not null then jsonb_build_object('generation', generation, 'runId', run_id) end as redis`;
+  }
 }

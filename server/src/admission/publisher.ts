@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import type { AdmissionStore } from "./admission-store.ts";
+import type { Admissions } from "./admissions.ts";
 
 /** Committed versions that may not be published yet. Each change records its version in its own transaction. */
 export interface UnpublishedVersions {
@@ -22,11 +22,11 @@ const SWEPT_AT_ONCE = 1_000;
  * a request by the state before the change.
  */
 export class Publisher {
-  readonly #admission: AdmissionStore;
+  readonly #admissions: Pick<Admissions, "publish">;
   readonly #unpublished: UnpublishedVersions;
 
-  constructor(admission: AdmissionStore, unpublished: UnpublishedVersions) {
-    this.#admission = admission;
+  constructor(admissions: Pick<Admissions, "publish">, unpublished: UnpublishedVersions) {
+    this.#admissions = admissions;
     this.#unpublished = unpublished;
   }
 
@@ -35,25 +35,22 @@ export class Publisher {
    *   once the store can be reached again.
    */
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    let cause: unknown;
     try {
       await withTimeout(PUBLISH_TIMEOUT_MS, () => this.#publishUntil(accountId, version));
-      return;
-    } catch (error) {
-      cause = error;
+    } catch (cause) {
+      throw new Failure(
+        "server_is_overloaded",
+        "The change is saved but not yet in force, because the other nodes cannot be notified at the moment. Repeat the call until it succeeds; repeating it changes nothing else.",
+        { retryAfterMs: 2_000, cause },
+      );
     }
-    throw new Failure(
-      "server_is_overloaded",
-      "The change is saved but not yet in force, because the other nodes cannot be notified at the moment. Repeat the call until it succeeds; repeating it changes nothing else.",
-      { retryAfterMs: 2_000, cause },
-    );
   }
 
   async #publishUntil(accountId: AccountId, version: bigint): Promise<void> {
     const deadlineMs = performance.now() + PUBLISH_TIMEOUT_MS;
     for (;;) {
       try {
-        await this.#admission.publish(accountId, version);
+        await this.#admissions.publish(accountId, version);
         // If this fails, the sweep repeats it.
         await this.#unpublished.clear(accountId, version).catch(() => {});
         return;
@@ -70,7 +67,7 @@ export class Publisher {
   async sweep(): Promise<number> {
     const waiting = await this.#unpublished.list(SWEPT_AT_ONCE);
     for (const { accountId, version } of waiting) {
-      await this.#admission.publish(accountId, version);
+      await this.#admissions.publish(accountId, version);
       await this.#unpublished.clear(accountId, version);
     }
     return waiting.length;

@@ -3,15 +3,11 @@ import type { Rates } from "../contract/limits.ts";
 /** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. */
 export function rateHeaders({ requests, tokens }: Rates): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (requests !== null) {
-    headers["x-ratelimit-limit-requests"] = String(requests.limit);
-    headers["x-ratelimit-remaining-requests"] = String(requests.remaining);
-    headers["x-ratelimit-reset-requests"] = duration(requests.resetMs);
-  }
-  if (tokens !== null) {
-    headers["x-ratelimit-limit-tokens"] = String(tokens.limit);
-    headers["x-ratelimit-remaining-tokens"] = String(tokens.remaining);
-    headers["x-ratelimit-reset-tokens"] = duration(tokens.resetMs);
+  for (const [name, rate] of Object.entries({ requests, tokens })) {
+    if (rate === null) continue;
+    headers[`x-ratelimit-limit-${name}`] = String(rate.limit);
+    headers[`x-ratelimit-remaining-${name}`] = String(rate.remaining);
+    headers[`x-ratelimit-reset-${name}`] = duration(rate.resetMs);
   }
   return headers;
 }

@@ -1,6 +1,6 @@
 import { withTimeout } from "../errors/deadline.ts";
 import { AdmissionStoreUnavailable } from "./admission-store.ts";
-import type { FencedAdmissionStore } from "./fenced-store.ts";
+import type { Admissions } from "./admissions.ts";
 import type { RedisServer } from "./redis-info.ts";
 
 /** A Redis server that a node has reached through REDIS_URL. */
@@ -61,7 +61,7 @@ export interface AgreementParts {
   readonly life: string;
   readonly notes: RedisNotes;
   readonly redis: RedisConnection;
-  readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
+  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
   /** Called with the reason when the node stops admitting requests, and with `null` when it admits them again. */
   readonly onFenced: (reason: string | null) => void;
 }

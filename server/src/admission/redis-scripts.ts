@@ -191,49 +191,38 @@ export type AdmitReply = readonly [number, number, number, number, number, numbe
 /** Requests and tokens of the minute, and requests being answered. */
 export type UseReply = readonly [number, number, number];
 
-/** The scripts as ioredis makes them methods: first the keys, then the arguments. */
-export interface Scripts {
-  ostiaryCheck(key: string, version: string): Promise<number>;
-  ostiaryAdmit(
-    key: string,
-    requests: string,
-    tokens: string,
-    slots: string,
-    ended: string,
-    version: string,
-    requestsPerMinute: string,
-    tokensPerMinute: string,
-    concurrentRequests: string,
-    demandedTokens: string,
-    slot: string,
-    nowMs: string,
-  ): Promise<AdmitReply>;
-  ostiaryUse(requests: string, tokens: string, slots: string, nowMs: string): Promise<UseReply>;
-  ostiaryRelease(
-    slots: string,
-    tokens: string,
-    requests: string,
-    ended: string,
-    slot: string,
-    atS: string,
-    tokensMore: string,
-    isCancelled: string,
-    isContested: string,
-    nowMs: string,
-  ): Promise<number>;
-  ostiaryRenew(slots: string, ended: string, nowMs: string, ...held: string[]): Promise<number>;
-  ostiaryPublish(key: string, version: string, freshEpoch: string): Promise<number>;
-  ostiaryEpoch(key: string, freshEpoch: string): Promise<string>;
-  ostiaryCommitRead(key: string, version: string, epoch: string): Promise<number>;
+/** The answer of each script. */
+export interface Replies {
+  readonly ostiaryCheck: number;
+  readonly ostiaryAdmit: AdmitReply;
+  readonly ostiaryUse: UseReply;
+  readonly ostiaryRelease: number;
+  readonly ostiaryRenew: number;
+  readonly ostiaryPublish: number;
+  readonly ostiaryEpoch: string;
+  readonly ostiaryCommitRead: number;
 }
 
-export const SCRIPTS = {
-  ostiaryCheck: { lua: CHECK, numberOfKeys: 1 },
-  ostiaryAdmit: { lua: ADMIT, numberOfKeys: 5 },
-  ostiaryUse: { lua: USE, numberOfKeys: 3 },
-  ostiaryRelease: { lua: RELEASE, numberOfKeys: 4 },
-  ostiaryRenew: { lua: RENEW, numberOfKeys: 2 },
-  ostiaryPublish: { lua: PUBLISH, numberOfKeys: 1 },
-  ostiaryEpoch: { lua: EPOCH, numberOfKeys: 1 },
-  ostiaryCommitRead: { lua: COMMIT_READ, numberOfKeys: 1 },
+export type ScriptArgument = string | number;
+
+/** The scripts as ioredis makes them methods: first the keys, then the arguments. */
+export type Scripts = {
+  readonly [Name in keyof Replies]: (...args: readonly ScriptArgument[]) => Promise<Replies[Name]>;
+};
+
+/** The keys of an account: its version and epoch, requests and tokens of the last minute, slots, and slots that have ended. */
+export type KeyPart = "" | ":requests" | ":tokens" | ":places" | ":ended";
+
+/** Each script, and which keys of the account are its `KEYS`. */
+export const SCRIPTS: Readonly<
+  Record<keyof Replies, { readonly lua: string; readonly keys: readonly KeyPart[] }>
+> = {
+  ostiaryCheck: { lua: CHECK, keys: [""] },
+  ostiaryAdmit: { lua: ADMIT, keys: ["", ":requests", ":tokens", ":places", ":ended"] },
+  ostiaryUse: { lua: USE, keys: [":requests", ":tokens", ":places"] },
+  ostiaryRelease: { lua: RELEASE, keys: [":places", ":tokens", ":requests", ":ended"] },
+  ostiaryRenew: { lua: RENEW, keys: [":places", ":ended"] },
+  ostiaryPublish: { lua: PUBLISH, keys: [""] },
+  ostiaryEpoch: { lua: EPOCH, keys: [""] },
+  ostiaryCommitRead: { lua: COMMIT_READ, keys: [""] },
 };

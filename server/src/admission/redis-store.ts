@@ -1,10 +1,25 @@
 import { Redis } from "ioredis";
 import type { AccountId } from "../contract/account.ts";
-import type { Admission, Demand, HeldSlot, LimitName, LimitUse, Rate, Release } from "../contract/limits.ts";
+import type {
+  Admission,
+  Demand,
+  HeldSlot,
+  LimitName,
+  LimitUse,
+  Rate,
+  Release,
+  Slot,
+} from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
 import { redisOptions } from "./redis-options.ts";
-import { type AdmitReply, SCRIPTS, type Scripts } from "./redis-scripts.ts";
+import {
+  type AdmitReply,
+  type Replies,
+  SCRIPTS,
+  type ScriptArgument,
+  type Scripts,
+} from "./redis-scripts.ts";
 
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
@@ -26,7 +41,6 @@ export class RedisAdmissionStore implements AdmissionStore {
   readonly #prefix: string;
   /** Milliseconds in tests; otherwise empty, and the scripts read the clock of Redis, which all nodes share. */
   readonly #testClock: () => string;
-  readonly #invalidated: (() => void)[] = [];
   readonly #restored: (() => void)[] = [];
   #connection = 0;
 
@@ -35,13 +49,12 @@ export class RedisAdmissionStore implements AdmissionStore {
       ...redisOptions(options),
       lazyConnect: true,
       enableAutoPipelining: true,
-      scripts: SCRIPTS,
+      scripts: Object.fromEntries(
+        Object.entries(SCRIPTS).map(([name, { lua, keys }]) => [name, { lua, numberOfKeys: keys.length }]),
+      ),
     });
     redis.on("error", (error: Error) => options.onError(error.message));
-    redis.on("close", () => {
-      this.#connection++;
-      for (const listener of this.#invalidated) listener();
-    });
+    redis.on("close", () => this.#connection++);
     // Listeners send their commands first on the new connection, before it admits any request.
     redis.on("ready", () => this.restored());
     // ioredis adds a method for each of `scripts`; its types can't say so.
@@ -56,106 +69,56 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 
   async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
-    const answer = await this.#ask(() =>
-      this.#redis.ostiaryCheck(this.#keyOf(accountId), version.toString()),
-    );
+    const answer = await this.#run("ostiaryCheck", accountId, version.toString());
     return answer === 1 ? "current" : "stale";
   }
 
   async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
     const { limits, tokens, slot } = demand;
-    const limit = (value: number | null) => (value === null ? "-1" : String(value));
-    const reply = await this.#ask(() =>
-      this.#redis.ostiaryAdmit(
-        this.#keyOf(accountId),
-        this.#keyOf(accountId, "requests"),
-        this.#keyOf(accountId, "tokens"),
-        this.#keyOf(accountId, "places"),
-        this.#keyOf(accountId, "ended"),
-        version.toString(),
-        limit(limits.requestsPerMinute),
-        limit(limits.tokensPerMinute),
-        limit(limits.concurrentRequests),
-        String(tokens),
-        slot,
-        this.#testClock(),
-      ),
-    );
-    return admissionOf(reply, demand);
+    const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
+    const limited = [requestsPerMinute, tokensPerMinute, concurrentRequests].map((limit) => limit ?? -1);
+    const args = [version.toString(), ...limited, tokens, slot, this.#testClock()];
+    return admissionOf(await this.#run("ostiaryAdmit", accountId, ...args), demand);
   }
 
   async release(accountId: AccountId, release: Release): Promise<void> {
-    const flag = (value: boolean) => (value ? "1" : "0");
-    await this.#ask(() =>
-      this.#redis.ostiaryRelease(
-        this.#keyOf(accountId, "places"),
-        this.#keyOf(accountId, "tokens"),
-        this.#keyOf(accountId, "requests"),
-        this.#keyOf(accountId, "ended"),
-        release.slot,
-        release.atS === null ? "" : String(release.atS),
-        String(release.tokensMore),
-        flag(release.isCancelled),
-        flag(release.isContested),
-        this.#testClock(),
-      ),
-    );
+    const { slot, atS, tokensMore, isCancelled, isContested } = release;
+    const flags = [Number(isCancelled), Number(isContested)];
+    await this.#run("ostiaryRelease", accountId, slot, atS ?? "", tokensMore, ...flags, this.#testClock());
   }
 
   async renew(slots: readonly HeldSlot[]): Promise<void> {
-    const byAccount = new Map<AccountId, HeldSlot[]>();
-    for (const slot of slots) {
-      const held = byAccount.get(slot.accountId);
-      if (held === undefined) byAccount.set(slot.accountId, [slot]);
+    const byAccount = new Map<AccountId, Slot[]>();
+    for (const { accountId, slot } of slots) {
+      const held = byAccount.get(accountId);
+      if (held === undefined) byAccount.set(accountId, [slot]);
       else held.push(slot);
     }
     // All renewals are sent before this function yields, so a later release arrives after its renewal.
     await Promise.all(
       [...byAccount].flatMap(([accountId, held]) =>
         chunksOf(held, MAX_RENEWED_AT_ONCE).map((chunk) =>
-          this.#ask(() =>
-            this.#redis.ostiaryRenew(
-              this.#keyOf(accountId, "places"),
-              this.#keyOf(accountId, "ended"),
-              this.#testClock(),
-              ...chunk.map(({ slot }) => slot),
-            ),
-          ),
+          this.#run("ostiaryRenew", accountId, this.#testClock(), ...chunk),
         ),
       ),
     );
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {
-    const [requests, tokens, concurrent] = await this.#ask(() =>
-      this.#redis.ostiaryUse(
-        this.#keyOf(accountId, "requests"),
-        this.#keyOf(accountId, "tokens"),
-        this.#keyOf(accountId, "places"),
-        this.#testClock(),
-      ),
-    );
+    const [requests, tokens, concurrent] = await this.#run("ostiaryUse", accountId, this.#testClock());
     return { requests, tokens, concurrent };
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    await this.#ask(() =>
-      this.#redis.ostiaryPublish(this.#keyOf(accountId), version.toString(), crypto.randomUUID()),
-    );
+    await this.#run("ostiaryPublish", accountId, version.toString(), crypto.randomUUID());
   }
 
   async epoch(accountId: AccountId): Promise<Epoch> {
-    const epoch = await this.#ask(() =>
-      this.#redis.ostiaryEpoch(this.#keyOf(accountId), crypto.randomUUID()),
-    );
-    return epoch as Epoch;
+    return (await this.#run("ostiaryEpoch", accountId, crypto.randomUUID())) as Epoch;
   }
 
   async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
-    const answer = await this.#ask(() =>
-      this.#redis.ostiaryCommitRead(this.#keyOf(accountId), version.toString(), epoch),
-    );
-    return answer === 1;
+    return (await this.#run("ostiaryCommitRead", accountId, version.toString(), epoch)) === 1;
   }
 
   /** Returns the installation that {@link claim} has recorded; `null` in a Redis that is new or has lost its data. */
@@ -195,7 +158,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   }
 
   onInvalidated(listener: () => void): void {
-    this.#invalidated.push(listener);
+    this.#redis.on("close", listener);
   }
 
   onRestored(listener: () => void): void {
@@ -215,9 +178,16 @@ export class RedisAdmissionStore implements AdmissionStore {
     this.#redis.disconnect();
   }
 
-  /** `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot. */
-  #keyOf(accountId: AccountId, part?: string): string {
-    return `${this.#prefix}:{${accountId}}${part === undefined ? "" : `:${part}`}`;
+  /** Runs a script on keys of the account. */
+  #run<Name extends keyof Replies>(
+    name: Name,
+    accountId: AccountId,
+    ...args: readonly ScriptArgument[]
+  ): Promise<Replies[Name]> {
+    const scripts: Scripts = this.#redis;
+    // `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot.
+    const keys = SCRIPTS[name].keys.map((part) => `${this.#prefix}:{${accountId}}${part}`);
+    return this.#ask(() => scripts[name](...keys, ...args));
   }
 
   async #info(...sections: string[]): Promise<string | null> {

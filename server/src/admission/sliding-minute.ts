@@ -1,6 +1,6 @@
 import { type Rate, WINDOW_S } from "../contract/limits.ts";
 
-/** The amounts used in the last minute, by second. */
+/** The amounts used in the last minute, by second. Where a limit is `null` nothing is counted. */
 export class SlidingMinute {
   readonly #seconds = new Map<number, number>();
 
@@ -23,7 +23,8 @@ export class SlidingMinute {
   }
 
   /** Returns the time until `amount` fits below the limit if nothing else is added; 0 when it fits now. */
-  waitMs(amount: number, limit: number, nowMs: number): number {
+  waitMs(amount: number, limit: number | null, nowMs: number): number {
+    if (limit === null) return 0;
     let excess = this.used(nowMs) + amount - limit;
     for (const [second, used] of this.#seconds) {
       if (excess <= 0) break;
@@ -33,7 +34,8 @@ export class SlidingMinute {
     return 0;
   }
 
-  rate(limit: number, nowMs: number): Rate {
+  rate(limit: number | null, nowMs: number): Rate | null {
+    if (limit === null) return null;
     const remaining = Math.max(0, limit - this.used(nowMs));
     const last = [...this.#seconds.keys()].at(-1);
     return { limit, remaining, resetMs: last === undefined ? 0 : leavesAtMs(last) - nowMs };

@@ -17,27 +17,20 @@ export async function raiseVersion(transaction: Transaction, accountId: AccountI
 }
 
 /** Unpublished versions in PostgreSQL. */
-export class PostgresUnpublishedVersions implements UnpublishedVersions {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async list(limit: number): Promise<readonly { accountId: AccountId; version: bigint }[]> {
-    const rows = await this.#database<{ account_id: AccountId; version: bigint }[]>`
-      select account_id, version from unpublished_versions limit ${limit}`;
-    return rows.map((row) => ({ accountId: row.account_id, version: row.version }));
-  }
-
-  async isPending(accountId: AccountId, version: bigint): Promise<boolean> {
-    const rows = await this.#database`
-      select from unpublished_versions where account_id = ${accountId} and version >= ${version}`;
-    return rows.length > 0;
-  }
-
-  async clear(accountId: AccountId, version: bigint): Promise<void> {
-    await this.#database`
-      delete from unpublished_versions where account_id = ${accountId} and version <= ${version}`;
-  }
+export function unpublishedVersionsIn(database: Database): UnpublishedVersions {
+  return {
+    async list(limit: number) {
+      return database<{ accountId: AccountId; version: bigint }[]>`
+        select account_id as "accountId", version from unpublished_versions limit ${limit}`;
+    },
+    async isPending(accountId: AccountId, version: bigint): Promise<boolean> {
+      const rows = await database`
+        select from unpublished_versions where account_id = ${accountId} and version >= ${version}`;
+      return rows.length > 0;
+    },
+    async clear(accountId: AccountId, version: bigint): Promise<void> {
+      await database`
+        delete from unpublished_versions where account_id = ${accountId} and version <= ${version}`;
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { KeyUuid } from "../contract/key.ts";
 import { parseNetworks } from "../networks/networks.ts";
+import { periodEnd, periodStart } from "./time-bounds.ts";
 
 /** Filters of audit entries. `null` matches every value. */
 export interface EntryFilter {
@@ -30,11 +31,6 @@ export const NO_FILTER: EntryFilter = {
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const KEY_ID = /^[0-9A-Za-z]{4}$/;
 
-const time = z.iso
-  .datetime({ offset: true, error: "must be an RFC 3339 time, such as 2026-01-31T00:00:00Z" })
-  .transform((text) => new Date(text))
-  .refine((date) => date.getTime() >= 0 && date.getUTCFullYear() <= 9_999, "must be from 1970 to 9999")
-  .optional();
 const text = z
   .string()
   .min(1)
@@ -44,8 +40,8 @@ const text = z
 
 /** The filter's parameters, as in a query string. */
 export const filterInput = {
-  from: time,
-  to: time,
+  from: periodStart.optional(),
+  to: periodEnd.optional(),
   key: z
     .string()
     .refine(

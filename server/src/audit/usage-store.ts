@@ -31,7 +31,7 @@ interface TotalsRow {
 
 /**
  * Reads the rollups of audit entries from PostgreSQL, in order of time. Intervals without usage are left out. The `maxGroups` groups
- * that cost most over the whole time have rows of their own.
+ * that cost most over the whole time have rows of their own. Periods begin and end with an interval.
  */
 export class PostgresUsage {
   readonly #database: Database;
@@ -58,8 +58,7 @@ export class PostgresUsage {
         select at, ${group} as "group", ${sums(sql)}
         from (${source}) source
         where account_id = ${accountId}
-          and at >= date_trunc(${interval}, ${from}::timestamptz, 'UTC')
-          and at < date_trunc(${interval}, ${to}::timestamptz, 'UTC')
+          and at >= ${from} and at < ${to}
         group by 1, 2
       ),
       usage as materialized (
@@ -117,7 +116,7 @@ export class PostgresUsage {
         select date_trunc(${interval}, hour, 'UTC') as start,
                ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
         from usage_service_hours
-        where hour >= ${floor(from, interval)} and hour < ${floor(to, interval)}
+        where hour >= ${from} and hour < ${to}
         group by 1, 2
       ),
       ranked as (
@@ -138,7 +137,6 @@ export class PostgresUsage {
     maxGroups: number,
   ): Promise<readonly ServiceRow[]> {
     const sql = this.#database;
-    const [first, end] = [floor(from, interval), floor(to, interval)];
     const source =
       interval === "hour"
         ? sql`select hour as at, * from usage_hours`
@@ -147,7 +145,7 @@ export class PostgresUsage {
     // (usage_service_hours_pkey) minus theirs, so that no other account's rows are read.
     return sql<ServiceRow[]>`
       with ranked as materialized (
-        select account_id from (${costs(sql, partsOf(first, end))}) costs
+        select account_id from (${costs(sql, partsOf(from, to))}) costs
         group by account_id
         order by sum(cost_nano_usd) desc, sum(requests) desc, account_id
         limit ${maxGroups}
@@ -155,14 +153,14 @@ export class PostgresUsage {
       narrow as (
         select at, account_id, ${sums(sql)}
         from ranked join (${source}) source using (account_id)
-        where at >= ${first} and at < ${end}
+        where at >= ${from} and at < ${to}
         group by 1, 2
       ),
       own as materialized (
         select date_trunc(${interval}, at, 'UTC') as start, account_id, ${sums(sql)} from narrow group by 1, 2
       ),
       hours as (
-        select hour, ${sums(sql)} from usage_service_hours where hour >= ${first} and hour < ${end} group by 1
+        select hour, ${sums(sql)} from usage_service_hours where hour >= ${from} and hour < ${to} group by 1
       ),
       rest as (
         select start, ${sums(sql)}
@@ -249,7 +247,7 @@ function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): re
 }
 
 /** The beginning of the period that contains a time, in UTC. */
-function floor(time: Date, period: Period): Date {
+export function floor(time: Date, period: Period): Date {
   const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
   switch (period) {
     case "month":
@@ -261,7 +259,8 @@ function floor(time: Date, period: Period): Date {
   }
 }
 
-function ceiling(time: Date, period: Period): Date {
+/** The time, if a period begins then; otherwise the end of the period that contains it. */
+export function ceiling(time: Date, period: Period): Date {
   const beginning = floor(time, period);
   return beginning.getTime() === time.getTime() ? time : next(beginning, period);
 }

@@ -4,7 +4,7 @@ import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Recorder } from "./recorder.ts";
-import type { PostgresUsage } from "./usage-store.ts";
+import { ceiling, floor, type PostgresUsage } from "./usage-store.ts";
 
 export type UsageInterval = "hour" | "day" | "month";
 export type UsageGrouping = "none" | "model" | "key";
@@ -46,8 +46,9 @@ export interface ServiceUsageRow extends UsageTotals {
 }
 
 export interface UsageSpan {
-  /** Both are rounded down to the beginning of an interval. `to` is exclusive. */
+  /** Included, and rounded down to the beginning of an interval. */
   readonly from: Date;
+  /** Not included, and rounded up to the end of an interval, so that the present moment includes the present interval. */
   readonly to: Date;
   readonly interval: UsageInterval;
 }
@@ -103,10 +104,10 @@ export class Usage {
   /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after; as {@link Reads.whole}. */
   async summary(
     accountId: AccountId,
-    question: UsageQuestion,
+    asked: UsageQuestion,
     reader: Reader = accountId,
   ): Promise<UsageSummary<UsageRow>> {
-    requireChartable(question);
+    const question = wholeIntervals(asked);
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole(reader, (parts) =>
       parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
@@ -115,8 +116,8 @@ export class Usage {
   }
 
   /** The whole service's. @throws as {@link summary}. */
-  async serviceSummary(question: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
-    requireChartable(question);
+  async serviceSummary(asked: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
+    const question = wholeIntervals(asked);
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     const rows = await this.#reads.whole("operators", (parts) =>
       parts.run(() => this.#reader.readServiceUsage(question, maxGroups(question))),
@@ -126,12 +127,13 @@ export class Usage {
 }
 
 function maxGroups({ from, to, interval, groupBy }: UsageQuestion | ServiceUsageQuestion): number {
-  // Both ends are in an interval, which may not be a whole one.
-  const intervals = Math.ceil((to.getTime() - from.getTime()) / MIN_LENGTH_MS[interval]) + 1;
+  const intervals = Math.ceil((to.getTime() - from.getTime()) / MIN_LENGTH_MS[interval]);
   return Math.min(MAX_GROUPS[groupBy], Math.floor(MAX_ROWS / intervals));
 }
 
-function requireChartable({ from, to, interval }: UsageSpan): void {
+/** Extends the period to whole intervals. @throws {Failure} `invalid_request` when it is empty or too long. */
+function wholeIntervals<Question extends UsageSpan>(question: Question): Question {
+  const { from, to, interval } = question;
   const lengthMs = to.getTime() - from.getTime();
   if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
   if (lengthMs > MAX_MS[interval]) {
@@ -139,6 +141,7 @@ function requireChartable({ from, to, interval }: UsageSpan): void {
       param: "interval",
     });
   }
+  return { ...question, from: floor(from, interval), to: ceiling(to, interval) };
 }
 
 function summed<Row extends UsageTotals>(rows: readonly Row[]): UsageSummary<Row> {

@@ -43,3 +43,12 @@ export function nanoUsdOf(decimal: string): bigint | null {
   const [, whole = "0", fraction = ""] = match;
   return BigInt(whole + fraction.padEnd(NANO_DIGITS, "0"));
 }
+
+/** Writes nano-USD as a decimal number of USD, exactly: `2.5`, `-0.000000001`. */
+export function usdOf(nanoUsd: bigint): string {
+  const size = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  const digits = size.toString().padStart(NANO_DIGITS + 1, "0");
+  const whole = digits.slice(0, -NANO_DIGITS);
+  const fraction = digits.slice(-NANO_DIGITS).replace(/0+$/, "");
+  return `${nanoUsd < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}

@@ -1,6 +1,6 @@
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
-import { Rpc } from "../../../sdk/src/core/rpc.ts";
 import { transportOf } from "../../../sdk/src/core/settings.ts";
+import { openTrpc, type Trpc } from "../../../sdk/src/core/trpc.ts";
 import { OstiaryOperator } from "../../../sdk/src/operator.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,17 +21,17 @@ export function operatorOf(environment: Environment): OstiaryOperator {
 /** Signs in as the configured operator, for as long as `use` takes. */
 export async function asPerson<Result>(
   environment: Environment,
-  use: (rpc: Rpc) => Promise<Result>,
+  use: (trpc: Trpc) => Promise<Result>,
 ): Promise<Result> {
   const email = required(environment, "OSTIARY_OPERATOR_EMAIL", "It names the operator.");
   const password = required(environment, "OSTIARY_OPERATOR_PASSWORD", "It is the operator's password.");
   const options = { baseURL: environment.OSTIARY_BASE_URL, maxRetries: 0, fetch: sessionFetch() };
-  const rpc = new Rpc(transportOf(options, SERVICE, () => "").transport);
-  await rpc.mutate("auth.signIn", { email, password });
+  const trpc = openTrpc(transportOf(options, SERVICE, () => "").transport);
+  await trpc.auth.signIn.mutate({ email, password });
   try {
-    return await use(rpc);
+    return await use(trpc);
   } finally {
-    await rpc.mutate("auth.signOut", undefined);
+    await trpc.auth.signOut.mutate();
   }
 }
 

@@ -13,7 +13,7 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
     .action(async () => {
       const listed = await client().nodes.list();
       const rows = listed.nodes.map(({ id, label, seenAt, isAway, accounts, reservedNanoUsd }) => [
-        String(id),
+        id,
         isAway ? `away since ${seenAt.toISOString()}` : "running",
         `${usdOf(reservedNanoUsd)} of ${accounts} accounts`,
         label,
@@ -31,7 +31,7 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
     .action(async (id: string, { reason }: { reason: string }) => {
       if (!/^\d{1,18}$/.test(id))
         throw new OstiaryError(`"${id}" is not the id of a node. Find it with "nodes list".`);
-      const released = await client().nodes.release(BigInt(id), { reason });
+      const released = await client().nodes.release(id, { reason });
       print(released, [`released   ${usdOf(released.amountNanoUsd)} of ${released.accounts} accounts`]);
     });
 }

@@ -17,6 +17,6 @@ export function nanoUsdOf(text: string): bigint {
 }
 
 /** Nano-USD as people read them: exactly, with two decimals or more. */
-export function usdOf(nanoUsd: bigint): string {
+export function usdOf(nanoUsd: string): string {
   return `${amountOf(nanoUsd)} USD`;
 }

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
-import type { Rpc } from "../../../sdk/src/core/rpc.ts";
+import type { Trpc } from "../../../sdk/src/core/trpc.ts";
 import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
 import { addAccountCommands } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
@@ -64,7 +64,7 @@ export interface CommandParts {
   /** Made when a command is run: help needs none. */
   readonly client: () => OstiaryOperator;
   /** Signs in as the configured operator, for what no token may do. */
-  readonly asPerson: <Result>(use: (rpc: Rpc) => Promise<Result>) => Promise<Result>;
+  readonly asPerson: <Result>(use: (trpc: Trpc) => Promise<Result>) => Promise<Result>;
   /** Prints `answer` for scripts, as JSON, or `lines` for people. */
   readonly print: (answer: unknown, lines: readonly string[]) => void;
 }

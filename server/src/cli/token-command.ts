@@ -14,9 +14,7 @@ export function addTokenCommand(program: Command, { asPerson, print }: CommandPa
         throw new OstiaryError("--expires-in-days must be a whole number of days, such as 90.");
       }
       const expiresInDays = Number(options.expiresInDays);
-      const created = await asPerson((rpc) =>
-        rpc.mutate<{ readonly token: string }>("tokens.create", { name, expiresInDays }),
-      );
+      const created = await asPerson((trpc) => trpc.tokens.create.mutate({ name, expiresInDays }));
       print(created, [created.token]);
     });
 }

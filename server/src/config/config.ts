@@ -3,51 +3,6 @@ import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 
-/** The checked settings from the environment. Names of times and sizes carry their unit. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  /** Absolute. */
-  readonly dataDir: string;
-  readonly databaseUrl: string | null;
-  readonly redisUrl: string | null;
-  /** The prefix of keys in Redis. */
-  readonly redisPrefix: string;
-  /** Whether to look for model servers on this machine when there is no catalog file. */
-  readonly localModels: boolean;
-  /** Whether the operator confirms that all other recorded nodes are gone. */
-  readonly takeOver: boolean;
-  readonly demo: boolean;
-  /** Created at start unless a user with this address exists. */
-  readonly firstOperator: { readonly email: string; readonly password: string } | null;
-  readonly signUp: "open" | "closed";
-  /** CIDR blocks of proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies: readonly string[];
-  /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
-  readonly publicUrl: string | null;
-  /** CIDR blocks from which metrics may be read. */
-  readonly metricsFrom: readonly string[];
-  /** Whether traces are exported. The exporter reads its own variables. */
-  readonly traces: boolean;
-  readonly auditDurability: "journal" | "disk" | "database";
-  readonly maxBodyBytes: number;
-  /** The limit on all request bodies that are being received or wait for admission. */
-  readonly maxUnfinishedBodyBytes: number;
-  /** The maximum of open client connections. */
-  readonly maxConnections: number;
-  readonly drainS: number;
-  /** The reserved credit of a node without a heartbeat for this long is released; 0: never. */
-  readonly creditReleaseAfterS: number;
-  /** How long requests are still served after SIGTERM, while the service is no longer ready. */
-  readonly prestopS: number;
-  readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
-  readonly serviceName: string;
-  /** Warnings about dangerous combinations of settings. */
-  readonly warnings: readonly string[];
-  /** Messages about variables that look like settings but are none. */
-  readonly unknownSettings: readonly string[];
-}
-
 /** Everything that is wrong with the environment, a line for each variable. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -74,6 +29,9 @@ const wholeNumber = (from: number, to: number) =>
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(", ")}` });
 
+const flag = oneOf(["0", "1"]).transform((value) => value === "1");
+
+/** CIDR blocks, separated by commas. */
 const networks = z
   .string()
   .transform((value) => value.split(",").map((part) => part.trim()))
@@ -87,12 +45,19 @@ const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
+/**
+ * Every setting: its variable, what is accepted, and its default; `null` where there is none. Names of times and sizes carry their
+ * unit. docs/reference/configuration.md describes what each does.
+ */
 const variables = z.object({
   HOST: z.string().default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(8080),
-  OSTIARY_DATA_DIR: z.string().default("./data"),
-  DATABASE_URL: url("postgres:", "postgresql:").optional(),
-  REDIS_URL: url("redis:", "rediss:").optional(),
+  OSTIARY_DATA_DIR: z
+    .string()
+    .default("./data")
+    .transform((path) => resolve(path)),
+  DATABASE_URL: url("postgres:", "postgresql:").nullable().default(null),
+  REDIS_URL: url("redis:", "rediss:").nullable().default(null),
   OSTIARY_REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_:.-]{1,64}$/, "must be 1 to 64 letters, digits, _ : . or -")
@@ -100,10 +65,10 @@ const variables = z.object({
   OSTIARY_OPERATOR_EMAIL: z.email("must be an e-mail address").max(254).optional(),
   OSTIARY_OPERATOR_PASSWORD: z.string().min(10, "must have at least 10 characters").max(200).optional(),
   OSTIARY_CATALOG: z.string().optional(),
-  OSTIARY_LOCAL_MODELS: oneOf(["0", "1"]).default("1"),
+  OSTIARY_LOCAL_MODELS: flag.default(true),
   OSTIARY_PLANS: z.string().optional(),
-  OSTIARY_TAKE_OVER: oneOf(["0", "1"]).default("0"),
-  OSTIARY_DEMO: oneOf(["0", "1"]).optional(),
+  OSTIARY_TAKE_OVER: flag.default(false),
+  OSTIARY_DEMO: flag.default(true),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
   TRUSTED_PROXIES: networks.default([]),
   OSTIARY_PUBLIC_URL: url("http:", "https:").optional(),
@@ -127,28 +92,24 @@ const variables = z.object({
   NODE_ENV: z.string().optional(),
 });
 
-const EVEN_IF_OTHERS_FAIL = { when: () => true };
+/** A problem with a combination. It is reported together with those of single variables. */
+const problemOf = (name: string, message: string) => ({ path: [name], message, when: () => true });
 
-/** Checks combinations, too. Their problems are reported together with those of single variables. */
 const checkedVariables = variables
-  .refine((given) => isAbsent(given.OSTIARY_OPERATOR_PASSWORD) || !isAbsent(given.OSTIARY_OPERATOR_EMAIL), {
-    path: ["OSTIARY_OPERATOR_EMAIL"],
-    message: "must be set together with OSTIARY_OPERATOR_PASSWORD",
-    ...EVEN_IF_OTHERS_FAIL,
-  })
-  .refine((given) => isAbsent(given.OSTIARY_OPERATOR_EMAIL) || !isAbsent(given.OSTIARY_OPERATOR_PASSWORD), {
-    path: ["OSTIARY_OPERATOR_PASSWORD"],
-    message: "must be set together with OSTIARY_OPERATOR_EMAIL",
-    ...EVEN_IF_OTHERS_FAIL,
-  })
+  .refine(
+    ({ OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password }) =>
+      password === undefined || email !== undefined,
+    problemOf("OSTIARY_OPERATOR_EMAIL", "must be set together with OSTIARY_OPERATOR_PASSWORD"),
+  )
+  .refine(
+    ({ OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password }) =>
+      email === undefined || password !== undefined,
+    problemOf("OSTIARY_OPERATOR_PASSWORD", "must be set together with OSTIARY_OPERATOR_EMAIL"),
+  )
   .refine(
     ({ OSTIARY_MAX_UNFINISHED_BODY_BYTES: unfinished, OSTIARY_MAX_BODY_BYTES: body }) =>
       typeof unfinished !== "number" || typeof body !== "number" || unfinished >= 2 * body,
-    {
-      path: ["OSTIARY_MAX_UNFINISHED_BODY_BYTES"],
-      message: "must be at least twice OSTIARY_MAX_BODY_BYTES",
-      ...EVEN_IF_OTHERS_FAIL,
-    },
+    problemOf("OSTIARY_MAX_UNFINISHED_BODY_BYTES", "must be at least twice OSTIARY_MAX_BODY_BYTES"),
   );
 
 const MAX_TYPING_ERRORS = 3;
@@ -156,12 +117,15 @@ const MAX_TYPING_ERRORS = 3;
 /** Variables of the SDK, which may be set in the same environment. */
 const SDK_VARIABLES = new Set(["OSTIARY_API_KEY", "OSTIARY_BASE_URL", "OSTIARY_MANAGEMENT_TOKEN"]);
 
+/** The checked settings. */
+export type Config = ReturnType<typeof readConfig>;
+
 /**
  * Checks the environment. An empty variable counts as absent, as in most `.env` files.
  *
  * @throws {ConfigError} naming every variable that is wrong, not only the first.
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
   const present = Object.fromEntries(
     Object.entries(environment)
       .map(([name, value]) => [name, value?.trim()] as const)
@@ -175,36 +139,40 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return {
     host: values.HOST,
     port: values.PORT,
-    dataDir: resolve(values.OSTIARY_DATA_DIR),
-    databaseUrl: values.DATABASE_URL ?? null,
-    redisUrl: values.REDIS_URL ?? null,
+    dataDir: values.OSTIARY_DATA_DIR,
+    databaseUrl: values.DATABASE_URL,
+    redisUrl: values.REDIS_URL,
     redisPrefix: values.OSTIARY_REDIS_PREFIX,
+    /** Created at start unless a user with this address exists. */
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
-    localModels: values.OSTIARY_LOCAL_MODELS === "1",
-    takeOver: values.OSTIARY_TAKE_OVER === "1",
+    localModels: values.OSTIARY_LOCAL_MODELS,
+    takeOver: values.OSTIARY_TAKE_OVER,
     // A production database must never get an account whose password was printed on a terminal.
-    demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO !== "0",
+    demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO,
     signUp: values.OSTIARY_SIGNUP,
     trustedProxies: values.TRUSTED_PROXIES,
+    /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
     publicUrl: values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin,
-    traces:
-      values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined ||
-      values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined,
+    /** Whether traces are exported. The exporter reads its own variables. */
+    traces: (values.OTEL_EXPORTER_OTLP_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) !== undefined,
     metricsFrom: values.OSTIARY_METRICS_FROM,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
-    maxUnfinishedBodyBytes: unfinishedBytesOf(
-      values.OSTIARY_MAX_UNFINISHED_BODY_BYTES,
-      values.OSTIARY_MAX_BODY_BYTES,
-    ),
+    /** The limit on all request bodies that are being received or wait for admission: several of the maximum size. */
+    maxUnfinishedBodyBytes:
+      values.OSTIARY_MAX_UNFINISHED_BODY_BYTES ??
+      Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * values.OSTIARY_MAX_BODY_BYTES),
     maxConnections: values.OSTIARY_MAX_CONNECTIONS,
     drainS: values.OSTIARY_DRAIN_S,
+    /** The reserved credit of a node without a heartbeat for this long is released; 0: never. */
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
-    // A proxy needs a moment to notice that the node is not ready.
+    /** How long requests are still served after SIGTERM. A proxy needs a moment to notice that the node is not ready. */
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
+    /** Warnings about dangerous combinations of settings. */
     warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
+    /** Messages about variables that look like settings but are none. */
     unknownSettings: unknownSettings(present),
   };
 }
@@ -235,15 +203,6 @@ export function unknownSettings(
   });
 }
 
-/** The default allows several bodies of the maximum size. */
-function unfinishedBytesOf(given: number | undefined, maxBodyBytes: number): number {
-  return given ?? Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * maxBodyBytes);
-}
-
-function isAbsent(value: unknown): boolean {
-  return value === undefined;
-}
-
-function operatorOf(email: string | undefined, password: string | undefined): Config["firstOperator"] {
+function operatorOf(email: string | undefined, password: string | undefined) {
   return email === undefined || password === undefined ? null : { email, password };
 }

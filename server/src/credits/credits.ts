@@ -53,9 +53,9 @@ export interface CreditsParts {
  */
 export class Credits {
   readonly #parts: CreditsParts;
+  /** The current spender, and replaced ones that requests or entries still name. */
+  readonly #spenders = new Map<SpenderId, Spender>();
   #current: Spender | null = null;
-  /** Replaced spenders that requests or entries still name. */
-  readonly #replaced = new Map<SpenderId, Spender>();
   #opening: Promise<void> | null = null;
   /** When the database last answered a heartbeat. */
   #seenMs: number;
@@ -142,7 +142,7 @@ export class Credits {
    */
   committed(entries: readonly Pick<AuditEntry, "spender">[]): void {
     for (const { spender: id } of entries) {
-      const spender = id === undefined ? undefined : this.#spenderOf(id);
+      const spender = id === undefined ? undefined : this.#spenders.get(id);
       if (spender !== undefined) spender.uncommitted--;
     }
   }
@@ -151,7 +151,7 @@ export class Credits {
   outstanding(): { readonly holds: number; readonly nanoUsd: bigint } {
     let holds = 0;
     let nanoUsd = 0n;
-    for (const spender of this.#spenders()) {
+    for (const spender of this.#spenders.values()) {
       holds += spender.holds;
       for (const { held } of spender.allowances.values()) nanoUsd += held;
     }
@@ -165,14 +165,12 @@ export class Credits {
   async maintain(): Promise<void> {
     const { store, monotonicMs } = this.#parts;
     const askedMs = monotonicMs();
-    const { gone, reclaimed } = await this.#withTimeout(() =>
-      store.heartbeat([...this.#spenders()].map(({ id }) => id)),
-    );
+    const { gone, reclaimed } = await this.#withTimeout(() => store.heartbeat([...this.#spenders.keys()]));
     this.#seenMs = askedMs;
     for (const id of gone) this.#forget(id);
     if (this.#current === null || isDueForReplacement(this.#current, askedMs)) await this.#open();
     for (const { accountId, spender: id } of reclaimed) {
-      const spender = this.#spenderOf(id);
+      const spender = this.#spenders.get(id);
       const allowance = spender?.allowances.get(accountId);
       if (spender !== undefined && allowance !== undefined) await this.#releaseUnheld(spender, allowance, 0n);
     }
@@ -185,21 +183,12 @@ export class Credits {
    * last request has ended.
    */
   async stop(): Promise<void> {
-    const all = [...this.#spenders()];
+    const all = [...this.#spenders.values()];
     const last = all.reduce<SpenderId | null>((max, { id }) => (max === null || id > max ? id : max), null);
     if (last === null || !all.every(isDrained) || this.#parts.owesEntries()) return;
     this.#current = null;
-    this.#replaced.clear();
+    this.#spenders.clear();
     await this.#withTimeout(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
-  }
-
-  *#spenders(): IterableIterator<Spender> {
-    yield* this.#replaced.values();
-    if (this.#current !== null) yield this.#current;
-  }
-
-  #spenderOf(id: SpenderId): Spender | undefined {
-    return this.#current?.id === id ? this.#current : this.#replaced.get(id);
   }
 
   #isDisconnected(): boolean {
@@ -227,21 +216,16 @@ export class Credits {
     const former = this.#current;
     // A late answer must not replace a newer spender.
     if (former !== null && former.id >= id) return;
-    if (former !== null) this.#replaced.set(former.id, former);
     this.#hasOlder = true;
-    this.#current = {
-      id,
-      openedMs: this.#parts.monotonicMs(),
-      allowances: new Map(),
-      holds: 0,
-      uncommitted: 0,
-    };
+    const openedMs = this.#parts.monotonicMs();
+    this.#current = { id, openedMs, allowances: new Map(), holds: 0, uncommitted: 0 };
+    this.#spenders.set(id, this.#current);
   }
 
   /** Drops a spender that the database has closed. Requests with holds of it still settle against it. */
   #forget(id: SpenderId): void {
     if (this.#current?.id === id) this.#current = null;
-    this.#replaced.delete(id);
+    this.#spenders.delete(id);
   }
 
   #allowanceOf(spender: Spender, accountId: AccountId): Allowance {
@@ -367,7 +351,7 @@ export class Credits {
   }
 
   async #releaseIdle(nowMs: number): Promise<void> {
-    for (const spender of [...this.#spenders()]) {
+    for (const spender of [...this.#spenders.values()]) {
       for (const allowance of spender.allowances.values()) {
         const idleMs = nowMs - allowance.usedMs;
         if (idleMs > IDLE_MS || spender !== this.#current) await this.#releaseUnheld(spender, allowance, 0n);
@@ -380,10 +364,8 @@ export class Credits {
 
   /** Closes the spenders of earlier lives and replaced ones, once all their charges are in the database. */
   async #closeOlder(): Promise<void> {
-    const current = this.#current;
-    if (!this.#hasOlder || current === null || this.#parts.owesEntries()) return;
-    if (![...this.#replaced.values()].every(isDrained)) return;
-    await this.closeFormer();
+    const replaced = [...this.#spenders.values()].filter((spender) => spender !== this.#current);
+    if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
   }
 
   /** Closes this node's older spenders. Call it at start, when the charges of earlier lives are in the database. */
@@ -393,7 +375,7 @@ export class Credits {
     await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
     if (this.#current !== current) return;
     this.#hasOlder = false;
-    this.#replaced.clear();
+    for (const id of this.#spenders.keys()) if (id !== current.id) this.#spenders.delete(id);
   }
 
   #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
@@ -414,26 +396,27 @@ function exhausted(): Failure {
   );
 }
 
+function unavailable(message: string, retryAfterMs: number): Failure {
+  return new Failure("server_is_overloaded", message, { retryAfterMs });
+}
+
 function reservedElsewhere(): Failure {
-  return new Failure(
-    "server_is_overloaded",
+  return unavailable(
     "The account's credit is reserved for other requests that are being answered. Try again when they have ended.",
-    { retryAfterMs: 1_000 },
+    1_000,
   );
 }
 
 function reservedByAbsentNode(): Failure {
-  return new Failure(
-    "server_is_overloaded",
+  return unavailable(
     "The account's remaining credit is reserved by a node that is not running. Try again later; the operator of the service can release it.",
-    { retryAfterMs: 30_000 },
+    30_000,
   );
 }
 
 function databaseUnavailable(): Failure {
-  return new Failure(
-    "server_is_overloaded",
+  return unavailable(
     "The service cannot check the account's credit at the moment. Try again shortly.",
-    { retryAfterMs: 1_000 },
+    1_000,
   );
 }

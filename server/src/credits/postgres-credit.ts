@@ -19,6 +19,12 @@ const AWAY_MS = 60_000;
 /** The constraint that a statement with a closed spender violates; see 0010_credit_reserves.sql. */
 const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
 
+/** What is recorded of a release. */
+interface ReleaseNote {
+  readonly reason: string;
+  readonly by: Actor | null;
+}
+
 /**
  * Credit in Postgres. Every transaction that moves credit begins with the locks of the accounts, in a statement of its
  * own and in the order of ids: the next statement then sees what was committed before, so that each account has one
@@ -48,7 +54,7 @@ export class PostgresCredit implements CreditStore {
       return await inTransaction(this.#database, async (sql) => {
         await sql`select from accounts where id = ${accountId} for no key update`;
         // By the primary key of credit_reserves, twice.
-        const [row] = await sql<{ granted: bigint; elsewhere: bigint; stuck: bigint }[]>`
+        const [answer] = await sql<AskAnswer[]>`
           with was as (
             select account.free_nano_usd as free, coalesce(reserve.granted_nano_usd, 0) as granted,
                    coalesce(reserve.charged_nano_usd, 0) as charged, coalesce(reserve.number, 0) as number
@@ -72,8 +78,8 @@ export class PostgresCredit implements CreditStore {
             from now_granted where accounts.id = ${accountId} and now_granted.granted <> now_granted.was_granted
           ),
           others as (
-            select coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at >= now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as elsewhere,
-                   coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at < now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as stuck
+            select coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at >= now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as "elsewhereNanoUsd",
+                   coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at < now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as "stuckNanoUsd"
             from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
             where account_id = ${accountId} and spender <> ${spender}
           ),
@@ -82,13 +88,9 @@ export class PostgresCredit implements CreditStore {
             from now_granted
             where account_id = ${accountId} and spender <> ${spender} and not wanted and now_granted.granted < ${targetNanoUsd}
           )
-          select coalesce((select granted from now_granted), was.granted) as granted, others.elsewhere, others.stuck
+          select coalesce((select granted from now_granted), was.granted) as "grantedNanoUsd", others.*
           from was, others`;
-        return {
-          grantedNanoUsd: row?.granted ?? 0n,
-          elsewhereNanoUsd: row?.elsewhere ?? 0n,
-          stuckNanoUsd: row?.stuck ?? 0n,
-        };
+        return answer ?? { grantedNanoUsd: 0n, elsewhereNanoUsd: 0n, stuckNanoUsd: 0n };
       });
     } catch (error) {
       if (violatesForeignKey(error, SPENDER_REFERENCE)) throw new SpenderGone(`spender ${spender} is closed`);
@@ -123,10 +125,9 @@ export class PostgresCredit implements CreditStore {
   }
 
   async listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]> {
-    const rows = await this.#database<{ id: SpenderId; seen_at: Date }[]>`
-      select id, seen_at from credit_spenders
+    return this.#database<UnseenSpender[]>`
+      select id, seen_at as "seenAt" from credit_spenders
       where node_id <> ${this.#nodeId} and seen_at < now() - ${unseenMs} * interval '1 millisecond'`;
-    return rows.map(({ id, seen_at: seenAt }) => ({ id, seenAt }));
   }
 
   /**
@@ -151,42 +152,20 @@ export class PostgresCredit implements CreditStore {
   }
 
   async list(): Promise<readonly ListedSpender[]> {
-    const rows = await this.#database<
-      {
-        id: SpenderId;
-        node_id: string;
-        label: string;
-        seen_at: Date;
-        is_away: boolean;
-        accounts: bigint;
-        reserved: bigint;
-      }[]
-    >`
-      select spender.id, spender.node_id, spender.label, spender.seen_at,
-             spender.seen_at < now() - ${AWAY_MS} * interval '1 millisecond' as is_away,
-             count(reserve.account_id) filter (where granted_nano_usd > charged_nano_usd) as accounts,
-             coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as reserved
+    return this.#database<ListedSpender[]>`
+      select spender.id, spender.node_id as "nodeId", spender.label, spender.seen_at as "seenAt",
+             spender.seen_at < now() - ${AWAY_MS} * interval '1 millisecond' as "isAway",
+             count(reserve.account_id) filter (where granted_nano_usd > charged_nano_usd)::int as accounts,
+             coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as "reservedNanoUsd"
       from credit_spenders spender left join credit_reserves reserve on reserve.spender = spender.id
       group by spender.id order by spender.id`;
-    return rows.map((row) => ({
-      id: row.id,
-      nodeId: row.node_id,
-      label: row.label,
-      seenAt: row.seen_at,
-      isAway: row.is_away,
-      accounts: Number(row.accounts),
-      reservedNanoUsd: row.reserved,
-    }));
   }
 
   /**
    * Frees what the spender has reserved, and deletes it. A reserve that is inserted meanwhile names the spender and makes
    * the deletion fail. The transaction is then repeated.
    */
-  async #close(
-    spender: SpenderId,
-    release: { readonly reason: string; readonly by: Actor | null } | null,
-  ): Promise<ReleasedSpender | null> {
+  async #close(spender: SpenderId, release: ReleaseNote | null): Promise<ReleasedSpender | null> {
     for (;;) {
       try {
         const database = this.#database.withTimeout(CLOSE_TIMEOUT_MS);
@@ -201,13 +180,13 @@ export class PostgresCredit implements CreditStore {
 async function closeSpender(
   sql: Transaction,
   spender: SpenderId,
-  release: { readonly reason: string; readonly by: Actor | null } | null,
+  release: ReleaseNote | null,
 ): Promise<ReleasedSpender | null> {
   // Uses credit_reserves_by_spender.
   await sql`
     select from accounts where id in (select account_id from credit_reserves where spender = ${spender})
     order by id for no key update`;
-  const [closed] = await sql<{ accounts: bigint; amount: bigint }[]>`
+  const [released = { accounts: 0, amountNanoUsd: 0n }] = await sql<ReleasedSpender[]>`
     with gone as (
       delete from credit_reserves where spender = ${spender}
       returning account_id, granted_nano_usd - charged_nano_usd as amount
@@ -223,11 +202,11 @@ async function closeSpender(
       where credit_spenders.id = ${spender} and ${release !== null}
       on conflict do nothing
     )
-    select count(*) filter (where amount > 0) as accounts, coalesce(sum(amount), 0)::bigint as amount from gone`;
+    select count(*) filter (where amount > 0)::int as accounts, coalesce(sum(amount), 0)::bigint as "amountNanoUsd"
+    from gone`;
   const [deleted] = await sql<{ label: string; node_id: string }[]>`
     delete from credit_spenders where id = ${spender} returning label, node_id`;
   if (deleted === undefined) return null;
-  const released = { accounts: Number(closed?.accounts ?? 0n), amountNanoUsd: closed?.amount ?? 0n };
   if (release !== null) {
     await recordAction(sql, {
       at: new Date(),

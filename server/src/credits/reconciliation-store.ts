@@ -2,138 +2,180 @@ import type { AccountId } from "../contract/account.ts";
 import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Database } from "../database/database.ts";
+import type { Credits } from "./credits.ts";
 import type { BalanceMismatch } from "./ledger.ts";
-import type { ReservedCredit, UncollectedSum, UsageMismatch } from "./reconciler.ts";
 
-interface UsageRow {
-  account_id: AccountId | null;
-  interval: UsageMismatch["interval"];
-  start: Date;
-  key: KeyUuid | null;
-  model: string | null;
+/** A sum of usage that differs from its entries. */
+export interface UsageMismatch {
+  /** `null`: the whole service. */
+  readonly accountId: AccountId | null;
+  /** `hour`: not the sum of the entries; `day`: not the sum of the hours; `month`: not the sum of the days. */
+  readonly interval: "hour" | "day" | "month";
+  readonly start: Date;
+  /** `null`: all keys. */
+  readonly key: KeyUuid | null;
+  /** `null`: all models. */
+  readonly model: string | null;
 }
 
-/** Compares sums in PostgreSQL with what they are sums of. Each comparison is one statement and so sees one snapshot. */
-export class PostgresReconciliation {
+export type ReconciliationReport = Awaited<ReturnType<typeof reconcile>>;
+
+const MAX_MISMATCHES = 100;
+const HOUR_MS = 60 * 60_000;
+
+/** Compares balances with ledgers and usage with audit entries. Each comparison is one statement and so sees one snapshot. */
+export class Reconciler {
   readonly #database: Database;
+  readonly #credits: Pick<Credits, "outstanding">;
+  readonly #now: () => Date;
+  #last: ReconciliationReport | null = null;
 
-  constructor(database: Database) {
+  constructor(database: Database, credits: Pick<Credits, "outstanding">, now: () => Date) {
     this.#database = database;
+    this.#credits = credits;
+    this.#now = now;
   }
 
-  async findMismatches(limit: number): Promise<readonly BalanceMismatch[]> {
-    const rows = await this.#database<{ id: AccountId; free: bigint; ledger: bigint; reserved: bigint }[]>`
-      select accounts.id, free_nano_usd as free, coalesce(ledger.sum, 0)::bigint as ledger,
-             coalesce(reserves.sum, 0)::bigint as reserved
-      from accounts
-      left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
-        on ledger.account_id = accounts.id
-      left join (
-        select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
-        from credit_reserves group by 1
-      ) reserves on reserves.account_id = accounts.id
-      where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
-         or free_nano_usd < 0 or reserves.min < 0
-      limit ${limit}`;
-    return rows.map(({ id: accountId, free, ledger, reserved }) => ({
-      accountId,
-      balanceNanoUsd: free + reserved,
-      ledgerNanoUsd: ledger,
-      reservedNanoUsd: reserved,
-    }));
+  /** The report of the last check; `null` before the first. */
+  get last(): ReconciliationReport | null {
+    return this.#last;
   }
 
-  async findUsageMismatches(since: Date, limit: number): Promise<readonly UsageMismatch[]> {
-    // Entries by the primary keys of the partitions: a range of ids is a range of time. Hours and days of all accounts by
-    // usage_hours_by_hour and usage_days_by_day.
-    const sql = this.#database;
-    const sums = sql`
-      sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
-      sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd`;
-    const differs = sql`
-      (stored.requests, stored.errors, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
-      is distinct from
-      (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
-    const rows = await sql<UsageRow[]>`
-      with entry_hours as (
-        select account_id, date_trunc('hour', at, 'UTC') as hour, key,
-               usage_model(model, error_code, upstream) as model,
-               count(*) as requests, count(*) filter (where status >= 400) as errors,
-               coalesce(sum(prompt_tokens), 0) as prompt_tokens,
-               coalesce(sum(completion_tokens), 0) as completion_tokens,
-               coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
-        from audit_entries where id >= ${firstEntryIdAt(since)} group by 1, 2, 3, 4
-      ),
-      wrong_hours as (
-        select account_id, 'hour' as interval, hour as start, key, model
-        from (select * from usage_hours where hour >= ${since}) stored
-        full join entry_hours found using (account_id, hour, key, model)
-        where ${differs}
-      ),
-      hour_days as (
-        select account_id, date_trunc('day', hour, 'UTC') as day, key, model, ${sums}
-        from usage_hours where hour >= date_trunc('day', ${since}::timestamptz, 'UTC') group by 1, 2, 3, 4
-      ),
-      wrong_days as (
-        select account_id, 'day' as interval, day as start, key, model
-        from (select * from usage_days where day >= date_trunc('day', ${since}::timestamptz, 'UTC')) stored
-        full join hour_days found using (account_id, day, key, model)
-        where ${differs}
-      ),
-      wrong_service_hours as (
-        select null::uuid as account_id, 'hour' as interval, hour as start, null::uuid as key, model
-        from (
-          select hour, model, ${sums}
-          from usage_service_hours where hour >= ${since} group by 1, 2
-        ) stored
-        full join (
-          select hour, model, ${sums}
-          from entry_hours group by 1, 2
-        ) found using (hour, model)
-        where ${differs}
-      ),
-      wrong_months as (
-        select account_id, 'month' as interval, month as start, null::uuid as key, null::text as model
-        from (
-          select * from usage_account_months where month >= date_trunc('month', ${since}::timestamptz, 'UTC')
-        ) stored
-        full join (
-          select account_id, date_trunc('month', day, 'UTC') as month, sum(requests) as requests,
-                 sum(cost_nano_usd) as cost_nano_usd
-          from usage_days where day >= date_trunc('month', ${since}::timestamptz, 'UTC') group by 1, 2
-        ) found using (account_id, month)
-        where (stored.requests, stored.cost_nano_usd) is distinct from (found.requests, found.cost_nano_usd)
-      )
+  /** @param hours the past hours of usage to compare with the entries. */
+  async check(hours: number): Promise<ReconciliationReport> {
+    this.#last = await reconcile(this.#database, this.#credits, this.#now(), hours);
+    return this.#last;
+  }
+}
+
+async function reconcile(
+  database: Database,
+  credits: Pick<Credits, "outstanding">,
+  checkedAt: Date,
+  hours: number,
+) {
+  const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);
+  return {
+    /** There should be none. */
+    mismatches: await findMismatches(database, MAX_MISMATCHES),
+    /** There should be none. */
+    usageMismatches: await findUsageMismatches(database, since, MAX_MISMATCHES),
+    /** The start of the period in which usage was compared and uncollected amounts were added up. */
+    since,
+    reserved: await readReserved(database),
+    uncollected: await readUncollected(database, since),
+    /** The holds of requests on this node. */
+    held: credits.outstanding(),
+    checkedAt,
+  };
+}
+
+/** Accounts whose balance is negative or not the sum of their ledger. */
+async function findMismatches(database: Database, limit: number): Promise<readonly BalanceMismatch[]> {
+  return database<BalanceMismatch[]>`
+    select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
+           coalesce(ledger.sum, 0)::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
+    from accounts
+    left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
+      on ledger.account_id = accounts.id
+    left join (
+      select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
+      from credit_reserves group by 1
+    ) reserves on reserves.account_id = accounts.id
+    where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
+       or free_nano_usd < 0 or reserves.min < 0
+    limit ${limit}`;
+}
+
+/** Sums of usage since then that are not the sums of what they add up. */
+export async function findUsageMismatches(
+  database: Database,
+  since: Date,
+  limit: number,
+): Promise<readonly UsageMismatch[]> {
+  // Entries by the primary keys of the partitions: a range of ids is a range of time. Hours and days of all accounts by
+  // usage_hours_by_hour and usage_days_by_day.
+  const sums = database`
+    sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
+    sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd`;
+  const differs = database`
+    (stored.requests, stored.errors, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
+    is distinct from
+    (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
+  return database<UsageMismatch[]>`
+    with entry_hours as (
+      select account_id, date_trunc('hour', at, 'UTC') as hour, key,
+             usage_model(model, error_code, upstream) as model,
+             count(*) as requests, count(*) filter (where status >= 400) as errors,
+             coalesce(sum(prompt_tokens), 0) as prompt_tokens,
+             coalesce(sum(completion_tokens), 0) as completion_tokens,
+             coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
+      from audit_entries where id >= ${firstEntryIdAt(since)} group by 1, 2, 3, 4
+    ),
+    wrong_hours as (
+      select account_id, 'hour' as interval, hour as start, key, model
+      from (select * from usage_hours where hour >= ${since}) stored
+      full join entry_hours found using (account_id, hour, key, model)
+      where ${differs}
+    ),
+    hour_days as (
+      select account_id, date_trunc('day', hour, 'UTC') as day, key, model, ${sums}
+      from usage_hours where hour >= date_trunc('day', ${since}::timestamptz, 'UTC') group by 1, 2, 3, 4
+    ),
+    wrong_days as (
+      select account_id, 'day' as interval, day as start, key, model
+      from (select * from usage_days where day >= date_trunc('day', ${since}::timestamptz, 'UTC')) stored
+      full join hour_days found using (account_id, day, key, model)
+      where ${differs}
+    ),
+    wrong_service_hours as (
+      select null::uuid as account_id, 'hour' as interval, hour as start, null::uuid as key, model
+      from (
+        select hour, model, ${sums}
+        from usage_service_hours where hour >= ${since} group by 1, 2
+      ) stored
+      full join (
+        select hour, model, ${sums}
+        from entry_hours group by 1, 2
+      ) found using (hour, model)
+      where ${differs}
+    ),
+    wrong_months as (
+      select account_id, 'month' as interval, month as start, null::uuid as key, null::text as model
+      from (
+        select * from usage_account_months where month >= date_trunc('month', ${since}::timestamptz, 'UTC')
+      ) stored
+      full join (
+        select account_id, date_trunc('month', day, 'UTC') as month, sum(requests) as requests,
+               sum(cost_nano_usd) as cost_nano_usd
+        from usage_days where day >= date_trunc('month', ${since}::timestamptz, 'UTC') group by 1, 2
+      ) found using (account_id, month)
+      where (stored.requests, stored.cost_nano_usd) is distinct from (found.requests, found.cost_nano_usd)
+    )
+    select account_id as "accountId", interval, start, key, model from (
       select * from wrong_hours union all select * from wrong_days
       union all select * from wrong_service_hours union all select * from wrong_months
-      limit ${limit}`;
-    return rows.map(({ account_id: accountId, ...row }) => ({ accountId, ...row }));
-  }
+    ) wrong
+    limit ${limit}`;
+}
 
-  async readReserved(): Promise<ReservedCredit> {
-    const [row] = await this.#database<{ reserves: bigint; nano_usd: bigint; stuck_nano_usd: bigint }[]>`
-      select count(*) as reserves, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as nano_usd,
-             coalesce(sum(granted_nano_usd - charged_nano_usd) filter (
-               where seen_at < now() - interval '1 minute'
-             ), 0)::bigint as stuck_nano_usd
-      from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
-      where granted_nano_usd > charged_nano_usd`;
-    return {
-      reservations: Number(row?.reserves ?? 0n),
-      nanoUsd: row?.nano_usd ?? 0n,
-      stuckNanoUsd: row?.stuck_nano_usd ?? 0n,
-    };
-  }
+/** The credit that all nodes have reserved. `stuckNanoUsd`: the part of it of nodes that have not been seen for a minute. */
+async function readReserved(database: Database) {
+  const [reserved] = await database<{ reservations: number; nanoUsd: bigint; stuckNanoUsd: bigint }[]>`
+    select count(*)::int as reservations, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as "nanoUsd",
+           coalesce(sum(granted_nano_usd - charged_nano_usd) filter (
+             where seen_at < now() - interval '1 minute'
+           ), 0)::bigint as "stuckNanoUsd"
+    from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
+    where granted_nano_usd > charged_nano_usd`;
+  return reserved ?? { reservations: 0, nanoUsd: 0n, stuckNanoUsd: 0n };
+}
 
-  async readUncollected(since: Date): Promise<readonly UncollectedSum[]> {
-    // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
-    const rows = await this.#database<{ reason: string; accounts: bigint; nano_usd: bigint }[]>`
-      select reason, count(distinct account_id) as accounts, sum(amount_nano_usd)::bigint as nano_usd
-      from credit_ledger where kind = 'uncollected' and at >= ${since} group by reason order by reason`;
-    return rows.map(({ reason, accounts, nano_usd: nanoUsd }) => ({
-      reason,
-      accounts: Number(accounts),
-      nanoUsd,
-    }));
-  }
+/** What accounts did not pay, by reason: that of an {@link Uncollected}, or one that an operator wrote. */
+async function readUncollected(database: Database, since: Date) {
+  // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
+  const rows = await database<{ reason: string; accounts: number; nanoUsd: bigint }[]>`
+    select reason, count(distinct account_id)::int as accounts, sum(amount_nano_usd)::bigint as "nanoUsd"
+    from credit_ledger where kind = 'uncollected' and at >= ${since} group by reason order by reason`;
+  return [...rows];
 }

@@ -105,7 +105,8 @@ function readEventId(text: string): AsOf {
   });
 }
 
+/** An entry without what only the service itself needs. */
 function publicView(entry: ListedEntry) {
-  const { accountId: _, key: __, at, ...rest } = entry;
+  const { accountId, key, at, spender, implausibleNanoUsd, keyed, ...rest } = entry;
   return { ...rest, requestId: requestIdOf(entry.id), timestamp: at, tokenCount: tokenCountOf(entry) };
 }

@@ -10,6 +10,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 
 /** The caller of a procedure, by its credential. */
 export type RpcCaller =
@@ -17,6 +18,16 @@ export type RpcCaller =
   | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }
   | { readonly kind: "management-token"; readonly id: TokenUuid; readonly signedIn: SignedIn }
   | { readonly kind: "key"; readonly permission: Permission };
+
+const MAX_USER_AGENT_LENGTH = 256;
+
+/** What is known of a client, beside its credential. `userAgent` is the header's value, without secrets afterwards. */
+export function clientInfoOf(sourceIp: string | null, userAgent: string | null): ClientInfo {
+  return {
+    sourceIp,
+    userAgent: userAgent === null ? null : withoutSecrets(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
+  };
+}
 
 export interface CallerParts {
   readonly access: Access;
@@ -40,11 +51,24 @@ export async function callerOf(
   const header = request.headers.get("authorization");
   if (header !== null) {
     const token = readManagementToken([header]);
-    if (token !== null) return { kind: "management-token", ...(await useToken(parts, token, clientInfo)) };
+    if (token !== null) return await callerOfToken(parts, token, clientInfo);
     return { kind: "key", permission: await useKey(parts, header, clientInfo) };
   }
   const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
   return session === null ? { kind: "anonymous" } : { kind: "session", ...session };
+}
+
+/**
+ * Authenticates the caller by a management token.
+ *
+ * @throws {Failure} `invalid_management_token`; `account_suspended`; `ip_blocked`.
+ */
+export async function callerOfToken(
+  parts: CallerParts,
+  token: string,
+  clientInfo: ClientInfo,
+): Promise<RpcCaller> {
+  return { kind: "management-token", ...(await useToken(parts, token, clientInfo)) };
 }
 
 /**

@@ -11,6 +11,8 @@ export const MAX_ANONYMOUS_BODY_BYTES = 16 * 1024;
 export interface ProcedureMeta {
   /** The maximum size of its input as sent, 16 KiB by default. */
   readonly maxInputBytes?: number;
+  /** Whether API keys may call it. */
+  readonly takesKeys?: boolean;
 }
 
 /** The names of the procedures that a request calls, which may not exist. */
@@ -20,18 +22,32 @@ export function calledBy(request: Request): readonly string[] {
   return searchParams.get("batch") === "1" ? names.split(",") : [names];
 }
 
+/** A procedure of a router, as far as its definition says something about its calls. */
+export interface ProcedureDefinition {
+  readonly meta?: ProcedureMeta;
+  /** The schemas of its input; none: it takes no input. */
+  readonly inputs: readonly unknown[];
+}
+
+/** The procedures of a router by their full names. */
+export function proceduresOf({ _def }: AnyRouter): ReadonlyMap<string, ProcedureDefinition> {
+  const procedures = _def.procedures as Readonly<Record<string, { readonly _def?: ProcedureDefinition }>>;
+  return new Map(
+    Object.entries(procedures).flatMap(([name, { _def: definition }]) =>
+      definition === undefined ? [] : [[name, definition] as const],
+    ),
+  );
+}
+
 /** The maximum size of the body of a request for these procedures by a known caller. */
-export function maxBodyBytes({ _def }: AnyRouter, names: readonly string[]): number {
-  const procedures = new Map(Object.entries(_def.procedures as Procedures));
-  const ofInputs = names.map((name) => procedures.get(name)?._def?.meta?.maxInputBytes ?? MAX_INPUT_BYTES);
+export function maxBodyBytes(router: AnyRouter, names: readonly string[]): number {
+  const procedures = proceduresOf(router);
+  const ofInputs = names.map((name) => procedures.get(name)?.meta?.maxInputBytes ?? MAX_INPUT_BYTES);
   return Math.min(
     MAX_BODY_BYTES,
     ofInputs.reduce((sum, bytes) => sum + bytes, 0),
   );
 }
-
-/** The procedures of a router by their full names. */
-type Procedures = Readonly<Record<string, { readonly _def?: { readonly meta?: ProcedureMeta } }>>;
 
 function decoded(text: string): string {
   try {

@@ -9,7 +9,7 @@ import type { KeySnapshot } from "../contract/key.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
-import { type CallerParts, callerOf, type RpcCaller, requireSameCaller } from "./caller.ts";
+import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes } from "./calls.ts";
 import { requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
@@ -17,8 +17,6 @@ import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
-const BODY_TIMEOUT_MS = 30_000;
-const MAX_USER_AGENT_LENGTH = 256;
 const MAX_ENDPOINT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
@@ -41,7 +39,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
   const cookie = new SessionCookie(parts.publicOrigin);
   return async (request, peer) => {
     const id = parts.newId();
-    const clientInfo = clientInfoOf(request, parts.clientAddress(request, peer));
+    const clientInfo = clientInfoOf(parts.clientAddress(request, peer), request.headers.get("user-agent"));
     const sessionToken = cookie.read(request.headers);
     const incoming: Incoming = { id, request, requestId: requestIdOf(id), clientInfo, sessionToken };
     try {
@@ -124,12 +122,7 @@ async function authenticatedCall(
     const sender = await authenticate();
     if (sender.kind !== "anonymous") maxBytes = maxBodyBytes(parts.router, names);
   }
-  const complete = await withWholeBody(
-    request,
-    maxBytes,
-    BODY_TIMEOUT_MS,
-    parts.bodies.address(clientInfo.sourceIp),
-  );
+  const complete = await withWholeBody(request, maxBytes, parts.bodies.address(clientInfo.sourceIp));
   const caller = await authenticate();
   try {
     parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
@@ -200,14 +193,6 @@ function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): 
     status: failure.status,
     headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },
   });
-}
-
-function clientInfoOf(request: Request, sourceIp: string | null): ClientInfo {
-  const userAgent = request.headers.get("user-agent");
-  return {
-    sourceIp,
-    userAgent: userAgent === null ? null : withoutSecrets(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
-  };
 }
 
 /** Requires JSON, because other bodies need no CORS preflight and tRPC would run mutations without input from them. */

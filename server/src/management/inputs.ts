@@ -24,24 +24,38 @@ export const ipAddress = z
   .trim()
   .refine((text) => parseAddress(text) !== null, "must be an IPv4 or IPv6 address");
 
+/** A whole number from `min` to `max`. */
+export const wholeNumber = (min: number, max: number) => {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.number({ error }).int({ error }).min(min, error).max(max, error);
+};
+
 /** A random value that is unique to one call, for example a UUID. */
 export const idempotencyKey = z
   .string()
   .min(8, "must have at least 8 characters")
   .max(255)
-  .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
+  .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces")
+  .describe(
+    "A random value for this request. Repeated with it within 24 hours, the request creates no second key.",
+  );
 
 /** A UUID, typed as an id of its kind. */
 export const idOf = <Id extends string>() =>
   z
     .string()
     .toLowerCase()
-    .pipe(z.uuid())
-    .transform((text) => text as Id);
+    .pipe(z.uuid("must be an id, which is a UUID"))
+    .transform((text) => text as Id)
+    .meta({ format: "uuid" });
+
+/** The descriptions of the inputs of paged lists. */
+export const CURSOR = "The cursor of the next page, from the answer with the previous page.";
+export const LIMIT = "The maximum number of rows of the page.";
 
 /** The inputs of a paged list. Infinite queries of tRPC send `direction`. */
 export const paging = <Id extends string>(maxLimit: number) => ({
-  cursor: idOf<Id>().optional(),
+  cursor: idOf<Id>().describe(CURSOR).optional(),
   direction: z.literal("forward").optional(),
-  limit: z.number().int().min(1).max(maxLimit).default(50),
+  limit: wholeNumber(1, maxLimit).describe(LIMIT).default(50),
 });

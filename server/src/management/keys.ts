@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { KeyUuid } from "../contract/key.ts";
-import { idempotencyKey, idOf, label } from "./inputs.ts";
+import { CURSOR, idempotencyKey, idOf, LIMIT, label, wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
@@ -30,8 +30,8 @@ export function keysRouter({ keys }: RpcServices) {
       .input(
         z
           .strictObject({
-            cursor: position.optional(),
-            limit: z.number().int().min(1).max(MAX_PAGE).default(MAX_PAGE),
+            cursor: position.describe(CURSOR).optional(),
+            limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
           })
           .default({ limit: MAX_PAGE }),
       )
@@ -48,7 +48,12 @@ export function keysRouter({ keys }: RpcServices) {
 
     /** The only answer, beside that of `rotate`, that ever holds the key string. */
     create: accountProcedure
-      .input(z.strictObject({ name: label, idempotencyKey: idempotencyKey.optional() }))
+      .input(
+        z.strictObject({
+          name: label.describe("A name that no other active key of the account has."),
+          idempotencyKey: idempotencyKey.optional(),
+        }),
+      )
       .mutation(({ ctx, input }) =>
         keys.create(ctx.actor, ctx.accountId, input.name, input.idempotencyKey ?? null),
       ),
@@ -58,12 +63,11 @@ export function keysRouter({ keys }: RpcServices) {
       .input(
         z.strictObject({
           id,
-          name: label.optional(),
-          idleAfterSeconds: z
-            .number()
-            .int()
-            .min(60)
-            .max(30 * DAY_S)
+          name: label
+            .describe("The name of the successor; by default the name of the old key with a number.")
+            .optional(),
+          idleAfterSeconds: wholeNumber(60, 30 * DAY_S)
+            .describe("Seconds without a request after which the old key counts as idle.")
             .default(DAY_S),
           idempotencyKey: idempotencyKey.optional(),
         }),

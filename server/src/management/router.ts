@@ -13,7 +13,7 @@ import type { LimitUse } from "../contract/limits.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { PostgresLedger } from "../credits/ledger.ts";
 import type { PostgresCredit } from "../credits/postgres-credit.ts";
-import type { Reconciler } from "../credits/reconciler.ts";
+import type { Reconciler } from "../credits/reconciliation-store.ts";
 import type { Reads } from "../database/reads.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Keys } from "../keys/keys.ts";
@@ -49,7 +49,7 @@ export interface RpcServices {
   readonly reads: Reads;
   readonly reconciler: Reconciler;
   readonly securityLog: SecurityLog;
-  readonly service: {
+  readonly service: () => {
     /** The operator's own name for the service. */
     readonly serviceName: string;
     /** Scheme, host and port that clients use. */
@@ -69,7 +69,7 @@ export function createAppRouter(services: RpcServices) {
     service: router({
       /** What the dashboard needs before sign-in. */
       info: publicProcedure.query(() => ({
-        ...services.service,
+        ...services.service(),
         signUp: services.signUpIsOpen ? ("open" as const) : ("closed" as const),
       })),
     }),

@@ -89,8 +89,27 @@ export function failureOf(error: TRPCError): Failure {
 function failureOfInput({ issues: [issue] }: ZodError): Failure {
   if (issue === undefined) return new Failure("invalid_request", "The input is not valid.");
   const param = withoutSecrets(issue.path.join(".")).slice(0, MAX_MESSAGE_LENGTH);
-  const message = withoutSecrets(`${param || "input"}: ${issue.message}`).slice(0, MAX_MESSAGE_LENGTH);
+  const message = withoutSecrets(`${param || "input"}: ${messageOf(issue)}`).slice(0, MAX_MESSAGE_LENGTH);
   return new Failure("invalid_request", message, param === "" ? {} : { param });
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  bigint: "a bigint",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list",
+};
+
+/** The message of a schema, or the default one of a wrong type or value in plain words. */
+function messageOf(issue: ZodError["issues"][number]): string {
+  const { code, message } = issue;
+  if (!message.startsWith("Invalid ")) return message;
+  if (code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  if (code !== "invalid_type") return message;
+  if (message.endsWith("received undefined")) return "is required";
+  return `must be ${TYPES[issue.expected] ?? issue.expected}`;
 }
 
 const t = initTRPC
@@ -123,6 +142,7 @@ const t = initTRPC
   });
 
 export const router = t.router;
+export const createCallerFactory = t.createCallerFactory;
 
 /** Open to everyone. Failures of the domain become tRPC errors with the same code. */
 export const publicProcedure = t.procedure.use(async ({ next }) => {
@@ -132,7 +152,7 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 });
 
 /** For reading an account, by its users, their management tokens, and its API keys. */
-export const accountReader = publicProcedure.use(({ ctx, next }) => {
+export const accountReader = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "key") {
     const { id } = caller.permission.snapshot.account;
@@ -175,14 +195,19 @@ function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
     case "anonymous":
       throw notSignedIn();
     case "key":
-      throw new Failure(
-        "permission_denied",
-        "An API key can only read. To make changes, sign in to the dashboard or use a management token.",
-      );
+      throw keyRefused();
     default:
       if (caller.signedIn.role === "owner") return caller.signedIn;
       throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
   }
+}
+
+/** The refusal of an API key by a procedure that takes none. */
+export function keyRefused(): Failure {
+  return new Failure(
+    "permission_denied",
+    "An API key cannot do this. Use a management token, or sign in to the dashboard.",
+  );
 }
 
 function actorOf({ caller, clientInfo }: RpcContext, user: User): Actor {

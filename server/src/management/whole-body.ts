@@ -2,39 +2,54 @@ import type { BodySender } from "../admission/body-budget.ts";
 import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 
+const BODY_TIMEOUT_MS = 30_000;
+
 /**
  * Returns the request with its complete body. While the body arrives, its bytes count against the budget of its sender.
  *
- * @throws {Failure} `request_too_large` beyond `maxBytes`, whatever its headers say; `request_timeout` when it is
- *   not complete in time; or as {@link BodySender.reserve}.
+ * @throws {Failure} as {@link receiveBody}, whatever the request's headers say.
  */
 export async function withWholeBody(
   request: Request,
   maxBytes: number,
-  timeoutMs: number,
   sender: BodySender,
 ): Promise<Request> {
   if (request.body === null) return request;
   const reader = request.body.getReader();
-  const declared = request.headers.get("content-length");
-  const declaredBytes = declared === null ? null : Number(declared);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let body: IncomingBody | null = null;
   try {
-    const incoming = new IncomingBody({ sender, maxBodies: null, declaredBytes, maxBytes });
-    body = incoming;
-    const tooSlow = new Failure("request_timeout", "The body did not arrive in time. Send it again.");
-    timer = setTimeout(() => incoming.refuse(tooSlow), timeoutMs);
-    const whole = await incoming.receive(() => void feed(incoming, reader));
+    const declared = request.headers.get("content-length");
+    const whole = await receiveBody(declared, maxBytes, sender, (body) => void feed(body, reader));
     const { url, method, headers } = request;
     return new Request(url, { method, headers, body: new Blob([new Uint8Array(whole)]) });
   } catch (error) {
     // The rest of the body is not read.
     void reader.cancel().catch(() => {});
     throw error;
+  }
+}
+
+/**
+ * Receives the body of a call. `start` begins to pass its bytes.
+ *
+ * @param declaredLength the value of `content-length`; `null` without one.
+ * @throws {Failure} `request_too_large` beyond `maxBytes`; `request_timeout` when it is not complete in time; or as
+ *   {@link BodySender.reserve}.
+ */
+export async function receiveBody(
+  declaredLength: string | null,
+  maxBytes: number,
+  sender: BodySender,
+  start: (body: IncomingBody) => void,
+): Promise<Uint8Array> {
+  const declaredBytes = declaredLength === null ? null : Number(declaredLength);
+  const body = new IncomingBody({ sender, maxBodies: null, declaredBytes, maxBytes });
+  const tooSlow = new Failure("request_timeout", "The body did not arrive in time. Send it again.");
+  const timer = setTimeout(() => body.refuse(tooSlow), BODY_TIMEOUT_MS);
+  try {
+    return await body.receive(start);
   } finally {
     clearTimeout(timer);
-    body?.release();
+    body.release();
   }
 }
 

@@ -1,24 +1,53 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { AuditEntry, EndReason } from "../contract/entry.ts";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { AuditEntry } from "../contract/entry.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { SecondsHistogram } from "./seconds-histogram.ts";
 
 const NANO_USD_IN_USD = 1e9;
 /** From a cached refusal to a long answer. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/**
+ * Metrics by name, without the prefix `ostiary_`: the help text, and a function that returns the value at each scrape. The series
+ * of `null` is absent. A map has a series for each value of a label.
+ */
+export type ReadMetrics = Readonly<
+  Record<string, readonly [help: string, read: () => number | null | ReadonlyMap<string, number>]>
+>;
+
 /** The metrics of this node, in Prometheus' text format 0.0.4. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #seconds: SecondsHistogram<"endpoint">;
-  readonly #firstToken: SecondsHistogram<"model">;
-  /** Requests by endpoint and model, and totals by model. Counted here and passed to prom-client at each scrape. */
-  readonly #outcomes = new Map<string, Map<string, Outcome[]>>();
-  readonly #spent = new Map<string, Spent>();
-  /** Nano-USD by reason. Every series exists from the start, so that alerts on an increase see the first one. */
-  readonly #uncollected = new Map<Uncollected["reason"], number>(
-    (["beyond_hold", "released", "repeated", "implausible"] as const).map((reason) => [reason, 0]),
+  readonly #requests = this.#counter("requests", "Completed requests with a known key.", [
+    "endpoint",
+    "model",
+    "status",
+    "end_reason",
+  ]);
+  readonly #seconds = new Histogram({
+    name: "ostiary_request_duration_seconds",
+    help: "Time from the arrival of a request to the end of its answer.",
+    labelNames: ["endpoint"],
+    buckets: REQUEST_SECONDS,
+    registers: [this.#registry],
+  });
+  readonly #firstToken = new Histogram({
+    name: "ostiary_time_to_first_token_seconds",
+    help: "Time from the arrival of a request to the first byte of its answer.",
+    labelNames: ["model"],
+    buckets: FIRST_TOKEN_SECONDS,
+    registers: [this.#registry],
+  });
+  readonly #tokens = this.#counter(
+    "tokens",
+    "Tokens of completed requests. Cached tokens are included in prompt tokens.",
+    ["model", "kind"],
+  );
+  readonly #cost = this.#counter("cost_usd", "Cost of completed requests in US dollars.", ["model"]);
+  readonly #uncollected = this.#counter(
+    "uncollected_usd",
+    "Cost that accounts did not pay, in US dollars. `operator reconcile` sums it up for all nodes.",
+    ["reason"],
   );
   readonly #endpoints = new Set<string>();
   readonly #isModel: (id: string) => boolean;
@@ -26,73 +55,10 @@ export class Metrics {
   /** `isModel` tells whether the catalog has a model. Unknown names share one series, so that clients cannot create series. */
   constructor(isModel: (id: string) => boolean) {
     this.#isModel = isModel;
-    const registers = [this.#registry];
-    const requests = new Counter({
-      name: "ostiary_requests_total",
-      help: "Completed requests with a known key.",
-      labelNames: ["endpoint", "model", "status", "end_reason"],
-      registers,
-      collect: () => {
-        requests.reset();
-        for (const [endpoint, ofModels] of this.#outcomes) {
-          for (const [model, outcomes] of ofModels) {
-            for (const { status, endReason: end_reason, count } of outcomes)
-              requests.inc({ endpoint, model, status, end_reason }, count);
-          }
-        }
-      },
-    });
-    this.#seconds = new SecondsHistogram({
-      name: "ostiary_request_duration_seconds",
-      help: "Time from the arrival of a request to the end of its answer.",
-      label: "endpoint",
-      bounds: REQUEST_SECONDS,
-      registry: this.#registry,
-    });
-    this.#firstToken = new SecondsHistogram({
-      name: "ostiary_time_to_first_token_seconds",
-      help: "Time from the arrival of a request to the first byte of its answer.",
-      label: "model",
-      bounds: FIRST_TOKEN_SECONDS,
-      registry: this.#registry,
-    });
-    const tokens = new Counter({
-      name: "ostiary_tokens_total",
-      help: "Tokens of completed requests. Cached tokens are included in prompt tokens.",
-      labelNames: ["model", "kind"],
-      registers,
-      collect: () => {
-        tokens.reset();
-        for (const [model, { prompt, completion, cached }] of this.#spent) {
-          for (const [kind, count] of Object.entries({ prompt, completion, cached })) {
-            if (count > 0) tokens.inc({ model, kind }, count);
-          }
-        }
-      },
-    });
-    const cost = new Counter({
-      name: "ostiary_cost_usd_total",
-      help: "Cost of completed requests in US dollars.",
-      labelNames: ["model"],
-      registers,
-      collect: () => {
-        cost.reset();
-        for (const [model, { nanoUsd }] of this.#spent) {
-          if (nanoUsd > 0) cost.inc({ model }, nanoUsd / NANO_USD_IN_USD);
-        }
-      },
-    });
-    const uncollected = new Counter({
-      name: "ostiary_uncollected_usd_total",
-      help: "Cost that accounts did not pay, in US dollars. `operator reconcile` sums it up for all nodes.",
-      labelNames: ["reason"],
-      registers,
-      collect: () => {
-        uncollected.reset();
-        for (const [reason, nanoUsd] of this.#uncollected)
-          uncollected.inc({ reason }, nanoUsd / NANO_USD_IN_USD);
-      },
-    });
+    // Every series exists from the start, so that alerts on an increase see the first one.
+    for (const reason of ["beyond_hold", "released", "repeated", "implausible"] as const) {
+      this.#uncollected.inc({ reason }, 0);
+    }
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -103,82 +69,36 @@ export class Metrics {
 
   /** Counts an amount that an account did not pay. */
   uncollected({ reason, amountNanoUsd }: Uncollected): void {
-    this.#uncollected.set(reason, (this.#uncollected.get(reason) ?? 0) + Number(amountNanoUsd));
+    this.#uncollected.inc({ reason }, Number(amountNanoUsd) / NANO_USD_IN_USD);
   }
 
-  /** Adds a gauge whose value is read at each scrape. The series is absent while `read` returns `null`. */
-  gauge(name: string, help: string, read: () => number | null): void {
-    const gauge = new Gauge({
-      name: `ostiary_${name}`,
-      help,
-      registers: [this.#registry],
-      collect: () => {
-        const value = read();
-        if (value === null) gauge.remove();
-        else gauge.set(value);
-      },
-    });
+  /** Adds gauges, with this label or without one. */
+  gauges(label: string | null, gauges: ReadMetrics): void {
+    this.#add(Gauge, "", label, gauges);
   }
 
-  /** Adds a gauge with one series for each value of a label. */
-  gauges(name: string, help: string, label: string, read: () => ReadonlyMap<string, number>): void {
-    const gauge = new Gauge({
-      name: `ostiary_${name}`,
-      help,
-      labelNames: [label],
-      registers: [this.#registry],
-      collect: () => {
-        gauge.reset();
-        for (const [of, value] of read()) gauge.set({ [label]: of }, value);
-      },
-    });
-  }
-
-  /** Adds a counter whose total is kept elsewhere and read at each scrape. */
-  counter(name: string, help: string, read: () => number): void {
-    let reported = 0;
-    const counter = new Counter({
-      name: `ostiary_${name}_total`,
-      help,
-      registers: [this.#registry],
-      collect: () => {
-        const total = read();
-        counter.inc(Math.max(0, total - reported));
-        reported = total;
-      },
-    });
-  }
-
-  /** Adds a counter with one series for each value of a label. Every series exists from the start. */
-  counters(name: string, help: string, label: string, read: () => ReadonlyMap<string, number>): void {
-    const counter = new Counter({
-      name: `ostiary_${name}_total`,
-      help,
-      labelNames: [label],
-      registers: [this.#registry],
-      collect: () => {
-        counter.reset();
-        for (const [of, count] of read()) counter.inc({ [label]: of }, count);
-      },
-    });
+  /** Adds counters whose totals are kept elsewhere. */
+  counters(label: string | null, counters: ReadMetrics): void {
+    this.#add(Counter, "_total", label, counters);
   }
 
   /** Counts a completed request. */
   ended(entry: AuditEntry): void {
+    const { status, endReason: end_reason, timeToFirstTokenMs } = entry;
     const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";
     const endpoint = this.#labelOf(entry.endpoint);
-    this.#outcomeOf(endpoint, model, entry).count++;
-    this.#seconds.count(endpoint, entry.latencyMs / 1_000);
-    if (entry.timeToFirstTokenMs !== null) this.#firstToken.count(model, entry.timeToFirstTokenMs / 1_000);
-    let spent = this.#spent.get(model);
-    if (spent === undefined) {
-      spent = { prompt: 0, completion: 0, cached: 0, nanoUsd: 0 };
-      this.#spent.set(model, spent);
-    }
-    spent.prompt += entry.promptTokens ?? 0;
-    spent.completion += entry.completionTokens ?? 0;
-    spent.cached += entry.cachedTokens ?? 0;
-    spent.nanoUsd += Number(entry.costNanoUsd);
+    this.#requests.inc({ endpoint, model, status, end_reason });
+    this.#seconds.observe({ endpoint }, entry.latencyMs / 1_000);
+    if (timeToFirstTokenMs !== null) this.#firstToken.observe({ model }, timeToFirstTokenMs / 1_000);
+    this.#countTokens(model, "prompt", entry.promptTokens);
+    this.#countTokens(model, "completion", entry.completionTokens);
+    this.#countTokens(model, "cached", entry.cachedTokens);
+    if (entry.costNanoUsd > 0n) this.#cost.inc({ model }, Number(entry.costNanoUsd) / NANO_USD_IN_USD);
+  }
+
+  /** All metrics as text, with the media type. */
+  async read(): Promise<{ readonly text: string; readonly type: string }> {
+    return { text: await this.#registry.metrics(), type: this.#registry.contentType };
   }
 
   #labelOf(endpoint: string): string {
@@ -186,43 +106,34 @@ export class Metrics {
     return endpoint.includes("/trpc/") ? "/trpc" : "unknown";
   }
 
-  #outcomeOf(endpoint: string, model: string, { status, endReason }: AuditEntry): Outcome {
-    let ofModels = this.#outcomes.get(endpoint);
-    if (ofModels === undefined) {
-      ofModels = new Map();
-      this.#outcomes.set(endpoint, ofModels);
-    }
-    let outcomes = ofModels.get(model);
-    if (outcomes === undefined) {
-      outcomes = [];
-      ofModels.set(model, outcomes);
-    }
-    // The list has only a few elements.
-    let outcome = outcomes.find((known) => known.status === status && known.endReason === endReason);
-    if (outcome === undefined) {
-      outcome = { status, endReason, count: 0 };
-      outcomes.push(outcome);
-    }
-    return outcome;
+  #countTokens(model: string, kind: string, count: number | null): void {
+    if (count !== null && count > 0) this.#tokens.inc({ model, kind }, count);
   }
 
-  /** All metrics as text, with the media type. */
-  async read(): Promise<{ readonly text: string; readonly type: string }> {
-    return { text: await this.#registry.metrics(), type: this.#registry.contentType };
+  #add(
+    Kind: typeof Gauge | typeof Counter,
+    suffix: string,
+    label: string | null,
+    metrics: ReadMetrics,
+  ): void {
+    for (const [name, [help, read]] of Object.entries(metrics)) {
+      const metric = new Kind({
+        name: `ostiary_${name}${suffix}`,
+        help,
+        labelNames: label === null ? [] : [label],
+        registers: [this.#registry],
+        collect: () => {
+          const value = read();
+          metric.reset();
+          if (value === null) metric.remove();
+          else if (typeof value === "number") metric.inc(value);
+          else for (const [of, count] of value) metric.inc({ [label ?? ""]: of }, count);
+        },
+      });
+    }
   }
-}
 
-/** The number of requests that ended with a status and reason. */
-interface Outcome {
-  readonly status: number;
-  readonly endReason: EndReason;
-  count: number;
-}
-
-/** Totals over the requests of a model. */
-interface Spent {
-  prompt: number;
-  completion: number;
-  cached: number;
-  nanoUsd: number;
+  #counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
+    return new Counter({ name: `ostiary_${name}_total`, help, labelNames, registers: [this.#registry] });
+  }
 }

@@ -1,10 +1,5 @@
 import ipaddr from "ipaddr.js";
 
-/** A parsed set of IP addresses and CIDR blocks. */
-export interface Networks {
-  contains(address: string): boolean;
-}
-
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Family = "ipv4" | "ipv6";
 
@@ -31,7 +26,7 @@ export function parseAddress(text: string): Address | null {
 
 /** Parses addresses and CIDR blocks of both families; reports what it could not parse, a sentence each. */
 export function parseNetworks(texts: readonly string[]): { networks: Networks; problems: readonly string[] } {
-  const networks = new NetworkSet();
+  const networks = new Networks();
   const problems: string[] = [];
   for (const text of texts) {
     const block = parseBlock(text);
@@ -47,24 +42,25 @@ interface Block {
   readonly prefixLength: number;
 }
 
-/** Blocks by prefix length. A look-up costs one access for each length, however many blocks there are. */
-class NetworkSet implements Networks {
+/**
+ * A parsed set of IP addresses and CIDR blocks, by prefix length. A look-up costs one access for each length, however many blocks
+ * there are.
+ */
+export class Networks {
   readonly #prefixes: Readonly<Record<Family, Map<number, Set<bigint>>>> = {
     ipv4: new Map(),
     ipv6: new Map(),
   };
 
-  #isEmpty = true;
-
   add({ base, prefixLength }: Block): void {
-    this.#isEmpty = false;
     const ofFamily = this.#prefixes[base.kind()];
     const prefixes = ofFamily.get(prefixLength) ?? new Set();
     ofFamily.set(prefixLength, prefixes.add(prefixOf(base, prefixLength)));
   }
 
   contains(address: string): boolean {
-    if (this.#isEmpty) return false;
+    const { ipv4, ipv6 } = this.#prefixes;
+    if (ipv4.size + ipv6.size === 0) return false;
     const candidate = parseAddress(address);
     if (candidate === null) return false;
     for (const [length, prefixes] of this.#prefixes[candidate.kind()]) {

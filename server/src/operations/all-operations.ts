@@ -7,18 +7,19 @@ import { embeddings } from "./embeddings.ts";
 import { getModel, listModels } from "./models.ts";
 import { getOpenApi } from "./openapi.ts";
 import { openApiDocument } from "./openapi-document.ts";
-import { forSession, forSessionAsKey, type Operation } from "./operation.ts";
+import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
 
 export interface OperationParts extends ModelOperationParts {
   readonly catalog: Catalog;
   readonly auditLog: AuditLog;
+  readonly management: readonly ManagementOperation[];
   /** The service's name, version and address, for the OpenAPI document. */
   readonly service: () => { readonly name: string; readonly version: string; readonly url: string };
 }
 
 /** Every operation of the API, and those that the dashboard's pages call with a session. */
 export function allOperations(parts: OperationParts): readonly Operation[] {
-  const { catalog, auditLog, service } = parts;
+  const { catalog, auditLog, management, service } = parts;
   const chat = chatCompletions(parts);
   const auditExport = exportAuditEntries(auditLog);
   const operations: readonly Operation[] = [
@@ -28,6 +29,7 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
     getModel(catalog),
     listAuditEntries(auditLog),
     auditExport,
+    ...management,
   ];
   return [
     ...operations,

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import { KEY_ERRORS, query, type Schema, schemaOf } from "./openapi-parts.ts";
+import { requireKnownParameters } from "./query-parameters.ts";
 
 const filters = z.object(filterInput);
 
@@ -20,19 +20,9 @@ export function readFilter(query: URLSearchParams): EntryFilter {
   throw new Failure("invalid_request", `${param}: ${issue?.message ?? "is not valid"}`, { param });
 }
 
-/** @throws {Failure} `invalid_request` for an unknown parameter: a misspelt filter would match every entry. */
+/** Requires that a query has only the filters and these parameters. @throws {Failure} as {@link requireKnownParameters}. */
 export function requireKnown(query: URLSearchParams, others: readonly string[]): void {
-  const known = [...Object.keys(filterInput), ...others];
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    throw new Failure(
-      "invalid_request",
-      `There is no parameter of this name. There are ${known.join(", ")}.`,
-      {
-        param: withoutSecrets(name).slice(0, 64),
-      },
-    );
-  }
+  requireKnownParameters(query, [...Object.keys(filterInput), ...others]);
 }
 
 /** The error codes of both operations on the audit log. */

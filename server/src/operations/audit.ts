@@ -3,7 +3,7 @@ import { publicEntryOf } from "../audit/entry-columns.ts";
 import type { EntryFilter } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";
 import { AUDIT_ERRORS, filterParameters, readFilter, requireKnown } from "./audit-query.ts";
-import { errors, json, KEY_OR_TOKEN, list, query, ref } from "./openapi-parts.ts";
+import { errors, json, KEY_OR_TOKEN, page, query, ref } from "./openapi-parts.ts";
 import { jsonReply, type QueryOperation } from "./operation.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -31,7 +31,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
         query("cursor", { type: "string" }),
       ],
       responses: {
-        200: { description: "The page", content: json(list(ref("AuditEntry"))) },
+        200: { description: "The page", content: json(page(ref("AuditEntry"))) },
         ...errors(AUDIT_ERRORS),
       },
     },

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
-import type { ModelPrices } from "../catalog/prices.ts";
+import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
 import { errors, json, KEY_ERRORS, list, ref } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
@@ -30,6 +30,7 @@ export function getModel(catalog: Catalog): QueryOperation<string> {
     kind: "query",
     method: "GET",
     path: "/v1/models/{id}",
+    parameterSpansSlashes: true,
     auth: "key",
     openapi: {
       operationId: "retrieveModel",
@@ -76,15 +77,9 @@ function publicView(model: CatalogModel) {
 /** Decimal strings, as a float could not hold every price. */
 function pricesInUsd(prices: ModelPrices) {
   return {
-    input_usd_per_mtok: usd(prices.inputNanoUsdPerMTok),
-    cached_input_usd_per_mtok: usd(prices.cachedInputNanoUsdPerMTok),
-    output_usd_per_mtok: usd(prices.outputNanoUsdPerMTok),
-    image_usd: usd(prices.imageNanoUsd),
+    input_usd_per_mtok: usdOf(prices.inputNanoUsdPerMTok),
+    cached_input_usd_per_mtok: usdOf(prices.cachedInputNanoUsdPerMTok),
+    output_usd_per_mtok: usdOf(prices.outputNanoUsdPerMTok),
+    image_usd: usdOf(prices.imageNanoUsd),
   };
-}
-
-function usd(nanoUsd: bigint): string {
-  const fraction = (nanoUsd % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
-  const whole = (nanoUsd / 1_000_000_000n).toString();
-  return fraction === "" ? whole : `${whole}.${fraction}`;
 }

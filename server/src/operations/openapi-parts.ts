@@ -47,6 +47,8 @@ export const MODEL_ERRORS: readonly ErrorCode[] = [
 /** The credentials of operations that take a management token, too. */
 export const KEY_OR_TOKEN: readonly Schema[] = [{ key: [] }, { managementToken: [] }];
 
+export const MANAGEMENT_TOKEN: readonly Schema[] = [{ managementToken: [] }];
+
 /** The header of operations that are idempotent by it. */
 export const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
@@ -65,12 +67,41 @@ export const RATE_HEADERS: Schema = Object.fromEntries(
   ),
 );
 
+/** The JSON Schema of an input. Alternatives that JSON can't express, such as a `Date` beside text, are left out. */
 export function schemaOf(schema: z.ZodType): Schema {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      const { anyOf, format } = jsonSchema;
+      // The pattern of a format says nothing more, at length.
+      if (format !== undefined) delete jsonSchema.pattern;
+      if (anyOf !== undefined) {
+        jsonSchema.anyOf = anyOf.filter((alternative) => Object.keys(alternative).length > 0);
+      }
+    },
+  });
+  return rest;
 }
 
-export function query(name: string, schema: Schema): Schema {
-  return { name, in: "query", schema };
+/** A parameter of the query. Its description is that of its schema. */
+export function query(name: string, schema: Schema, isRequired = false): Schema {
+  return parameter("query", name, schema, isRequired);
+}
+
+export function parameter(
+  place: "path" | "query" | "header",
+  name: string,
+  { description, ...schema }: Schema,
+  isRequired: boolean,
+): Schema {
+  return {
+    name,
+    in: place,
+    ...(isRequired ? { required: true } : {}),
+    ...(description === undefined ? {} : { description }),
+    schema,
+  };
 }
 
 export function body(schema: Schema): Schema {
@@ -89,11 +120,23 @@ export function list(items: Schema): Schema {
   return {
     type: "object",
     required: ["object", "data"],
+    properties: { object: { const: "list" }, data: { type: "array", items } },
+  };
+}
+
+/** A page of a list. */
+export function page(items: Schema): Schema {
+  return {
+    type: "object",
+    required: ["object", "data", "has_more", "next_cursor"],
     properties: {
       object: { const: "list" },
       data: { type: "array", items },
-      has_more: { type: "boolean" },
-      next_cursor: { type: ["string", "null"] },
+      has_more: { type: "boolean", description: "Whether there is a next page" },
+      next_cursor: {
+        type: ["string", "null"],
+        description: "Pass it as `cursor` to read the next page; null on the last one",
+      },
     },
   };
 }

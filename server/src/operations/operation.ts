@@ -1,3 +1,5 @@
+import type { Permission } from "../access/access.ts";
+import type { ClientInfo } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { UsageSource } from "../contract/entry.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
@@ -18,9 +20,11 @@ export type AuthMode =
   | "session-as-key";
 
 interface Route {
-  readonly method: "GET" | "POST";
-  /** As audit entries name it, after the method. A parameter in braces stands last and takes the rest of the path. */
+  readonly method: "GET" | "POST" | "DELETE";
+  /** As audit entries name it, after the method. It has at most one parameter, in braces. */
   readonly path: string;
+  /** Whether the path's parameter, which stands last, may contain slashes. */
+  readonly parameterSpansSlashes?: true;
   /** Its part of the OpenAPI document; `null` for operations that are not a part of the public API. */
   readonly openapi: OperationDescription | null;
 }
@@ -42,6 +46,15 @@ export interface QueryOperation<Input> extends Route {
   read(source: QuerySource): Input;
   /** @throws {Failure} */
   run(call: Call<Input>): Promise<Reply>;
+}
+
+/** An operation that manages the account with a procedure. It has limits of its own, and costs nothing. */
+export interface ManagementOperation extends Route {
+  readonly kind: "management";
+  readonly auth: "key-or-management-token";
+  readonly maxBodyBytes: number;
+  /** @throws {Failure} */
+  run(call: ManagementCall): Promise<Reply>;
 }
 
 /** An operation that calls a model with a JSON body: it is limited, charged, and repeated by its idempotency key. */
@@ -66,7 +79,7 @@ export interface ModelOperation<Input> extends Route {
 
 /** One operation of the API. An input is passed to the operation that has read it, and to no other. */
 // biome-ignore lint/suspicious/noExplicitAny: each operation has its own type of input.
-export type Operation = PublicOperation | QueryOperation<any> | ModelOperation<any>;
+export type Operation = PublicOperation | QueryOperation<any> | ManagementOperation | ModelOperation<any>;
 
 export interface QuerySource {
   readonly query: URLSearchParams;
@@ -82,6 +95,18 @@ export type PathParameters = Readonly<Record<string, string>>;
 export interface Call<Input> {
   readonly input: Input;
   readonly accountId: AccountId;
+}
+
+/** A request for a management operation. */
+export interface ManagementCall extends QuerySource {
+  readonly requestId: string;
+  /** A key that may be used, or a management token that was not checked yet. */
+  readonly credential:
+    | { readonly kind: "key"; readonly permission: Permission }
+    | { readonly kind: "management-token"; readonly token: string };
+  readonly clientInfo: ClientInfo;
+  /** `null` for a request without a body. */
+  readonly body: JsonBody | null;
 }
 
 export interface ModelCall<Input> extends Call<Input> {

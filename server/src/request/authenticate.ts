@@ -6,6 +6,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
+import { clientInfoOf } from "../management/caller.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -69,10 +70,10 @@ export async function authorize(
   const { exchange, sourceIp } = request;
   switch (identity.kind) {
     case "management-token":
-      return await accountOfToken(identity.token, {
-        sourceIp,
-        userAgent: exchange.header("user-agent")[0] ?? null,
-      });
+      return await accountOfToken(
+        identity.token,
+        clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null),
+      );
     case "session":
       return await sessions.accountOf(exchange);
     case "session-as-key":

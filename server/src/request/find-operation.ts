@@ -19,7 +19,7 @@ export function findOperation(
   const path = withoutLastSlash(pathAsSent);
   const allowed: string[] = [];
   for (const operation of operations) {
-    const parameters = matchPath(operation.path, path);
+    const parameters = matchPath(operation, path);
     if (parameters === null) continue;
     const methods = methodsOf(operation);
     if (methods.includes(method)) {
@@ -49,15 +49,20 @@ function methodsOf({ method }: Operation): readonly string[] {
 
 const NO_PARAMETERS: PathParameters = {};
 
-/** A parameter in braces is last and matches the rest of the path, including slashes. It is percent-decoded. */
-function matchPath(pattern: string, path: string): PathParameters | null {
+/** A parameter in braces matches a segment of the path, or also slashes where the operation says so. It is percent-decoded. */
+function matchPath(
+  { path: pattern, parameterSpansSlashes }: Pick<Operation, "path" | "parameterSpansSlashes">,
+  path: string,
+): PathParameters | null {
   if (pattern === path) return NO_PARAMETERS;
-  if (!pattern.endsWith("}")) return null;
-  const start = pattern.indexOf("{");
-  const prefix = pattern.slice(0, start);
-  if (!path.startsWith(prefix) || path.length === prefix.length) return null;
+  const [start, end] = [pattern.indexOf("{"), pattern.indexOf("}")];
+  if (start === -1) return null;
+  const suffix = pattern.slice(end + 1);
+  if (!path.startsWith(pattern.slice(0, start)) || !path.endsWith(suffix)) return null;
+  const value = path.slice(start, path.length - suffix.length);
+  if (value === "" || (parameterSpansSlashes !== true && value.includes("/"))) return null;
   try {
-    return { [pattern.slice(start + 1, -1)]: decodeURIComponent(path.slice(prefix.length)) };
+    return { [pattern.slice(start + 1, end)]: decodeURIComponent(value) };
   } catch {
     // A path with invalid percent-encoding matches nothing.
     return null;

@@ -6,6 +6,7 @@ import { receiveBody } from "./receive-body.ts";
 import { LOST, recordBeginning } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import { respond, respondFailure } from "./respond.ts";
+import { runManagement } from "./run-management.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -28,6 +29,10 @@ export async function handleRequest(request: RequestContext, services: Services)
         header: (name) => exchange.header(name),
       }); // 400
       return await respond(request, await operation.run({ input, accountId }), services);
+    }
+    if (operation.kind === "management") {
+      const reply = await runManagement(request, operation, parameters, identity, services); // 4xx of its own
+      return await respond(request, reply, services);
     }
 
     const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429

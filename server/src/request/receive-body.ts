@@ -90,6 +90,17 @@ export async function checkBody(request: RequestContext, { access, monotonicMs }
   }
 }
 
+/**
+ * Parses a complete body.
+ *
+ * @throws {Failure} `unsupported_media_type`, `invalid_json`, `invalid_request`.
+ */
+export function parseBody(exchange: Exchange, bytes: Uint8Array): JsonBody {
+  requireJsonType(exchange);
+  const text = decode(bytes);
+  return parse(text, scan(text));
+}
+
 /** Reserves the declared length. @throws {Failure} `request_too_large`, or if the account sends too much at once. */
 function startBody(
   request: RequestContext,

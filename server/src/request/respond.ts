@@ -34,7 +34,8 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   const { exchange } = request;
   const chunks = await openStream(request, reply);
   request.isHeadSent = true;
-  const stream = new StreamWriter(exchange.stream(200, withRequestHeaders(request, reply.headers)), {
+  const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
+  const stream = new StreamWriter(sink, {
     takesHeartbeats: reply.atFailure === "event",
     monotonicMs: services.monotonicMs,
   });
@@ -58,9 +59,11 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   if (failure !== null) {
     logFault(request, failure, services);
     // The client would take a stream that merely ended for a success.
-    if (reply.atFailure === "abort") return stream.abort();
+    if (reply.atFailure === "abort") return sink.abort();
   }
-  await stream.end(failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`);
+  const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
+  if (last !== "") await sink.write(last);
+  await sink.end();
 }
 
 /** Returns the chunks to send, once the journal contains the request's beginning. A request that can't be recorded must not begin. */
@@ -100,27 +103,22 @@ export async function respondFailure(
   }
 }
 
-interface DescribedFailure {
-  readonly failure: Failure;
-  readonly endReason: EndReason;
-  readonly upstream: string | null;
-}
-
 /** The failure for the client, and the end reason and upstream for the entry. */
-function describe(request: RequestContext, thrown: unknown): DescribedFailure {
+function describe(
+  request: RequestContext,
+  thrown: unknown,
+): { readonly failure: Failure; readonly endReason: EndReason; readonly upstream: string | null } {
+  const routesFailed = thrown instanceof RoutesFailed ? thrown : null;
+  const upstream = routesFailed?.upstream ?? null;
   // Only a request that was being forwarded failed because the service stops. Any other has its own reason.
   if (request.isAbortedByShutdown && request.hold !== null)
-    return { failure: stopping(), endReason: "shutdown", upstream: upstreamOf(thrown) };
-  if (thrown instanceof RoutesFailed) {
-    const failure = upstreamFailure(thrown);
-    return { failure, endReason: upstreamEndReason(failure), upstream: thrown.upstream };
+    return { failure: stopping(), endReason: "shutdown", upstream };
+  if (routesFailed !== null) {
+    const failure = upstreamFailure(routesFailed);
+    return { failure, endReason: upstreamEndReason(failure), upstream };
   }
   const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
-  return { failure, endReason: "refused", upstream: null };
-}
-
-function upstreamOf(thrown: unknown): string | null {
-  return thrown instanceof RoutesFailed ? thrown.upstream : null;
+  return { failure, endReason: "refused", upstream };
 }
 
 function upstreamEndReason(failure: Failure): EndReason {

@@ -49,17 +49,6 @@ export class StreamWriter {
       this.#isSilent = false;
     }
   }
-
-  /** @param last tells the client how the stream has ended; may be empty. */
-  async end(last: string): Promise<void> {
-    if (last !== "") await this.#sink.write(last);
-    await this.#sink.end();
-  }
-
-  /** Closes the connection early, so that the client can't take the answer for complete. */
-  abort(): void {
-    this.#sink.abort();
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { DemoAccount } from "./demo.ts";
+import type { DemoAccount } from "./first-users.ts";
 
 export interface BannerFacts {
   readonly serviceName: string;

@@ -3,8 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import type { Admissions } from "../admission/admissions.ts";
 import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
@@ -23,7 +24,6 @@ const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
 const RENEWAL_TIMEOUT_MS = 5_000;
-const REPLACED = "another node has taken over the database";
 
 export interface MembershipParts {
   /** See {@link nodeId}. */
@@ -31,7 +31,7 @@ export interface MembershipParts {
   readonly registry: PostgresNodes;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
-  readonly fence: Pick<FencedAdmissionStore, "fence" | "lift" | "confirmPublications">;
+  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
   readonly log: Logger;
   /** Called once, when another node has taken over this node's database. */
   readonly onReplaced: () => void;
@@ -51,49 +51,45 @@ export interface Membership {
  * @throws {StartupFailure} if there are nodes that would not receive this one's changes.
  */
 export async function joinNodes(config: Config, parts: MembershipParts): Promise<Membership> {
+  const { id, registry, redis, fence, onReplaced } = parts;
   if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
-  if (config.takeOver) await parts.registry.removeOthers(parts.id);
+  if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
-  await enter(parts.registry, {
-    id: parts.id,
-    life,
-    isAlone: parts.redis === null,
-    dataDir: config.dataDir,
-  });
-  return parts.redis === null ? standAlone(parts) : shareRedis(parts, parts.redis, life);
+  await enter(parts, { id, life, label: nodeLabel(config.dataDir) });
+  let isReplaced = false;
+  const replaced = () => {
+    if (isReplaced) return;
+    isReplaced = true;
+    fence.fence("another node has taken over the database");
+    onReplaced();
+  };
+  const renew = redis === null ? standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
+  return { renew, leave: () => registry.remove(id) };
 }
 
-/** The membership of a single node. It stops admitting requests before others may take over its database. */
-function standAlone({ id, registry, fence, onReplaced }: MembershipParts): Membership {
+/** The renewal of a single node. It stops admitting requests before others may take over its database. */
+function standAlone({ id, registry, fence }: MembershipParts, replaced: () => void): () => Promise<void> {
   let seenMs = performance.now();
-  let isReplaced = false;
-  return {
-    renew: async () => {
-      if (performance.now() - seenMs > FENCED_AFTER_MS) {
-        fence.fence("the node lost the database for too long to continue alone");
-      }
-      const askedMs = performance.now();
-      const isThere = await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id));
-      if (isThere) {
-        seenMs = askedMs;
-        fence.lift();
-      } else if (!isReplaced) {
-        isReplaced = true;
-        fence.fence(REPLACED);
-        onReplaced();
-      }
-    },
-    leave: () => registry.remove(id),
+  return async () => {
+    if (performance.now() - seenMs > FENCED_AFTER_MS) {
+      fence.fence("the node lost the database for too long to continue alone");
+    }
+    const askedMs = performance.now();
+    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
+      seenMs = askedMs;
+      fence.lift();
+    } else replaced();
   };
 }
 
-/** The membership of a node that shares Redis with others. */
+/** The renewal of a node that shares Redis with others. */
 async function shareRedis(
   parts: MembershipParts,
   redis: RedisAdmissionStore,
   life: string,
-): Promise<Membership> {
-  const { id, registry, fence, log, onReplaced } = parts;
+  replaced: () => void,
+): Promise<() => Promise<void>> {
+  const { id, registry, fence, log } = parts;
   const agreement = new RedisAgreement({
     id,
     life,
@@ -108,7 +104,7 @@ async function shareRedis(
   });
   const owner = await registry.redisOwner();
   try {
-    await requireSharedRedis({ registry, redis, agreement, id, owner });
+    await requireSharedRedis(parts, redis, agreement, owner);
   } catch (error) {
     await registry.remove(id);
     throw error;
@@ -118,43 +114,27 @@ async function shareRedis(
   if (agreement.isUnknown) {
     log.warn("Redis does not allow INFO, so nodes cannot verify that they all use the same server");
   }
-
-  let isReplaced = false;
-  return {
-    renew: async () => {
-      await agreement.check();
-      if (agreement.isRemoved && !isReplaced) {
-        isReplaced = true;
-        fence.fence(REPLACED);
-        onReplaced();
-      }
-      // A Redis without the owner id was emptied, and has also lost the slots of running requests.
-      if (await redis.claim(owner)) redis.restored();
-    },
-    leave: () => registry.remove(id),
+  return async () => {
+    await agreement.check();
+    if (agreement.isRemoved) replaced();
+    // A Redis without the owner id was emptied, and has also lost the slots of running requests.
+    if (await redis.claim(owner)) redis.restored();
   };
 }
 
 async function enter(
-  registry: PostgresNodes,
-  node: {
-    readonly id: string;
-    readonly life: string;
-    readonly isAlone: boolean;
-    readonly dataDir: string;
-  },
+  { registry, redis }: MembershipParts,
+  node: { readonly id: string; readonly life: string; readonly label: string },
 ): Promise<void> {
-  const { id, life, isAlone, dataDir } = node;
-  const coordination = isAlone ? "alone" : "redis";
-  const label = nodeLabel(dataDir);
+  const isAlone = redis === null;
   // Nodes with Redis continue without the database, so their age does not tell whether they run.
   const blocksEntry = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const [other] = await registry.enter({ id, life, coordination, label }, blocksEntry);
+    const [other] = await registry.enter({ ...node, coordination: isAlone ? "alone" : "redis" }, blocksEntry);
     if (other === undefined) return;
     if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(blockedBy(other, isAlone));
-    await pause();
+    await setTimeout(PAUSE_MS);
   }
 }
 
@@ -181,19 +161,12 @@ function durationOf(ms: number): string {
  *
  * @throws {StartupFailure} if that is not the case within {@link JOIN_TIMEOUT_MS}.
  */
-async function requireSharedRedis({
-  registry,
-  redis,
-  agreement,
-  id,
-  owner,
-}: {
-  readonly registry: PostgresNodes;
-  readonly redis: RedisAdmissionStore;
-  readonly agreement: RedisAgreement;
-  readonly id: string;
-  readonly owner: string;
-}): Promise<void> {
+async function requireSharedRedis(
+  { registry, id }: MembershipParts,
+  redis: RedisAdmissionStore,
+  agreement: RedisAgreement,
+  owner: string,
+): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const joining = await agreement.mayJoin(isLastTry);
@@ -208,7 +181,7 @@ async function requireSharedRedis({
     const isTheirs = there === owner || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
     if (joining === "may join" && isTheirs) return;
     if (isLastTry) throw new StartupFailure(notShared(joining, there === undefined));
-    await pause();
+    await setTimeout(PAUSE_MS);
   }
 }
 
@@ -235,8 +208,4 @@ export async function nodeId(dataDir: string): Promise<string> {
   const id = randomUUID();
   await writeFile(file, `${id}\n`, { mode: 0o600 });
   return id;
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 }

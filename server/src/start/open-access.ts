@@ -9,9 +9,8 @@ import { Passwords } from "../accounts/passwords.ts";
 import { SignIn } from "../accounts/sign-in.ts";
 import { PostgresManagementTokens } from "../accounts/tokens-store.ts";
 import { PostgresUsers } from "../accounts/users-store.ts";
-import { Admissions } from "../admission/admissions.ts";
 import { Publisher } from "../admission/publisher.ts";
-import { PostgresUnpublishedVersions } from "../admission/versions-store.ts";
+import { unpublishedVersionsIn } from "../admission/versions-store.ts";
 import { SLOT_LEASE_MS } from "../contract/limits.ts";
 import { limitsOf } from "../contract/plans.ts";
 import { KeyMint } from "../keys/key-string.ts";
@@ -28,19 +27,17 @@ export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;
 export async function openAccess(startup: Startup, node: OpenNode, records: OpenRecords) {
   const { settings, log, jobs, teardown, now } = startup;
   const { config, plans } = settings;
-  const { database, longReads, admission } = node;
+  const { database, longReads, admissions } = node;
   const { recorder, reads, securityLog } = records;
   const mint = new KeyMint(node.macSecret);
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add("attempt counters", () => attemptCounters.close());
 
-  const publisher = new Publisher(admission, new PostgresUnpublishedVersions(database));
-  const admissions = new Admissions(admission);
+  const publisher = new Publisher(admissions, unpublishedVersionsIn(database));
   const ipRules = new IpRuleBook();
   const keysStore = new PostgresKeys(database, longReads);
   const access = new Access({
     lookup: keysStore,
-    admission,
     admissions,
     limitsOf: (account) => limitsOf(plans, account),
     mint,

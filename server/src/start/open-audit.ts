@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import { PostgresActions } from "../accounts/actions-store.ts";
 import { AuditChain } from "../audit/audit-chain.ts";
 import { AuditLog } from "../audit/audit-log.ts";
@@ -10,49 +9,32 @@ import { JournalRepair } from "../audit/journal-repair.ts";
 import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { Usage } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
-import type { Config } from "../config/config.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { type Database, insertInHalves } from "../database/database.ts";
+import { insertInHalves } from "../database/database.ts";
 import { Reads } from "../database/reads.ts";
+import type { OpenNode } from "./open-node.ts";
+import type { Startup } from "./startup.ts";
 
-/** The recorder, and everything that reads audit entries. */
-export interface OpenAudit {
-  readonly recorder: Recorder;
-  readonly journal: Journal;
-  readonly journalRepair: JournalRepair;
-  readonly auditLog: AuditLog;
-  readonly auditChain: AuditChain;
-  readonly auditTail: AuditTail;
-  readonly usage: Usage;
-  /** The budgets by which reads share the database. */
-  readonly reads: Reads;
-}
-
-export type OpenAuditParts = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
+/** What is told of entries. */
+export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
   /** Called for each amount that an account did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
-  /** The connections for writing entries. */
-  readonly recording: Database;
-  /** The connections for reading entries. */
-  readonly longReads: Database;
-  /** See {@link nodeId}. */
-  readonly nodeId: string;
-  readonly log: Logger;
 };
 
-/** Opens the audit log of this node. Entries of earlier lives in its journal are recorded when this resolves. */
+/**
+ * Opens the recorder, and everything that reads audit entries. Entries of earlier lives in the node's journal are recorded when
+ * this resolves.
+ */
 export async function openAudit(
-  { dataDir, auditDurability }: Config,
-  { recording, longReads, nodeId, log, onRecorded, onUncollected, onCommitted, onSetAside }: OpenAuditParts,
-): Promise<OpenAudit> {
-  const reads = new Reads(() => performance.now());
+  { settings: { config }, log, now, monotonicMs }: Startup,
+  { id: nodeId, recording, longReads }: OpenNode,
+  { onUncollected, onCommitted, ...listeners }: EntryListeners,
+) {
+  const reads = new Reads(monotonicMs);
   const reader = new PostgresAuditReader(longReads);
   const auditTail = new AuditTail(reader, reads);
-  const folder = `${dataDir}/journal`;
-  const { journal, leftover } = await Journal.open({
-    folder,
-    sync: auditDurability === "disk",
-  });
+  const folder = `${config.dataDir}/journal`;
+  const { journal, leftover } = await Journal.open({ folder, sync: config.auditDurability === "disk" });
   const audit = new PostgresAudit(recording, nodeId, onUncollected);
   const sink: EntrySink = {
     insertEntries: (entries) => insertInHalves(entries, (part) => audit.insertEntries(part)),
@@ -60,10 +42,9 @@ export async function openAudit(
   const recorder = new Recorder({
     journal,
     sink,
-    durability: auditDurability,
+    durability: config.auditDurability,
     log,
-    onRecorded,
-    onSetAside,
+    ...listeners,
     onCommitted: (entries) => {
       onCommitted(entries);
       auditTail.recorded();
@@ -77,7 +58,7 @@ export async function openAudit(
     nodeId,
     insert: (entries) => sink.insertEntries(entries),
     record: (action) => actions.record(action),
-    now: () => new Date(),
+    now,
   });
   return {
     recorder,
@@ -87,6 +68,7 @@ export async function openAudit(
     auditChain: new AuditChain(longReads, recorder, reads),
     auditTail,
     usage: new Usage(new PostgresUsage(longReads), recorder, reads),
+    /** The budgets by which reads share the database. */
     reads,
   };
 }

@@ -1,10 +1,7 @@
-import { PostgresLedger } from "../credits/ledger.ts";
 import { createApp } from "../http/app.ts";
 import { Dashboard } from "../http/dashboard.ts";
 import type { Served } from "../http/listener.ts";
-import { CallLimits } from "../management/call-limits.ts";
 import { createRpcHandler } from "../management/handler.ts";
-import { createAppRouter } from "../management/router.ts";
 import { answerMetrics } from "../metrics/metrics-endpoint.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import { parseNetworks } from "../networks/networks.ts";
@@ -15,7 +12,6 @@ import type { Startup } from "./startup.ts";
 
 export interface ManagementDependencies extends Omit<RequestDependencies, "publicUrl"> {
   readonly requests: OpenRequests;
-  readonly publicUrl: string;
   /** Whether the start is complete: the first operator and the demo account exist. */
   readonly isStarted: () => boolean;
 }
@@ -25,28 +21,14 @@ export async function openManagement(
   startup: Startup,
   dependencies: ManagementDependencies,
 ): Promise<Served["web"]> {
-  const { settings, folders, log, shutdown, now, monotonicMs } = startup;
-  const { config, plans } = settings;
-  const { node, records, access, catalog, gateway, requests, publicUrl, isStarted } = dependencies;
-  const { database, admission, ping } = node;
-  const { metrics, recorder, journal, creditStore } = records;
+  const { settings, folders, log, shutdown, now } = startup;
+  const { config } = settings;
+  const { node, records, access, gateway, procedures, requests, isStarted } = dependencies;
+  const { admissions, ping } = node;
+  const { metrics, recorder, journal } = records;
   const { bodies, trustedProxies, newId } = requests;
-  const callLimits = new CallLimits(monotonicMs);
+  const { router, callLimits } = procedures;
   measure(metrics, { node, records, requests, gateway, callLimits });
-  const router = createAppRouter({
-    ...access,
-    ...records,
-    signUpIsOpen: config.signUp === "open",
-    plans,
-    admission,
-    ledger: new PostgresLedger(database),
-    spenders: creditStore,
-    gateway,
-    charged: () => recorder.flushed(),
-    catalog,
-    service: { serviceName: config.serviceName, publicUrl },
-    warnings: config.warnings,
-  });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
   const metricsAccess = {
@@ -56,7 +38,7 @@ export async function openManagement(
   };
   const unavailable = firstUnavailable({
     database: ping,
-    "admission store": () => admission.ping(),
+    "admission store": () => admissions.ping(),
     journal: () => journal.check(),
   });
   return createApp({

@@ -1,40 +1,98 @@
+import { readFile } from "node:fs/promises";
 import process from "node:process";
-import type { LiveCatalog } from "../catalog/live-catalog.ts";
+import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
+import { type Catalog, catalogOf } from "../catalog/catalog.ts";
+import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
+import { type CatalogSource, loadCatalog } from "../catalog/load.ts";
+import type { Config } from "../config/config.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import { DIALECTS, openDialects } from "../upstream/dialects.ts";
+import { discoverLocalModels, LOCAL_SERVERS } from "../upstream/local-servers.ts";
 import type { Transport } from "../upstream/transport.ts";
-import { openCatalog } from "./open-catalog.ts";
 import { openTransport } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
 
-/** Opens the catalog, which is read again when its file changes or on SIGHUP, and the connections to upstreams. */
-export async function openModels(
-  startup: Startup,
-): Promise<{ readonly catalog: LiveCatalog; readonly transport: Transport }> {
+/** How long a local model server has to answer, so that the start is not delayed. */
+const LOCAL_SERVER_TIMEOUT_MS = 300;
+
+/** A valid catalog file. */
+export type CatalogFromFile = Awaited<ReturnType<typeof readCatalogFile>>;
+
+/**
+ * Reads a catalog file.
+ *
+ * @param environment contains the upstreams' credentials.
+ * @throws {CatalogError} with all problems of the file.
+ */
+export async function readCatalogFile(
+  path: string,
+  environment: Readonly<Record<string, string | undefined>>,
+) {
+  const source: CatalogSource = {
+    path,
+    environment,
+    readFile: (name) => readFile(name, "utf8"),
+    dialects: DIALECTS,
+    now: () => new Date(),
+  };
+  return { first: await loadCatalog(source), source };
+}
+
+/** The catalog, and the connections to upstreams. */
+export interface OpenModels {
+  readonly catalog: LiveCatalog;
+  readonly transport: Transport;
+}
+
+/**
+ * Opens the connections to upstreams, and the catalog of the file, which is read again when the file changes or on SIGHUP. Without
+ * a file the catalog has the sandbox models and those of local model servers.
+ */
+export async function openModels(startup: Startup): Promise<OpenModels> {
   const { settings, log, jobs, teardown, now } = startup;
+  const { config, catalogFile } = settings;
   const transport = await openTransport();
   teardown.add("transport", () => transport.close());
-  const { catalog, watch } = await openCatalog(settings.config, settings.catalogFile, {
-    transport,
-    now,
-    log,
-  });
-  if (watch !== null) {
-    const reload = () => {
-      watch.reload().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
-    };
-    process.on("SIGHUP", reload);
-    teardown.add("catalog", async () => void process.off("SIGHUP", reload));
-    jobs.add({ name: "check the catalog file", everyMs: 2 * SECOND_MS, run: () => watch.reload() });
+  if (catalogFile === null) {
+    return { catalog: new LiveCatalog(await catalogWithoutFile(config, transport, now())), transport };
   }
+  const { first, source } = catalogFile;
+  const catalog = new LiveCatalog(first);
+  const watch = new CatalogWatch({
+    catalog,
+    source,
+    onReloaded: ({ models }) => log.info({ models: models.length }, "reloaded the catalog"),
+    onProblems: (problems) =>
+      log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
+  });
+  await watch.reload();
+  const reload = () => {
+    watch.reload().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
+  };
+  process.on("SIGHUP", reload);
+  teardown.add("catalog", async () => void process.off("SIGHUP", reload));
+  jobs.add({ name: "check the catalog file", everyMs: 2 * SECOND_MS, run: () => watch.reload() });
   return { catalog, transport };
+}
+
+async function catalogWithoutFile(config: Config, transport: Transport, now: Date): Promise<Catalog> {
+  const local = config.localModels
+    ? await discoverLocalModels({
+        servers: LOCAL_SERVERS,
+        transport,
+        timeoutMs: LOCAL_SERVER_TIMEOUT_MS,
+        exceptPort: config.port,
+        now,
+      })
+    : { models: [], upstreams: [] };
+  return catalogOf([...sandboxModels(now), ...local.models], [SANDBOX_UPSTREAM, ...local.upstreams]);
 }
 
 /** Opens the gateway, which forwards requests to the catalog's upstreams. */
 export function openGateway(
   { log, now, monotonicMs }: Startup,
-  { catalog, transport }: { readonly catalog: LiveCatalog; readonly transport: Transport },
+  { catalog, transport }: OpenModels,
   security: SecurityEvents,
 ): Gateway {
   return new Gateway({

@@ -1,4 +1,4 @@
-import { FencedAdmissionStore } from "../admission/fenced-store.ts";
+import { Admissions } from "../admission/admissions.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
@@ -36,13 +36,13 @@ export async function openNode(startup: Startup) {
   const macSecret = await keyMacSecret(database);
   const id = await nodeId(config.dataDir);
   const { store, redis, redisMemory } = await openAdmissionStore(config, log);
-  const admission = new FencedAdmissionStore(store);
-  teardown.add("admission store", () => admission.close());
+  const admissions = new Admissions(store);
+  teardown.add("admission store", () => store.close());
   const membership = await joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
     redis,
-    fence: admission,
+    fence: admissions,
     log,
     onReplaced: () => {
       log.error("another node has taken the database over: stopping");
@@ -60,5 +60,5 @@ export async function openNode(startup: Startup) {
       run: async () => makeAuditPartitions(longReads, await clocks.compare()),
     },
   );
-  return { id, macSecret, ...stores, clocks, admission, redisMemory };
+  return { id, macSecret, ...stores, clocks, admissions, redisMemory };
 }

@@ -3,27 +3,38 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { nanoUsdOf } from "../catalog/prices.ts";
 import { ConfigError } from "../config/config.ts";
-import { PLANS } from "../contract/account.ts";
-import { BUILT_IN_PLANS, type Plans } from "../contract/plans.ts";
+import type { Plan } from "../contract/account.ts";
+import { BUILT_IN_PLANS, type Plans, type PlanTerms } from "../contract/plans.ts";
 
-const limit = z.number().int().min(1).max(1_000_000_000).nullable().optional();
-const usd = z
-  .union([z.string(), z.number()])
-  .transform((value, context) => {
-    const amount = nanoUsdOf(String(value));
-    if (amount !== null) return amount;
-    context.addIssue({ code: "custom", message: 'must be an amount of US dollars such as "2.50"' });
-    return z.NEVER;
-  })
-  .optional();
-const terms = z.strictObject({
-  requestsPerMinute: limit,
-  tokensPerMinute: limit,
-  concurrentRequests: limit,
-  startingCreditsUsd: usd,
-  auditRetentionDays: z.number().int().min(1).max(36_500).nullable().optional(),
+const limit = z.number().int().min(1).max(1_000_000_000).nullable();
+const usd = z.union([z.string(), z.number()]).transform((value, context) => {
+  const amount = nanoUsdOf(String(value));
+  if (amount !== null) return amount;
+  context.addIssue({ code: "custom", message: 'must be an amount of US dollars such as "2.50"' });
+  return z.NEVER;
 });
-const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), enterprise: terms.optional() });
+
+/** The terms of a plan. Omitted values are those of the built-in plan. */
+const termsOf = (plan: Plan) => {
+  const { limits, startingCreditsNanoUsd, auditRetentionDays } = BUILT_IN_PLANS[plan];
+  return z
+    .strictObject({
+      requestsPerMinute: limit.default(limits.requestsPerMinute),
+      tokensPerMinute: limit.default(limits.tokensPerMinute),
+      concurrentRequests: limit.default(limits.concurrentRequests),
+      startingCreditsUsd: usd.default(startingCreditsNanoUsd),
+      auditRetentionDays: z.number().int().min(1).max(36_500).nullable().default(auditRetentionDays),
+    })
+    .transform(({ startingCreditsUsd, auditRetentionDays: days, ...own }): PlanTerms => {
+      return { limits: own, startingCreditsNanoUsd: startingCreditsUsd, auditRetentionDays: days };
+    })
+    .prefault({});
+};
+const plans = z.strictObject({
+  free: termsOf("free"),
+  pro: termsOf("pro"),
+  enterprise: termsOf("enterprise"),
+});
 
 /**
  * Reads the configured plans: JSON, or the path of a JSON file. Omitted values are those of the built-in plans. `null` removes a
@@ -34,32 +45,12 @@ const plans = z.strictObject({ free: terms.optional(), pro: terms.optional(), en
 export async function openPlans(configured: string | null): Promise<Plans> {
   if (configured === null) return BUILT_IN_PLANS;
   const parsed = plans.safeParse(await readJson(configured));
-  if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues.map((issue) =>
-        ["OSTIARY_PLANS", issue.path.join("."), issue.message].filter((part) => part !== "").join(": "),
-      ),
-    );
-  }
-  const entries = PLANS.map((plan) => {
-    const { limits, startingCreditsNanoUsd, auditRetentionDays } = BUILT_IN_PLANS[plan];
-    const own = parsed.data[plan];
-    const pick = (name: keyof typeof limits) => (own?.[name] === undefined ? limits[name] : own[name]);
-    return [
-      plan,
-      {
-        limits: {
-          requestsPerMinute: pick("requestsPerMinute"),
-          tokensPerMinute: pick("tokensPerMinute"),
-          concurrentRequests: pick("concurrentRequests"),
-        },
-        startingCreditsNanoUsd: own?.startingCreditsUsd ?? startingCreditsNanoUsd,
-        auditRetentionDays:
-          own?.auditRetentionDays === undefined ? auditRetentionDays : own.auditRetentionDays,
-      },
-    ] as const;
-  });
-  return Object.fromEntries(entries) as unknown as Plans;
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    parsed.error.issues.map((issue) =>
+      ["OSTIARY_PLANS", issue.path.join("."), issue.message].filter((part) => part !== "").join(": "),
+    ),
+  );
 }
 
 async function readJson(configured: string): Promise<unknown> {

@@ -2,8 +2,7 @@ import { dropOldEntries } from "../audit/audit-retention.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { Credits } from "../credits/credits.ts";
 import { PostgresCredit } from "../credits/postgres-credit.ts";
-import { Reconciler } from "../credits/reconciler.ts";
-import { PostgresReconciliation } from "../credits/reconciliation-store.ts";
+import { Reconciler } from "../credits/reconciliation-store.ts";
 import { releaseOfUnseen } from "../credits/spenders.ts";
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "../idempotency/idempotency.ts";
@@ -29,7 +28,7 @@ export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
 export async function openRecords(startup: Startup, node: OpenNode, catalog: Catalog) {
   const { settings, log, jobs, teardown, now, monotonicMs } = startup;
   const { config, plans } = settings;
-  const { id, database, longReads, recording, clocks } = node;
+  const { id, database, longReads, clocks } = node;
   const metrics = new Metrics((model) => catalog.find(model) !== null);
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
@@ -46,11 +45,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   const spender = await credits.open();
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore);
-  const audit = await openAudit(config, {
-    recording,
-    longReads,
-    nodeId: id,
-    log,
+  const audit = await openAudit(startup, node, {
     onRecorded: (entry) => metrics.ended(entry),
     onUncollected: (uncollected) => {
       metrics.uncollected(uncollected);
@@ -78,7 +73,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   teardown.add("security events", () => securityLog.flush());
 
   const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
-  const reconciler = new Reconciler(new PostgresReconciliation(background), credits, now);
+  const reconciler = new Reconciler(background, credits, now);
   const releaseUnseen = releaseOfUnseen({
     store: creditStore,
     unseenMs: releaseAfterMs,

@@ -1,18 +1,15 @@
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Gateway } from "../gateway/gateway.ts";
 import { accountOfToken } from "../management/caller.ts";
 import { DashboardSessions } from "../management/dashboard-sessions.ts";
+import { restOperations } from "../management/rest/rest-operations.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { TokenEstimator } from "../tokens/token-estimate.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
-import type { OpenAccess } from "./open-access.ts";
-import type { OpenNode } from "./open-node.ts";
-import type { OpenRecords } from "./open-records.ts";
+import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
 import { openTracing } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
 
@@ -21,14 +18,8 @@ const MAX_LAG_MS = 1_000;
 
 export type OpenRequests = Awaited<ReturnType<typeof openRequests>>;
 
-export interface RequestDependencies {
-  readonly node: OpenNode;
-  readonly records: OpenRecords;
-  readonly access: OpenAccess;
-  readonly catalog: Catalog;
-  readonly gateway: Gateway;
-  /** Scheme, host and port that clients use; known once the service listens. */
-  readonly publicUrl: () => string | null;
+export interface RequestDependencies extends ProcedureDependencies {
+  readonly procedures: OpenProcedures;
 }
 
 /** Opens what answers requests under `/v1`. */
@@ -48,6 +39,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const operations = allOperations({
     catalog,
     auditLog: records.auditLog,
+    management: restOperations({ ...access, ...dependencies.procedures }),
     gateway: dependencies.gateway,
     estimator: new TokenEstimator(loadTokenizer),
     maxBodyBytes: config.maxBodyBytes,

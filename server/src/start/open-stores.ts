@@ -1,12 +1,10 @@
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import type { Logger } from "pino";
 import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counters.ts";
-import type { AdmissionStore } from "../admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { type Database, type DatabaseAddress, openDatabase } from "../database/database.ts";
-import { type RedisMemoryWatch, watchRedisMemory } from "./redis-memory.ts";
+import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /**
@@ -36,22 +34,12 @@ const ATTEMPTS_TIMEOUT_MS = 300;
 /** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
 const OLDEST_POSTGRES = 15;
 
-export interface OpenDatabase {
-  /** For access and management. */
-  readonly database: Database;
-  /** For statements that may take long. */
-  readonly longReads: Database;
-  /** For recording. */
-  readonly recording: Database;
-  /** Checks that the database answers, on a separate connection, so that busy connections do not count as a failure. */
-  readonly ping: () => PromiseLike<unknown>;
-  /** The name of the database, for people. */
-  readonly label: string;
-  close(): Promise<void>;
-}
-
-/** Opens the configured database, or the embedded one. @throws {StartupFailure} if it can't be used. */
-export async function openConfiguredDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
+/**
+ * Opens the configured database, or the embedded one. `label` names it for people.
+ *
+ * @throws {StartupFailure} if it can't be used.
+ */
+export async function openConfiguredDatabase(config: Config, log: Logger) {
   if (config.databaseUrl === null) {
     const embedded = await startEmbeddedPostgres({
       dataDir: config.dataDir,
@@ -82,7 +70,8 @@ export async function openConfiguredDatabase(config: Config, log: Logger): Promi
   return { ...openPools(address), label };
 }
 
-function openPools(address: DatabaseAddress): Omit<OpenDatabase, "label"> {
+/** Connections by purpose. `ping` has its own, so that busy connections do not count as a failure. */
+function openPools(address: DatabaseAddress) {
   const open = (maxConnections: number) =>
     openDatabase(address, { maxConnections, connectTimeoutS: CONNECT_TIMEOUT_S });
   const pools = {
@@ -118,16 +107,12 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
   }
 }
 
-export interface OpenAdmissionStore {
-  readonly store: AdmissionStore;
-  /** The store that nodes share; `null` for a single node, which does not load the Redis client. */
-  readonly redis: RedisAdmissionStore | null;
-  /** `null` for a single node. */
-  readonly redisMemory: RedisMemoryWatch | null;
-}
-
-/** Opens the configured admission store. @throws {StartupFailure} if Redis can't be reached. */
-export async function openAdmissionStore(config: Config, log: Logger): Promise<OpenAdmissionStore> {
+/**
+ * Opens the configured admission store. A single node has none that nodes share, and does not load the Redis client.
+ *
+ * @throws {StartupFailure} if Redis can't be reached.
+ */
+export async function openAdmissionStore(config: Config, log: Logger) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
   const store = new RedisAdmissionStore({
@@ -149,6 +134,32 @@ export async function openAdmissionStore(config: Config, log: Logger): Promise<O
     );
   }
   return { store, redis: store, redisMemory };
+}
+
+/**
+ * Logs an error when Redis may evict. An evicted key lifts a limit: an account whose counts are gone begins again at zero.
+ * Nothing else is harmed, as the store may forget everything at any time. So the service starts all the same: the setting
+ * often belongs to the provider of the Redis, and a refusal would turn an inexact limit into an outage.
+ */
+function watchRedisMemory(redis: RedisAdmissionStore, log: Logger) {
+  let mayEvict: boolean | null = null;
+  return {
+    /** Whether Redis may drop counts of limits before their time; `null` when it does not say. */
+    mayEvict: () => mayEvict,
+    /** Asks Redis again. Call it regularly, because the setting can be changed at run time. */
+    check: async () => {
+      const memory = await redis.memory();
+      if (memory?.mayEvict === true && mayEvict !== true) {
+        log.error(
+          { part: "redis", policy: memory.policy },
+          `Redis may evict keys (maxmemory is set and maxmemory-policy is ${memory.policy}), which would lift rate limits. Set maxmemory-policy to noeviction.`,
+        );
+      } else if (mayEvict === true && memory?.mayEvict === false) {
+        log.info({ part: "redis" }, "Redis no longer evicts keys");
+      }
+      mayEvict = memory?.mayEvict ?? null;
+    },
+  };
 }
 
 /** Opens the counters of sign-in attempts, which all nodes share if they use Redis. */

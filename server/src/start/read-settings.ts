@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
 import type { Plans } from "../contract/plans.ts";
-import { type CatalogFromFile, readCatalogFile } from "./open-catalog.ts";
+import { type CatalogFromFile, readCatalogFile } from "./open-models.ts";
 import { openPlans } from "./open-plans.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

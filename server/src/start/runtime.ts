@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
-import { NO_TRACING, type Tracing } from "../tracing/tracing.ts";
+import type { Tracing } from "../tracing/open-telemetry.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { listenFailure } from "./startup-failure.ts";
 
@@ -13,7 +13,7 @@ export async function openTracing(
   { traces, serviceName }: Config,
   { version, id }: { readonly version: string; readonly id: string },
 ): Promise<Tracing> {
-  if (!traces) return NO_TRACING;
+  if (!traces) return { ended: () => {}, close: async () => {} };
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
   return openTelemetry({ serviceName, serviceVersion: version, instanceId: id });
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import { hostForUrl, type Served } from "../http/listener.ts";
@@ -43,7 +44,7 @@ export async function serve(
     const ended = Promise.all([closed, requests.idle()]);
     const aborted = shutdown.pause(drainMs).then(() => {
       requests.abortAll();
-      return after(ABORTED_MS);
+      return setTimeout(ABORTED_MS, undefined, { ref: false });
     });
     await Promise.race([ended, aborted]);
   };
@@ -54,8 +55,4 @@ export async function serve(
       web = opened;
     },
   };
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

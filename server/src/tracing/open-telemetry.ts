@@ -11,7 +11,6 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { type AuditEntry, requestIdOf } from "../contract/entry.ts";
-import type { Tracing } from "./tracing.ts";
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const OPERATIONS: Readonly<Record<string, string>> = {
@@ -24,6 +23,14 @@ export interface OpenTelemetryOptions {
   readonly serviceName: string;
   readonly serviceVersion: string;
   readonly instanceId: string;
+}
+
+/** Reports ended requests as spans. */
+export interface Tracing {
+  /** `traceparent` is the client's header (W3C Trace Context), if it sent one. */
+  ended(entry: AuditEntry, traceparent: string | null): void;
+  /** Sends the remaining spans. */
+  close(): Promise<void>;
 }
 
 /**

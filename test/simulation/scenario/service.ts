@@ -66,7 +66,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const { world, life, pace, nodeId, disk, database, databaseLink, redis, redisLink, dialect } = parts;
   const now = () => new Date();
   const monotonicMs = () => performance.now();
-  const admission = admissionStoreOver(redisLink, redis);
+  const admissions = new Admissions(admissionStoreOver(redisLink, redis));
   const credits = new Credits({
     store: database.creditStore(databaseLink, nodeId),
     monotonicMs,
@@ -90,11 +90,9 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   await recorder.replay(leftover);
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
-  const publisher = new Publisher(admission, database.unpublishedVersions(databaseLink));
-  const admissions = new Admissions(admission);
+  const publisher = new Publisher(admissions, database.unpublishedVersions(databaseLink));
   const access = new Access({
     lookup: database.keyLookup(databaseLink),
-    admission,
     admissions,
     limitsOf: (account) => limitsOf(BUILT_IN_PLANS, account),
     mint: { hasMinted: () => true },

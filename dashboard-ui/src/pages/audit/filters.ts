@@ -4,8 +4,13 @@ import type { ListedKey } from "../../api/types.ts";
 import { formatDateTime } from "../../components/format.ts";
 import type { AuditSearch, Range } from "./search.ts";
 
-/** The filters of a request to the service. */
-export type AuditFilters = Omit<Exclude<inferRouterInputs<AppRouter>["audit"]["tail"], void>, "lastEventId">;
+type TailInput = Exclude<inferRouterInputs<AppRouter>["audit"]["tail"], void>;
+
+/** The filters of a request to the service, with times as text, as in the page's address. */
+export type AuditFilters = Omit<TailInput, "lastEventId" | "from" | "to"> & {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+};
 
 const HOUR_MS = 60 * 60 * 1_000;
 const RANGE_MS: Readonly<Record<Range, number>> = {

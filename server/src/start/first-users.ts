@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SignIn } from "../accounts/sign-in.ts";
-import type { Keys } from "../keys/keys.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
+import type { OpenAccess } from "./open-access.ts";
+import type { Startup } from "./startup.ts";
 
-export const DEMO_EMAIL = "demo@ostiary.example";
+const DEMO_EMAIL = "demo@ostiary.example";
 const NOTE_FILE = "demo-sign-in.txt";
 
 /** The demo account, as the banner of the first start shows it. */
@@ -16,10 +16,27 @@ export interface DemoAccount {
 }
 
 /**
+ * Creates the configured operator, unless a user with that address exists, whose password is kept. Creates the demo account if the
+ * database has no accounts, unless that is turned off.
+ */
+export async function createFirstUsers(
+  { settings: { config }, log }: Startup,
+  access: OpenAccess,
+): Promise<DemoAccount | null> {
+  if (config.firstOperator !== null) {
+    const { email, password } = config.firstOperator;
+    if (await access.signIn.ensureOperator(email, password))
+      log.info({ email }, "created the first operator");
+  }
+  const isNew = config.demo && (await access.accounts.isEmpty());
+  return isNew ? await createDemoAccount(access, config.dataDir) : null;
+}
+
+/**
  * Creates the demo account with a key. E-mail address and password, but not the key, are also written to a file in the data folder
  * that only its owner can read.
  */
-export async function createDemoAccount(signIn: SignIn, keys: Keys, dataDir: string): Promise<DemoAccount> {
+async function createDemoAccount({ signIn, keys }: OpenAccess, dataDir: string): Promise<DemoAccount> {
   const password = randomBase62(16);
   const noClient = { sourceIp: null, userAgent: null };
   const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);

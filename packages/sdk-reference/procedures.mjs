@@ -1,0 +1,59 @@
+// Writes what follows from the type of the server's router: the SDK's table of procedures, and the JSON Schemas of the answers that
+// the OpenAPI document has. With --check, compares instead of writing.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { printed, recordOf } from "./declarations.mjs";
+import { member, root, routerType } from "./router-type.mjs";
+import { schemasOf } from "./schemas.mjs";
+
+const GENERATED = "// Generated from the server's router by `npm run procedures`. Do not edit.\n";
+/** The routers whose procedures have paths of REST, too. */
+const REST_ROUTERS = ["account", "keys", "usage", "credits"];
+
+const router = routerType();
+const record = member(router, "_def", "record");
+const errorShape = member(router, "_def", "_config", "$types", "errorShape");
+const files = {
+  "sdk/src/contract/procedures.ts": `${GENERATED}
+/**
+ * The procedures of the management API: the kind, input and output of each. Fields of an input that accept \`undefined\` may be
+ * omitted. An input of \`undefined\` means that the procedure takes none.
+ */
+export interface Procedures ${recordOf(record)}
+
+/** The error of a procedure, as tRPC's clients know it. */
+export interface ProcedureError ${printed(errorShape, "error")}
+`,
+  "server/src/management/answer-schemas.ts": `${GENERATED}
+/**
+ * The JSON Schemas of procedures' outputs, by the names of the procedures. A \`Date\` has the format \`date-time\`, and a bigint the
+ * format \`bigint\`.
+ */
+export const ANSWER_SCHEMAS = ${JSON.stringify(schemasOf(record, REST_ROUTERS))} as const;
+`,
+};
+
+let isStale = false;
+for (const [path, source] of Object.entries(files)) {
+  const text = formatted(path, source);
+  const present = existsSync(root + path) ? readFileSync(root + path, "utf8") : null;
+  if (text === present) continue;
+  if (process.argv.includes("--check")) {
+    process.stderr.write(`${path} differs from the router. Run \`npm run procedures\`.\n`);
+    isStale = true;
+  } else {
+    writeFileSync(root + path, text);
+  }
+}
+process.exit(isStale ? 1 : 0);
+
+function formatted(path, source) {
+  const arguments_ = ["--no-install", "biome", "format", `--stdin-file-path=${path}`];
+  const { stdout, stderr, status } = spawnSync("npx", arguments_, {
+    cwd: root,
+    input: source,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}

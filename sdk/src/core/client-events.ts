@@ -1,0 +1,65 @@
+import type { APIConnectionError } from "./errors.ts";
+
+/** A request that is about to be sent: once for each attempt. */
+export interface RequestEvent {
+  readonly method: "GET" | "POST";
+  /** The path below the base URL, without a query. */
+  readonly path: string;
+  /** 0 for the first attempt. */
+  readonly attempt: number;
+  /** The key with which the service recognizes a repeated request; `null` without one. */
+  readonly idempotencyKey: string | null;
+}
+
+/** The outcome of an attempt. The body of the answer has not been read. */
+export interface ResponseEvent extends RequestEvent {
+  /** HTTP status; `null` if no answer came. */
+  readonly status: number | null;
+  /** Quote it to the operator of the service. */
+  readonly requestId: string | null;
+  /** Milliseconds from the request to the beginning of its answer, or to the failure. */
+  readonly elapsedMs: number;
+  /** The reason why no answer came; `null` if one did. */
+  readonly error: APIConnectionError | null;
+}
+
+/** Events of a client and the arguments of their listeners. */
+export interface ClientEvents {
+  request: [event: RequestEvent];
+  response: [event: ResponseEvent];
+}
+
+type Listener<Name extends keyof ClientEvents> = (...details: ClientEvents[Name]) => void;
+
+/** The listeners of a client. */
+export class ClientListeners {
+  readonly #listeners: { readonly [Name in keyof ClientEvents]: Set<Listener<Name>> } = {
+    request: new Set(),
+    response: new Set(),
+  };
+
+  /** Adds the listeners of another client. */
+  addAll(others: ClientListeners): void {
+    for (const listener of others.#listeners.request) this.add("request", listener);
+    for (const listener of others.#listeners.response) this.add("response", listener);
+  }
+
+  add<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): void {
+    this.#listeners[name].add(listener);
+  }
+
+  remove<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): void {
+    this.#listeners[name].delete(listener);
+  }
+
+  /** Calls the listeners. What one throws becomes an unhandled rejection, because a request must not fail by being observed. */
+  emit<Name extends keyof ClientEvents>(name: Name, ...details: ClientEvents[Name]): void {
+    for (const listener of this.#listeners[name]) {
+      try {
+        listener(...details);
+      } catch (error) {
+        void Promise.reject(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import { APIConnectionTimeoutError } from "./errors.ts";
+
+/** Timers with a longer delay fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Calls `onLate` after this many milliseconds; never if they are infinite. @returns a function that stops the timer. */
+export function after(ms: number, onLate: () => void): () => void {
+  if (ms === Number.POSITIVE_INFINITY) return () => {};
+  const timer = setTimeout(onLate, Math.min(Math.max(0, ms), MAX_TIMER_MS));
+  return () => clearTimeout(timer);
+}
+
+/**
+ * Settles as `work` does; rejects with the error of `lateError` if that takes longer than this many milliseconds. The work is not
+ * stopped: `lateError` may do that.
+ */
+export async function within<Result>(
+  ms: number,
+  work: Promise<Result>,
+  lateError: () => Error,
+): Promise<Result> {
+  let stop = () => {};
+  const late = new Promise<never>((_, reject) => {
+    stop = after(ms, () => reject(lateError()));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stop();
+  }
+}
+
+/**
+ * Reads the next piece of a stream.
+ *
+ * @throws {APIConnectionTimeoutError} the stream was silent for this many milliseconds.
+ */
+export function readWithin<Piece>(
+  idleTimeoutMs: number,
+  reader: ReadableStreamDefaultReader<Piece>,
+): Promise<Awaited<ReturnType<ReadableStreamDefaultReader<Piece>["read"]>>> {
+  return within(idleTimeoutMs, reader.read(), () => {
+    const message = `Nothing of the stream arrived for ${idleTimeoutMs} ms. Set \`streamIdleTimeout\` to wait for longer.`;
+    return new APIConnectionTimeoutError(message, "streamIdleTimeout");
+  });
+}

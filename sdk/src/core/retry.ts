@@ -1,0 +1,59 @@
+import { APIConnectionError, APIError, retryAfterMsOf } from "./errors.ts";
+import type { Plane } from "./transport.ts";
+import type { WireAnswer } from "./wire.ts";
+
+/** The properties of a call that its retries depend on. */
+export interface Retried {
+  readonly plane: Plane;
+  readonly idempotencyKey: string | null;
+  /** Whether sending the request again does no harm if its work was done. */
+  readonly isRepeatable: boolean;
+}
+
+/** The outcome of an attempt: an answer that is not a success, or none. */
+export type Failed = { readonly wire: WireAnswer } | APIConnectionError;
+
+const FIRST_BACKOFF_MS = 500;
+const LAST_BACKOFF_MS = 8_000;
+/**
+ * A longer wait is reported to the caller as an error. The service's windows of a minute are counted in whole seconds, so it asks for up
+ * to 61 seconds.
+ */
+const MAX_WAIT_MS = 90_000;
+/** The interval at which the answer to an earlier attempt is asked for, unless the service says otherwise. */
+const IN_USE_WAIT_MS = 1_000;
+/** Milliseconds to wait before the next attempt; `null` if a retry cannot help, or could do the work twice. */
+export function waitBefore(outcome: Failed, attempt: number, call: Retried): number | null {
+  if (!call.isRepeatable && mayHaveRun(outcome, call)) return null;
+  const backoffMs = backoffOf(attempt);
+  if (outcome instanceof APIConnectionError) return backoffMs;
+  const { status, headers } = outcome.wire;
+  const advice = headers.get("x-should-retry");
+  const retriable = status === 408 || status === 409 || status === 429 || status >= 500;
+  if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
+  const askedMs = retryAfterMsOf(headers);
+  if (askedMs === null) return backoffMs;
+  return askedMs <= MAX_WAIT_MS ? askedMs : null;
+}
+
+/** Milliseconds before an attempt: twice as many as before the one before it, less up to a quarter, so that clients spread. */
+export function backoffOf(attempt: number): number {
+  return Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
+}
+
+/**
+ * Whether the work may have been done although the answer is an error or was lost. The service undoes requests to models that it
+ * answers with an error, but a proxy's error says nothing about them.
+ */
+function mayHaveRun(outcome: Failed, { plane }: Retried): boolean {
+  if (outcome instanceof APIConnectionError) return true;
+  const { wire } = outcome;
+  if (wire.status < 500 && wire.status !== 408) return false;
+  return plane === "management" || wire.header("x-request-id") === null;
+}
+
+/** Milliseconds until the answer to an earlier attempt of the same call is asked for again; `null` if none is being answered. */
+export function waitForEarlier(error: Error): number | null {
+  if (!(error instanceof APIError) || error.code !== "idempotency_key_in_use") return null;
+  return retryAfterMsOf(error.headers) ?? IN_USE_WAIT_MS;
+}

@@ -1,0 +1,113 @@
+import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
+import { decimals } from "./decimals.ts";
+import { APIConnectionError, APIUserAbortError, errorForEvent } from "./errors.ts";
+import { pause } from "./pause.ts";
+import { serverSentEvents } from "./sse.ts";
+import type { RequestOptions, Transport } from "./transport.ts";
+
+/** An event of a subscription. */
+export interface SubscribedEvent<Data = unknown> {
+  /** Pass it as `lastEventId` to continue after this event. */
+  readonly id: string;
+  readonly data: Data;
+}
+
+/** The service sends a ping every 15 seconds. A connection that is silent for longer is lost. */
+const MAX_SILENCE_MS = 40_000;
+const FIRST_RECONNECT_MS = 500;
+const LAST_RECONNECT_MS = 15_000;
+
+/**
+ * Iterates over the events of a subscription. After a lost connection it reconnects and continues after the last event. It ends when
+ * the service ends it or the loop is left.
+ *
+ * @throws {APIError} the service has refused or ended the subscription with an error.
+ * @throws {APIUserAbortError} `options.signal` was aborted.
+ */
+export async function* subscribe(
+  transport: Transport,
+  procedure: string,
+  input: unknown,
+  options?: RequestOptions,
+): AsyncGenerator<SubscribedEvent, void, undefined> {
+  for await (const step of subscriptionSteps(transport, procedure, input, options)) {
+    if (typeof step === "object") yield { id: step.id, data: decimals(step.data) };
+  }
+}
+
+/** What happens to a subscription: its events, and the states of its connection. */
+export async function* subscriptionSteps(
+  transport: Transport,
+  procedure: string,
+  input: unknown,
+  options: RequestOptions = {},
+): AsyncGenerator<SubscribedEvent | "connecting" | "connected", void, undefined> {
+  let lastEventId = (input as { readonly lastEventId?: string } | undefined)?.lastEventId;
+  for (let failures = 0; ; ) {
+    yield "connecting";
+    const given = lastEventId === undefined ? input : { ...(input as object | undefined), lastEventId };
+    try {
+      for await (const step of eventsOf(transport, procedure, given, options)) {
+        failures = 0;
+        if (step === "ended") return;
+        if (step !== "connected") lastEventId = step.id;
+        yield step;
+      }
+    } catch (error) {
+      if (!(error instanceof APIConnectionError)) throw error;
+    }
+    // The service ends a subscription by an event of its own. Any other end is a lost connection.
+    await pause(Math.min(FIRST_RECONNECT_MS * 2 ** failures++, LAST_RECONNECT_MS), options.signal);
+  }
+}
+
+/** The events of one connection. */
+async function* eventsOf(
+  transport: Transport,
+  procedure: string,
+  input: unknown,
+  options: RequestOptions,
+): AsyncGenerator<SubscribedEvent | "connected" | "ended", void, undefined> {
+  const headers = { ...options.headers, accept: "text/event-stream" };
+  const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
+  const target = { method: "GET", path: `/trpc/${procedure}`, plane: "management", query } as const;
+  const { wire, controller, release } = await transport.send(target, { ...options, headers });
+  try {
+    if (wire.body === null) throw new APIConnectionError("The answer has no body.");
+    for await (const { event, id, data } of serverSentEvents(wire.body, controller.signal, MAX_SILENCE_MS)) {
+      switch (event) {
+        case "connected":
+          yield "connected";
+          break;
+        case "return":
+          yield "ended";
+          break;
+        case "serialized-error":
+          throw errorForEvent(
+            { error: { json: clientTransformer.deserialize(JSON.parse(data)) } },
+            wire.headers,
+          );
+        case "":
+        case "message":
+          yield { id, data: clientTransformer.deserialize(JSON.parse(data)) };
+      }
+    }
+  } catch (error) {
+    if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
+    if (controller.signal.aborted || isLostConnection(error)) {
+      throw new APIConnectionError("The connection was lost.", { cause: error });
+    }
+    throw error;
+  } finally {
+    release();
+    controller.abort();
+  }
+  if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.");
+}
+
+/** Runtimes report a broken body as a `TypeError` or with a code of the system; a truncated event is invalid JSON. */
+function isLostConnection(error: unknown): boolean {
+  return (
+    error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && "code" in error)
+  );
+}

@@ -1,0 +1,139 @@
+import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
+import type { Procedures } from "../contract/procedures.ts";
+import { APIPromise } from "./api-promise.ts";
+import { type Decimals, decimals } from "./decimals.ts";
+import { APIError } from "./errors.ts";
+import { subscribe } from "./subscription.ts";
+import type { Answer, RequestOptions, Transport } from "./transport.ts";
+
+/** A procedure in the table of all procedures. */
+interface Procedure {
+  readonly kind: "query" | "mutation" | "subscription";
+  readonly input: unknown;
+  readonly output: unknown;
+}
+
+/** The arguments of a call: the input may be omitted where the procedure needs none. */
+type Arguments<Input> = undefined extends Input
+  ? [input?: Input, options?: RequestOptions]
+  : [input: Input, options?: RequestOptions];
+
+/** What a procedure is called with: `query`, `mutate` or `subscribe`, as in tRPC's own client. */
+type Callable<Called extends Procedure> = Called["kind"] extends "query"
+  ? {
+      /** Calls the procedure. @throws {APIError} the class tells which error. */
+      readonly query: (...args: Arguments<Called["input"]>) => APIPromise<Decimals<Called["output"]>>;
+    }
+  : Called["kind"] extends "mutation"
+    ? {
+        /**
+         * Calls the procedure, which changes something. The call is not repeated after a lost connection, unless its input has an
+         * idempotency key. @throws {APIError} the class tells which error.
+         */
+        readonly mutate: (...args: Arguments<Called["input"]>) => APIPromise<Decimals<Called["output"]>>;
+      }
+    : {
+        /** Iterates over the procedure's events. Reconnects by itself, and continues after the last event. */
+        readonly subscribe: (
+          ...args: Arguments<Called["input"]>
+        ) => AsyncIterable<Decimals<Called["output"]>>;
+      };
+
+/** The procedures of a table, callable. */
+export type ProcedureClient<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends Procedure
+    ? Callable<Table[Name]>
+    : ProcedureClient<Table[Name]>;
+};
+
+/** Every procedure of the management API. */
+export type Trpc = ProcedureClient<Procedures>;
+
+/**
+ * Every procedure of the management API, typed by the server's router: `trpc.keys.list.query({ limit: 10 })`. Errors are the classes
+ * that the rest of the client throws.
+ */
+export function openTrpc(transport: Transport): Trpc {
+  // The type tells which names there are. The service answers other names with 404.
+  return procedures(transport, []) as Trpc;
+}
+
+/**
+ * What a path of names stands for. It is no function, whatever its name: an object that has a `then` or `toJSON` to call would act
+ * when it is awaited or printed.
+ */
+function procedures(transport: Transport, names: readonly string[]): object {
+  const procedure = names.join(".");
+  const ways = {
+    query: (input?: unknown, options?: RequestOptions) =>
+      callProcedure(transport, "GET", procedure, input, options),
+    mutate: (input?: unknown, options?: RequestOptions) =>
+      callProcedure(transport, "POST", procedure, input, options),
+    subscribe: (input?: unknown, options?: RequestOptions) =>
+      subscribe(transport, procedure, withoutUndefined(input), options),
+  };
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (typeof name !== "string") return undefined;
+        return Object.hasOwn(ways, name)
+          ? ways[name as keyof typeof ways]
+          : procedures(transport, [...names, name]);
+      },
+    },
+  );
+}
+
+function callProcedure(
+  transport: Transport,
+  method: "GET" | "POST",
+  procedure: string,
+  input: unknown,
+  options: RequestOptions | undefined,
+): APIPromise<unknown> {
+  const target = { ...targetOf(method, procedure, input), plane: "management" } as const;
+  return new APIPromise(transport.send(target, options), (answer) => outputOf(transport, answer));
+}
+
+async function outputOf(transport: Transport, answer: Answer): Promise<unknown> {
+  const body = await transport.read<{ result?: { data?: unknown } }>(answer);
+  const data = body.result?.data;
+  if (data === undefined) throw notTheService(answer);
+  try {
+    // The typed values are checked. The rest relies on the table, which is generated from the router.
+    return decimals(clientTransformer.deserialize(data));
+  } catch (cause) {
+    if (cause instanceof UnreadableData) throw notTheService(answer);
+    throw cause;
+  }
+}
+
+function targetOf(method: "GET" | "POST", procedure: string, input: unknown) {
+  const path = `/trpc/${procedure}`;
+  if (method === "POST") {
+    const isIdempotent =
+      (input as { readonly idempotencyKey?: string } | undefined)?.idempotencyKey !== undefined;
+    return { method, path, body: writeProcedureData(withoutUndefined(input)), isIdempotent };
+  }
+  const query =
+    input === undefined ? {} : { input: JSON.stringify(writeProcedureData(withoutUndefined(input))) };
+  return { method, path, query };
+}
+
+/** Removes fields that are `undefined`, because the service refuses fields that it does not know, whatever their value. */
+function withoutUndefined(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+}
+
+function notTheService({ wire: { status, headers } }: Answer): APIError {
+  return new APIError("The answer is not from the service. Check the base URL.", {
+    status,
+    code: null,
+    type: null,
+    param: null,
+    requestId: headers.get("x-request-id"),
+    headers,
+  });
+}

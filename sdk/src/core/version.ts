@@ -1,0 +1,22 @@
+import { isBrowser } from "./environment.ts";
+
+/** The version of this package. */
+export const VERSION = "0.1.0";
+
+/** The application that uses the client, for the operator's logs. */
+export interface AppInfo {
+  readonly name: string;
+  readonly version?: string | undefined;
+  /** Where to find out more about the application. */
+  readonly url?: string | undefined;
+}
+
+/** The `User-Agent` header; `null` in web pages, where the browser's own must be sent. */
+export function userAgentOf(appInfo: AppInfo | undefined): string | null {
+  if (isBrowser()) return null;
+  const product = `ostiary-node/${VERSION}`;
+  if (appInfo === undefined) return product;
+  const { name, version, url } = appInfo;
+  const app = version === undefined ? name : `${name}/${version}`;
+  return `${product} (${url === undefined ? app : `${app}; ${url}`})`;
+}

@@ -1,0 +1,209 @@
+import { httpBatchLink, type Operation, TRPCClientError, type TRPCLink } from "@trpc/client";
+import type {
+  inferRouterInputs,
+  inferRouterOutputs,
+  TRPCBuiltRouter,
+  TRPCMutationProcedure,
+  TRPCQueryProcedure,
+  TRPCSubscriptionProcedure,
+} from "@trpc/server";
+import { type Observable, observable } from "@trpc/server/observable";
+import type { ClientOptions } from "./client.ts";
+import { clientTransformer } from "./contract/procedure-data.ts";
+import type { ProcedureError, Procedures } from "./contract/procedures.ts";
+import { type APIError, errorFor, errorForEvent, OstiaryError } from "./core/errors.ts";
+import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { subscriptionSteps } from "./core/subscription.ts";
+import type { Transport } from "./core/transport.ts";
+
+export type { ProcedureError, Procedures } from "./contract/procedures.ts";
+
+/** The root types of the router. Its context and metadata stay in the server. */
+interface Root {
+  readonly ctx: object;
+  readonly meta: object;
+  readonly errorShape: ProcedureError;
+  readonly transformer: true;
+}
+
+interface ProcedureTypes<Called extends { readonly input: unknown }, Output> {
+  readonly meta: unknown;
+  readonly input: Called["input"];
+  readonly output: Output;
+  readonly errorShape: ProcedureError;
+}
+
+/** A table of procedures in the form that tRPC's types read. */
+type RouterRecordOf<Table> = {
+  [Name in keyof Table]: Table[Name] extends {
+    readonly kind: infer Kind;
+    readonly input: unknown;
+    readonly output: infer Output;
+  }
+    ? Kind extends "query"
+      ? TRPCQueryProcedure<ProcedureTypes<Table[Name], Output>>
+      : Kind extends "mutation"
+        ? TRPCMutationProcedure<ProcedureTypes<Table[Name], Output>>
+        : TRPCSubscriptionProcedure<ProcedureTypes<Table[Name], AsyncIterable<Output, void, unknown>>>
+    : RouterRecordOf<Table[Name]>;
+};
+
+/**
+ * The router of the management API, for tRPC's own clients. Dates are `Date`s, and amounts of nano-USD are `bigint`s.
+ *
+ * @example
+ * ```ts
+ * import { createTRPCClient } from "@trpc/client";
+ * import { type AppRouter, ostiaryLink } from "ostiary/trpc";
+ *
+ * const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink()] });
+ * const { keys } = await trpc.keys.list.query();
+ * ```
+ */
+export type AppRouter = TRPCBuiltRouter<Root, RouterRecordOf<Procedures>>;
+
+/** The input of each procedure: `RouterInputs["keys"]["create"]`. */
+export type RouterInputs = inferRouterInputs<AppRouter>;
+
+/** The output of each procedure: `RouterOutputs["keys"]["list"]`. */
+export type RouterOutputs = inferRouterOutputs<AppRouter>;
+
+/** Options of {@link ostiaryLink}. */
+export interface OstiaryLinkOptions extends ClientOptions {
+  /** The maximum number of calls in one request, 1 to 20. Calls made in the same tick are sent together. Default 20. */
+  readonly maxBatchSize?: number | undefined;
+}
+
+/** The service refuses a larger batch. */
+const MAX_BATCH_SIZE = 20;
+/** Longer addresses do not pass every proxy. */
+const MAX_URL_LENGTH = 4_000;
+
+/**
+ * A link for `createTRPCClient<AppRouter>()` and TanStack Query. It authenticates with the management token (or, for procedures
+ * that only read, the API key), sends calls of one tick together, retries as the client does, and reads subscriptions. The `cause`
+ * of a `TRPCClientError` is the client's own error, such as `RateLimitError`.
+ *
+ * @throws {OstiaryError} there is neither a token nor a key, an option is not valid, or this is a web page.
+ */
+export function ostiaryLink(options: OstiaryLinkOptions = {}): TRPCLink<AppRouter> {
+  const transport = openTransport(options);
+  const maxItems = options.maxBatchSize ?? MAX_BATCH_SIZE;
+  if (!(Number.isInteger(maxItems) && maxItems >= 1 && maxItems <= MAX_BATCH_SIZE)) {
+    throw new OstiaryError(`maxBatchSize must be a whole number from 1 to ${MAX_BATCH_SIZE}.`);
+  }
+  const batches = httpBatchLink<AppRouter>({
+    // Only the path counts. The transport knows the address of the service.
+    url: "http://ostiary/trpc",
+    transformer: clientTransformer,
+    maxItems,
+    maxURLLength: MAX_URL_LENGTH,
+    fetch: (url, init) => exchange(transport, new URL(String(url)), init ?? {}),
+  });
+  return (runtime) => {
+    const call = batches(runtime);
+    return (operation) =>
+      operation.op.type === "subscription"
+        ? subscription(transport, operation.op)
+        : withCause(call(operation));
+  };
+}
+
+function openTransport(options: OstiaryLinkOptions): Transport {
+  refuseWebPages(options);
+  const prefix = prefixOf(options.service);
+  const secret =
+    secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`) ??
+    secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
+  if (secret === undefined) {
+    throw new OstiaryError(
+      `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
+    );
+  }
+  return transportOf(options, prefix, () => secret).transport;
+}
+
+interface ExchangeInit {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | null | undefined;
+}
+
+/** Sends a request of tRPC's link through the client's transport. @throws {APIError} an error of the whole request. */
+async function exchange(transport: Transport, url: URL, { method, body, signal }: ExchangeInit) {
+  const answer = await transport.send(
+    {
+      method: method === "POST" ? "POST" : "GET",
+      path: url.pathname,
+      plane: "management",
+      readsErrors: true,
+      query: Object.fromEntries(url.searchParams),
+      ...(typeof body === "string" ? { body: JSON.parse(body) } : {}),
+    },
+    { signal: signal ?? undefined },
+  );
+  const { ok, status, headers } = answer.wire;
+  const result: unknown = await transport.read(answer);
+  if (!ok && !isOfProcedures(result)) throw errorFor(status, result, headers);
+  return { ok, status, headers, json: () => Promise.resolve(result) };
+}
+
+/** Whether an error is one of procedures, and not of the whole request. */
+function isOfProcedures(body: unknown): boolean {
+  if (Array.isArray(body)) return true;
+  const { error } = body as { readonly error?: { readonly json?: unknown } };
+  return error?.json !== undefined;
+}
+
+/** Gives errors the client's own error as their cause. */
+function withCause<Result>(
+  results: Observable<Result, TRPCClientError<AppRouter>>,
+): Observable<Result, TRPCClientError<AppRouter>> {
+  return observable((observer) =>
+    results.subscribe({
+      next: (result) => observer.next(result),
+      error: (error) => observer.error(caused(error)),
+      complete: () => observer.complete(),
+    }),
+  );
+}
+
+function caused(error: TRPCClientError<AppRouter>): TRPCClientError<AppRouter> {
+  const { shape, meta } = error;
+  if (shape === null || shape === undefined) return error;
+  const response = meta?.response as { readonly headers?: Headers } | undefined;
+  const cause: APIError = errorForEvent({ error: { json: shape } }, response?.headers ?? new Headers());
+  return new TRPCClientError(error.message, { result: { error: shape }, cause, ...(meta && { meta }) });
+}
+
+function subscription(
+  transport: Transport,
+  { path, input, signal }: Operation,
+): ReturnType<ReturnType<ReturnType<typeof ostiaryLink>>> {
+  return observable((observer) => {
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    const read = async () => {
+      for await (const step of subscriptionSteps(transport, path, input, { signal: controller.signal })) {
+        if (step === "connecting") {
+          observer.next({ result: { type: "state", state: "connecting", error: null } });
+        } else if (step === "connected") {
+          observer.next({ result: { type: "state", state: "pending", error: null } });
+          observer.next({ result: { type: "started" } });
+        } else {
+          observer.next({ result: { id: step.id, data: step } });
+        }
+      }
+      observer.next({ result: { type: "stopped" } });
+      observer.complete();
+    };
+    read()
+      .catch((error: Error) => {
+        if (controller.signal.aborted) observer.complete();
+        else observer.error(TRPCClientError.from(error, { cause: error }));
+      })
+      .finally(() => signal?.removeEventListener("abort", abort));
+    return abort;
+  });
+}

@@ -1,0 +1,99 @@
+import { usdOf } from "../../catalog/prices.ts";
+import { page, type Schema } from "../../operations/openapi-parts.ts";
+import { isAmount, restNameOf } from "./rest-names.ts";
+
+/*
+ * The rule by which REST writes the answers of procedures, for values and for their schemas: names in snake case, times in RFC 3339,
+ * amounts as exact decimal numbers of US dollars in text, and a page of a list in the form of OpenAI's API.
+ */
+
+/** Writes the answer of a procedure. */
+export function restAnswerOf(answer: unknown): unknown {
+  if (!isRecord(answer)) return answer;
+  const listed = listedField(answer);
+  if (listed === null) return restValueOf(answer);
+  const { nextCursor } = answer;
+  return {
+    object: "list",
+    data: restValueOf(answer[listed]),
+    has_more: nextCursor !== null,
+    next_cursor: nextCursor,
+  };
+}
+
+/** Converts the JSON Schema of a procedure's answer. There, a time has the format `date-time`, and a bigint the format `bigint`. */
+export function restSchemaOf(schema: Schema): Schema {
+  const { properties } = schema;
+  if (!isRecord(properties)) return restNode(schema);
+  const listed = listedField(properties);
+  if (listed === null) return restNode(schema);
+  const { items } = properties[listed] as { readonly items: Schema };
+  return page(restNode(items));
+}
+
+/** The list in the answer, or in the properties, of a procedure that returns pages; `null` for any other. */
+function listedField(answer: Readonly<Record<string, unknown>>): string | null {
+  const [first, ...others] = Object.keys(answer).filter((name) => name !== "nextCursor");
+  return first !== undefined && others.length === 0 && "nextCursor" in answer ? first : null;
+}
+
+function restValueOf(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === "bigint") return value.toString();
+  if (Array.isArray(value)) return value.map(restValueOf);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [
+      restNameOf(name),
+      isAmount(name) ? amountOf(field) : restValueOf(field),
+    ]),
+  );
+}
+
+/** In the audit trail amounts are whole numbers as text, as they were recorded in JSON. */
+function amountOf(value: unknown): unknown {
+  if (typeof value === "bigint") return usdOf(value);
+  return typeof value === "string" && /^-?\d+$/.test(value) ? usdOf(BigInt(value)) : value;
+}
+
+/** An amount, with what the procedure's schema says about it. */
+function amountSchemaOf({ description }: Schema): Schema {
+  const unit = "In US dollars, as an exact decimal number.";
+  return {
+    type: "string",
+    pattern: "^-?\\d+(\\.\\d{1,9})?$",
+    description: typeof description === "string" ? `${description} ${unit}` : unit,
+  };
+}
+
+function restNode(schema: Schema): Schema {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (keyword === "properties" && isRecord(value)) return [keyword, restProperties(value)];
+      if (keyword === "required") return [keyword, namesOf(value)];
+      if (keyword === "format" && value === "bigint") return ["pattern", "^-?\\d+$"];
+      return [keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)];
+    }),
+  );
+}
+
+function restPart(part: unknown): unknown {
+  return isRecord(part) ? restNode(part) : part;
+}
+
+function namesOf(required: unknown): unknown {
+  return Array.isArray(required) ? required.map((name) => restNameOf(String(name))) : required;
+}
+
+function restProperties(properties: Readonly<Record<string, unknown>>): Schema {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      restNameOf(name),
+      isAmount(name) ? amountSchemaOf(schema as Schema) : restNode(schema as Schema),
+    ]),
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

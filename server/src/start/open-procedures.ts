@@ -1,0 +1,43 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { PostgresLedger } from "../credits/ledger.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { CallLimits } from "../management/call-limits.ts";
+import { createAppRouter } from "../management/router.ts";
+import type { OpenAccess } from "./open-access.ts";
+import type { OpenNode } from "./open-node.ts";
+import type { OpenRecords } from "./open-records.ts";
+import type { Startup } from "./startup.ts";
+
+export type OpenProcedures = ReturnType<typeof openProcedures>;
+
+export interface ProcedureDependencies {
+  readonly node: OpenNode;
+  readonly records: OpenRecords;
+  readonly access: OpenAccess;
+  readonly catalog: Catalog;
+  readonly gateway: Gateway;
+  /** Scheme, host and port that clients use; known once the service listens. */
+  readonly publicUrl: () => string | null;
+}
+
+/** Opens the procedures, which tRPC and REST call, and the limits on these calls. */
+export function openProcedures(
+  { settings: { config, plans }, monotonicMs }: Startup,
+  { node, records, access, catalog, gateway, publicUrl }: ProcedureDependencies,
+) {
+  const router = createAppRouter({
+    ...access,
+    ...records,
+    signUpIsOpen: config.signUp === "open",
+    plans,
+    admission: node.admissions,
+    ledger: new PostgresLedger(node.database),
+    spenders: records.creditStore,
+    gateway,
+    charged: () => records.recorder.flushed(),
+    catalog,
+    service: () => ({ serviceName: config.serviceName, publicUrl: publicUrl() ?? "/" }),
+    warnings: config.warnings,
+  });
+  return { router, callLimits: new CallLimits(monotonicMs) };
+}

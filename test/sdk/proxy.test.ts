@@ -1,0 +1,205 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ROOT } from "../fixtures/service.ts";
+
+/** A host that only the proxy can resolve. */
+const HOST = "service.example";
+const PROGRAM = `
+import { Ostiary } from ${JSON.stringify(join(ROOT, "sdk/dist/index.js"))};
+const { BASE_URL } = globalThis.process.env;
+const client = new Ostiary({ apiKey: "sk-test", baseURL: BASE_URL, maxRetries: 0 });
+const said = [];
+for (let count = 0; count < 2; count++) {
+  try {
+    said.push((await client.models.list()).data.length);
+  } catch (error) {
+    said.push(error.name, String(error.cause?.message));
+  }
+}
+console.log(JSON.stringify(said));
+globalThis.process.exit(0);
+`;
+
+let folder: string;
+let closeAll: () => Promise<void>;
+let proxy: {
+  port: number;
+  status: number;
+  readonly seen: { method: string; target: string; auth?: string }[];
+};
+let ports: { readonly http: number; readonly https: number };
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ostiary-proxy-"));
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const names = [
+    "-subj",
+    `/CN=${HOST}`,
+    "-addext",
+    `subjectAltName=DNS:${HOST}`,
+    "-addext",
+    "basicConstraints=critical,CA:FALSE",
+  ];
+  const made = [
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-days",
+    "2",
+  ];
+  execFileSync("openssl", [...made, ...names, "-keyout", key, "-out", cert], { stdio: "pipe" });
+  writeFileSync(join(folder, "program.mjs"), PROGRAM);
+
+  const answer = (_: IncomingMessage, response: ServerResponse) => {
+    response.setHeader("content-type", "application/json").end('{"object":"list","data":[]}');
+  };
+  const plain = createServer(answer);
+  const secure = createSecureServer({ key: readFileSync(key), cert: readFileSync(cert) }, answer);
+  const own = createServer((request, response) => {
+    seeing(request);
+    answer(request, response);
+  });
+  const seeing = ({ method = "", url = "", headers }: IncomingMessage) => {
+    const auth = headers["proxy-authorization"];
+    proxy.seen.push({ method, target: url, ...(auth === undefined ? {} : { auth }) });
+  };
+  own.on("connect", (request, socket) => {
+    seeing(request);
+    if (proxy.status !== 200) {
+      socket.end(`HTTP/1.1 ${proxy.status} No\r\n\r\n`);
+      return;
+    }
+    const through = connect(ports.https, "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      through.pipe(socket).pipe(through);
+    });
+    through.on("error", () => socket.destroy());
+    socket.on("error", () => through.destroy());
+  });
+  const servers = [plain, secure, own];
+  for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");
+  const [http = 0, https = 0, port = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+  ports = { http, https };
+  proxy = { port, status: 200, seen: [] };
+  closeAll = async () => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  };
+});
+
+afterAll(async () => {
+  await closeAll?.();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+beforeEach(() => {
+  proxy.status = 200;
+  proxy.seen.length = 0;
+});
+
+const RUNTIMES = {
+  Node: [process.execPath, []],
+  Deno: [join(ROOT, "node_modules/.bin/deno"), ["run", "--allow-all"]],
+  Bun: [join(ROOT, "node_modules/.bin/bun"), ["run"]],
+} as const;
+
+/** What a program with a client says, with these variables. */
+async function run(runtime: keyof typeof RUNTIMES, env: Record<string, string>): Promise<unknown> {
+  const [command, args] = RUNTIMES[runtime];
+  const cert = join(folder, "cert.pem");
+  const child = spawn(command, [...args, join(folder, "program.mjs")], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      NODE_EXTRA_CA_CERTS: cert,
+      DENO_CERT: cert,
+      NO_COLOR: "1",
+      ...env,
+    },
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (text) => {
+    stdout += text;
+  });
+  child.stderr.on("data", (text) => {
+    stderr += text;
+  });
+  const [code] = await once(child, "close");
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout);
+}
+
+const proxyUrl = (user = "") => `http://${user}127.0.0.1:${proxy.port}`;
+
+describe.each(["Node", "Deno", "Bun"] as const)("a proxy that the environment names, on %s", (runtime) => {
+  it("is used for HTTPS, by a tunnel", async () => {
+    const said = await run(runtime, { BASE_URL: `https://${HOST}`, HTTPS_PROXY: proxyUrl("me:p%40ss@") });
+    expect(said).toEqual([0, 0]);
+    const auth = `Basic ${btoa("me:p@ss")}`;
+    // The connection is kept alive: one tunnel for both requests.
+    expect(proxy.seen).toEqual([{ method: "CONNECT", target: `${HOST}:443`, auth }]);
+  });
+
+  it("is used for HTTP, by the whole address", async () => {
+    expect(await run(runtime, { BASE_URL: `http://${HOST}`, http_proxy: proxyUrl() })).toEqual([0, 0]);
+    const request = { method: "GET", target: `http://${HOST}/v1/models` };
+    expect(proxy.seen).toEqual([request, request]);
+  });
+
+  it("is not used for hosts of NO_PROXY", async () => {
+    const env = {
+      BASE_URL: `http://${HOST}`,
+      HTTP_PROXY: proxyUrl(),
+      NO_PROXY: "a.example, service.example",
+    };
+    expect(await run(runtime, env)).toContain("APIConnectionError");
+    expect(proxy.seen).toEqual([]);
+  });
+});
+
+describe("a proxy on Node", () => {
+  it.each(["*", ".example", "*.example", "service.example:80", "a b,SERVICE.EXAMPLE"])(
+    "is not used with NO_PROXY=%s",
+    async (NO_PROXY) => {
+      const env = { BASE_URL: `http://${HOST}`, HTTP_PROXY: proxyUrl(), NO_PROXY };
+      expect(await run("Node", env)).toContain("APIConnectionError");
+      expect(proxy.seen).toEqual([]);
+    },
+  );
+
+  it.each(["other.example", "service.example:8080", "ice.example", "", ","])(
+    "is used with NO_PROXY=%j",
+    async (NO_PROXY) => {
+      const env = { BASE_URL: `http://${HOST}`, HTTP_PROXY: proxyUrl(), NO_PROXY };
+      expect(await run("Node", env)).toEqual([0, 0]);
+    },
+  );
+
+  it("is not used for this machine", async () => {
+    const env = { BASE_URL: `http://127.0.0.1:${ports.http}`, HTTP_PROXY: proxyUrl() };
+    expect(await run("Node", env)).toEqual([0, 0]);
+    expect(proxy.seen).toEqual([]);
+  });
+
+  it("that refuses to connect is an APIConnectionError, which does not quote its password", async () => {
+    proxy.status = 407;
+    const env = { BASE_URL: `https://${HOST}`, HTTPS_PROXY: proxyUrl("me:secret@") };
+    const refusal = `The proxy 127.0.0.1:${proxy.port} refused to connect: status 407.`;
+    expect(await run("Node", env)).toEqual(["APIConnectionError", refusal, "APIConnectionError", refusal]);
+  });
+});
