@@ -31,9 +31,67 @@ export interface ExportedAuditEntry extends AuditEntry {
     readonly entries: number;
     /** SHA-256 of the previous digest and of the batch's entries, in hexadecimal. */
     readonly digest: string;
+    /** Whether the export may lack entries of the batch, because it is limited by a period or a filter and has no proof. */
+    readonly part?: true;
   };
   /** Pass it as `cursor` to resume the export after this line. */
   readonly cursor: string;
+}
+
+/**
+ * A line of an export with a proof that is not an entry. It completes what `verifyAuditExport` needs to verify an export of a part of
+ * the log.
+ */
+export interface ExportProofLine {
+  readonly proof: ExportHeader | ExportedBatch | ExportEnd;
+  /** Pass it as `cursor` to resume the export after this line. */
+  readonly cursor: string;
+}
+
+/** The first line of an export with a proof: what was exported. */
+export interface ExportHeader {
+  readonly export: {
+    /** RFC 3339. Included. `null`: from the beginning. */
+    readonly from: string | null;
+    /** RFC 3339. Not included. `null`: to the end. */
+    readonly to: string | null;
+    /** The other filters, by the names of their parameters. */
+    readonly filter: Readonly<Record<string, string>>;
+  };
+}
+
+/** What an export leaves out of a batch. A batch of very many entries has several such lines. */
+export interface ExportedBatch {
+  readonly batch: number;
+  readonly entries: number;
+  readonly digest: string;
+  /** The entries that were left out: whole if only the period limits the export, otherwise their digests. */
+  readonly left_out?: readonly LeftOutEntry[];
+  /** If all entries were left out because of a filter: SHA-256 of their digests. */
+  readonly content?: string;
+}
+
+/** An entry that was left out. It has an `entry` or a `digest`. */
+export interface LeftOutEntry {
+  /** Its place in the batch in order of ids, from 0. */
+  readonly place: number;
+  /** The fields that its digest covers. */
+  readonly entry?: CoveredEntry;
+  /** SHA-256, in hexadecimal. */
+  readonly digest?: string;
+}
+
+/** The fields of an entry that its digest covers. */
+export type CoveredEntry = Omit<AuditEntry, "request_id" | "key_name" | "token_count">;
+
+/** The last line of an export with a proof: which batches it proves. `null` if there is no entry. */
+export interface ExportEnd {
+  readonly end: {
+    readonly first: number | null;
+    readonly last: number | null;
+    /** The digest of the batch before the first. */
+    readonly previous: string | null;
+  };
 }
 
 /** Filters. Omit a field to match every value. */
@@ -56,6 +114,11 @@ export interface AuditFilter {
 export interface AuditExportParams extends AuditFilter {
   /** Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
+  /**
+   * Whether to add lines with a `proof`, so that `verifyAuditExport` can verify an export of a part of the log by itself. Only for
+   * `ndjson`. Default `false`.
+   */
+  readonly proof?: boolean | undefined;
   /** The cursor of the last line of an earlier export, to resume after it. */
   readonly cursor?: string | undefined;
 }
