@@ -44,8 +44,11 @@ export type GrantOutcome =
 
 /** An account as operators see it in a list. */
 export interface ListedAccount extends Account {
+  /** The users who can sign in to the account. */
   readonly users: readonly User[];
+  /** The number of active keys. */
   readonly activeKeys: number;
+  /** The balance in nano-USD, including what nodes have reserved. */
   readonly balanceNanoUsd: bigint;
 }
 
@@ -86,7 +89,12 @@ export class AccountAdmin {
     filter: AccountFilter,
     cursor: AccountId | null,
     limit: number,
-  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: AccountId | null }> {
+  ): Promise<{
+    /** The accounts of the page, newest first. */
+    readonly accounts: readonly ListedAccount[];
+    /** The `cursor` of the next page; `null` on the last page. */
+    readonly nextCursor: AccountId | null;
+  }> {
     const found = await this.#parts.store.searchAccounts(
       { ...filter, search: filter.search.trim() },
       cursor,
@@ -109,7 +117,12 @@ export class AccountAdmin {
   async create(
     by: Actor,
     request: { readonly email: string; readonly accountName: string; readonly plan: Plan },
-  ): Promise<{ readonly account: ListedAccount; readonly password: string }> {
+  ): Promise<{
+    /** The new account. */
+    readonly account: ListedAccount;
+    /** The password of its first user, which cannot be read again. */
+    readonly password: string;
+  }> {
     const password = randomBase62(20);
     const fresh = await this.#parts.signIn.newAccount({ ...request, password }, request.plan);
     const id = await this.#parts.store.createAccount(fresh, by);
@@ -128,7 +141,12 @@ export class AccountAdmin {
     id: AccountId,
     change: AccountChange,
     reason: string | null = null,
-  ): Promise<{ readonly account: Account; readonly notices: readonly string[] }> {
+  ): Promise<{
+    /** The account after the change. */
+    readonly account: Account;
+    /** Other effects of the change, a sentence each. */
+    readonly notices: readonly string[];
+  }> {
     const record = { by, at: this.#parts.now(), reason };
     const outcome = (await this.#parts.store.changeAccount(id, change, record)) ?? noSuchAccount();
     await this.#parts.publisher.publish(id, outcome.version);
@@ -156,7 +174,12 @@ export class AccountAdmin {
     accountId: AccountId,
     amountNanoUsd: bigint,
     reason: string,
-  ): Promise<{ readonly balanceNanoUsd: bigint; readonly amountNanoUsd: bigint }> {
+  ): Promise<{
+    /** The new balance in nano-USD. */
+    readonly balanceNanoUsd: bigint;
+    /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
+    readonly amountNanoUsd: bigint;
+  }> {
     const giveUpMs = performance.now() + RECLAIM_TIMEOUT_MS;
     for (let amount = amountNanoUsd; ; ) {
       const id = uuidv7() as LedgerEntryId;
@@ -177,7 +200,12 @@ export class AccountAdmin {
     accountId: AccountId | null,
     cursor: ActionId | null,
     limit: number,
-  ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: ActionId | null }> {
+  ): Promise<{
+    /** The changes of the page, newest first. */
+    readonly actions: readonly Action[];
+    /** The `cursor` of the next page; `null` on the last page. */
+    readonly nextCursor: ActionId | null;
+  }> {
     const found = await this.#parts.actions.listActions(accountId, cursor, limit + 1);
     const actions = found.slice(0, limit);
     return { actions, nextCursor: found.length > limit ? (actions.at(-1)?.id ?? null) : null };

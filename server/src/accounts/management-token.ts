@@ -11,14 +11,21 @@ import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 
 /** A token by which a script acts for its user. */
 export interface ManagementToken {
+  /** The id of the token, a UUID. */
   readonly id: TokenUuid;
+  /** The name that its user gave it. */
   readonly name: string;
   /** Last 4 characters of the token. */
   readonly tokenId: string;
+  /** When the token was created. */
   readonly createdAt: Date;
+  /** When the token expires; `null`: never. */
   readonly expiresAt: Date | null;
+  /** When the token was revoked; `null`: it was not revoked. */
   readonly revokedAt: Date | null;
+  /** When the token was last used, to the minute; `null`: never. */
   readonly lastUsedAt: Date | null;
+  /** The address of the last use; `null` if the token was never used or the address is unknown. */
   readonly lastUsedIp: string | null;
 }
 
@@ -33,12 +40,17 @@ export interface NewManagementToken {
 }
 
 export interface CreatedManagementToken {
+  /** The id of the token, a UUID. */
   readonly id: TokenUuid;
+  /** The name of the token. */
   readonly name: string;
+  /** Last 4 characters of the token. */
   readonly tokenId: string;
   /** The complete token, which cannot be read again. */
   readonly token: string;
+  /** When the token was created. */
   readonly createdAt: Date;
+  /** When the token expires; `null`: never. */
   readonly expiresAt: Date | null;
 }
 

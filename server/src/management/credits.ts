@@ -13,6 +13,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
       return read();
     });
   return router({
+    /** The balance of the account, after all requests that this node has recorded. */
     balance: accountReader.query(async ({ ctx }) => {
       const balance = await onceCharged(() => ledger.readBalance(ctx.accountId));
       if (balance === null) throw new Failure("not_found", "The account no longer exists.");
@@ -21,13 +22,18 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
 
     /** The transactions of the account, newest first. */
     ledger: accountReader
-      .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
+      .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
         const found = await onceCharged(() =>
           ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1),
         );
         const entries = found.slice(0, input.limit);
-        return { entries, nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null };
+        return {
+          /** The transactions of the page, newest first. */
+          entries,
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null,
+        };
       }),
   });
 }
