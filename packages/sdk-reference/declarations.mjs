@@ -16,8 +16,7 @@ export function recordOf(type, router = "") {
 
 function procedureOf(type, path) {
   const { kind, input, output } = procedureAt(type);
-  const types = `readonly input: ${printed(input, `${path} input`)}; readonly output: ${printed(output, `${path} output`)}`;
-  return `{ readonly kind: "${kind}"; ${types} }`;
+  return `Procedure<"${kind}", ${printed(input, `${path} input`)}, ${printed(output, `${path} output`)}>`;
 }
 
 /** A type in full. A reader needs none of the server's names to read it. */

@@ -16,10 +16,17 @@ const record = member(router, "_def", "record");
 const errorShape = member(router, "_def", "_config", "$types", "errorShape");
 const files = {
   "sdk/src/contract/procedures.ts": `${GENERATED}
-/**
- * The procedures of the management API: the kind, input and output of each. Fields of an input that accept \`undefined\` may be
- * omitted. An input of \`undefined\` means that the procedure takes none.
- */
+/** A procedure of the management API. */
+export interface Procedure<Kind = "query" | "mutation" | "subscription", Input = unknown, Output = unknown> {
+  /** How it is called. */
+  readonly kind: Kind;
+  /** What it takes; \`undefined\`: nothing. Fields that accept \`undefined\` may be omitted. */
+  readonly input: Input;
+  /** What it answers; of a subscription, an event. */
+  readonly output: Output;
+}
+
+/** The procedures of the management API. */
 export interface Procedures ${recordOf(record)}
 
 /** The error of a procedure, as tRPC's clients know it. */

@@ -19,9 +19,9 @@ export interface ExportProblem {
     | "out_of_order"
     | "unreadable"
     | "digest_differs";
-  /** `null` if the problem has no particular line. */
+  /** The number of the batch, from 1; `null` if the problem has no particular batch. */
   readonly batch: number | null;
-  /** From 1; `null` if the problem has no particular batch. */
+  /** The number of the line, from 1; `null` if the problem has no particular line. */
   readonly line: number | null;
 }
 
@@ -29,8 +29,11 @@ export interface ExportProblem {
 export interface ExportVerification {
   /** Whether the export is complete and unmodified. */
   readonly ok: boolean;
+  /** The number of entries in the export. */
   readonly entries: number;
+  /** The number of batches in the export. */
   readonly batches: number;
+  /** The number of the first batch; `null`: there are no entries. */
   readonly first: number | null;
   /** The end of the chain. Keep it: a later export must contain it. */
   readonly head: ChainPoint | null;

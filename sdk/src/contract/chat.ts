@@ -493,7 +493,7 @@ export interface ChatCompletion {
   readonly object: "chat.completion";
   /** When the answer was created, in Unix seconds. */
   readonly created: number;
-  /** The model, by the name in the request. */
+  /** The catalog's id of the model. */
   readonly model: string;
   /** The answers: as many as `n` requests. */
   readonly choices: readonly {
@@ -524,7 +524,7 @@ export interface ChatCompletionChunk {
   readonly object: "chat.completion.chunk";
   /** When the answer was created, in Unix seconds: the same in all chunks. */
   readonly created: number;
-  /** The model, by the name in the request. */
+  /** The catalog's id of the model. */
   readonly model: string;
   /** The answers that the chunk continues. Empty in the chunk with `usage`. */
   readonly choices: readonly {

@@ -30,7 +30,7 @@ export interface CreateEmbeddingResponse {
   readonly object: "list";
   /** The vectors, in the order of the inputs. */
   readonly data: readonly Embedding[];
-  /** The model, by the name in the request. */
+  /** The catalog's id of the model. */
   readonly model: string;
   /** The number of tokens, by which the request is charged. */
   readonly usage?: {

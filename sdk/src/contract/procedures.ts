@@ -1,40 +1,47 @@
 // Generated from the server's router by `npm run procedures`. Do not edit.
 
-/**
- * The procedures of the management API: the kind, input and output of each. Fields of an input that accept `undefined` may be
- * omitted. An input of `undefined` means that the procedure takes none.
- */
+/** A procedure of the management API. */
+export interface Procedure<Kind = "query" | "mutation" | "subscription", Input = unknown, Output = unknown> {
+  /** How it is called. */
+  readonly kind: Kind;
+  /** What it takes; `undefined`: nothing. Fields that accept `undefined` may be omitted. */
+  readonly input: Input;
+  /** What it answers; of a subscription, an event. */
+  readonly output: Output;
+}
+
+/** The procedures of the management API. */
 export interface Procedures {
   /** The service itself. */
   readonly service: {
     /** What the dashboard needs before sign-in. */
-    readonly info: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly info: Procedure<
+      "query",
+      undefined,
+      {
         /** The operator's own name for the service. */
         readonly serviceName: string;
         /** Scheme, host and port that clients use. */
         readonly publicUrl: string;
         /** Whether anyone can create an account. */
         readonly signUp: "closed" | "open";
-      };
-    };
+      }
+    >;
   };
   /** Signing up, in and out of the dashboard. */
   readonly auth: {
     /** Creates an account with its first user. The cookie of the answer signs them in. */
-    readonly signUp: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly signUp: Procedure<
+      "mutation",
+      {
         /** An e-mail address of up to 254 characters. */
         readonly email: string;
         /** The new password: 10 to 200 characters. */
         readonly password: string;
         /** The name of the new account: 1 to 80 characters. */
         readonly accountName: string;
-      };
-      readonly output: {
+      },
+      {
         /** The signed-in user. */
         readonly user: {
           /** The id of the user, a UUID. */
@@ -55,18 +62,18 @@ export interface Procedures {
           /** Whether the account's keys and tokens are accepted. */
           readonly state: "active" | "suspended";
         } | null;
-      };
-    };
+      }
+    >;
     /** Signs a user in with a cookie. Ends the session of an earlier cookie. */
-    readonly signIn: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly signIn: Procedure<
+      "mutation",
+      {
         /** An e-mail address of up to 254 characters. */
         readonly email: string;
         /** The password of the user. */
         readonly password: string;
-      };
-      readonly output: {
+      },
+      {
         /** The signed-in user. */
         readonly user: {
           /** The id of the user, a UUID. */
@@ -87,15 +94,15 @@ export interface Procedures {
           /** Whether the account's keys and tokens are accepted. */
           readonly state: "active" | "suspended";
         } | null;
-      };
-    };
+      }
+    >;
     /** Ends the session of the cookie, and deletes the cookie. */
-    readonly signOut: { readonly kind: "mutation"; readonly input: undefined; readonly output: undefined };
+    readonly signOut: Procedure<"mutation", undefined, undefined>;
     /** The signed-in user; `null` without one. */
-    readonly me: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly me: Procedure<
+      "query",
+      undefined,
+      {
         /** The signed-in user. */
         readonly user: {
           /** The id of the user, a UUID. */
@@ -116,13 +123,13 @@ export interface Procedures {
           /** Whether the account's keys and tokens are accepted. */
           readonly state: "active" | "suspended";
         } | null;
-      } | null;
-    };
+      } | null
+    >;
     /** The user's sessions, last seen first. */
-    readonly sessions: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly sessions: Procedure<
+      "query",
+      undefined,
+      {
         /** Up to 1,000 sessions. */
         readonly sessions: readonly {
           /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
@@ -140,40 +147,40 @@ export interface Procedures {
           /** Whether the call was made in this session. */
           readonly isCurrent: boolean;
         }[];
-      };
-    };
+      }
+    >;
     /** Ends one session. */
-    readonly endSession: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly endSession: Procedure<
+      "mutation",
+      {
         /** The id of the session. */
         readonly id: string;
-      };
-      readonly output: undefined;
-    };
+      },
+      undefined
+    >;
     /** Ends all sessions of the user, including the current one. */
-    readonly signOutAll: { readonly kind: "mutation"; readonly input: undefined; readonly output: undefined };
+    readonly signOutAll: Procedure<"mutation", undefined, undefined>;
     /** Ends every session of the user and starts a new one. */
-    readonly changePassword: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly changePassword: Procedure<
+      "mutation",
+      {
         /** The present password. */
         readonly current: string;
         /** The new password: 10 to 200 characters. */
         readonly next: string;
         /** Whether the user's management tokens are revoked, too. Default `false`. */
         readonly revokeTokens?: boolean | undefined;
-      };
-      readonly output: undefined;
-    };
+      },
+      undefined
+    >;
   };
   /** The account of the caller. */
   readonly account: {
     /** The account, with the limits and rules that are in force. */
-    readonly get: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly get: Procedure<
+      "query",
+      undefined,
+      {
         /** The id of the account, a UUID. */
         readonly id: string;
         /** The name of the account. */
@@ -222,13 +229,13 @@ export interface Procedures {
         };
         /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
         readonly ipRulesInForce: boolean;
-      };
-    };
+      }
+    >;
     /** The limits in force and their present use on all nodes. */
-    readonly limits: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly limits: Procedure<
+      "query",
+      undefined,
+      {
         /** The limits in force. `null`: no limit. */
         readonly limits: {
           /** Requests in 60 seconds. */
@@ -247,34 +254,33 @@ export interface Procedures {
           /** Requests that are being answered. 0 without a limit. */
           readonly concurrent: number;
         };
-      };
-    };
+      }
+    >;
     /** Whether a request from an address would pass the account's IP rules. */
-    readonly tryAddress: {
-      readonly kind: "query";
-      readonly input: {
+    readonly tryAddress: Procedure<
+      "query",
+      {
         /** The address to test. */
         readonly address: string;
-      };
-      readonly output: {
+      },
+      {
         /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
         readonly verdict: "blocked" | "passes" | "reported";
-      };
-    };
+      }
+    >;
     /** The audit trail of the account, newest first. It does not name operators. */
-    readonly actions: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
-            /** Has no effect. Infinite queries of TanStack Query send it. */
-            readonly direction?: "forward" | undefined;
-            /** The maximum number of rows of the page: 1 to 200. Default 50. */
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly actions: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
         /** The changes of the page, newest first. */
         readonly actions: readonly {
           /** When the change was made. */
@@ -329,8 +335,8 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
   };
   /** API keys. */
   readonly keys: {
@@ -338,17 +344,16 @@ export interface Procedures {
      * Keys with their usage: active keys first, each state's newest first, at most 1,000. Pass `nextCursor` as `cursor` to read
      * the next page.
      */
-    readonly list: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
-            /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly list: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
         /** The keys of the page. */
         readonly keys: readonly {
           /** How much the key is used. */
@@ -394,16 +399,16 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
     /** The present usage of a key, and how far its successor has taken over. */
-    readonly usage: {
-      readonly kind: "query";
-      readonly input: {
+    readonly usage: Procedure<
+      "query",
+      {
         /** The id of the key, a UUID. Not its key ID. */
         readonly id: string;
-      };
-      readonly output: {
+      },
+      {
         /** The id of the key, a UUID. */
         readonly id: string;
         /** The name of the key. */
@@ -435,18 +440,18 @@ export interface Procedures {
           /** Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision. */
           readonly isIdle: boolean;
         } | null;
-      };
-    };
+      }
+    >;
     /** Creates a key. The answer contains the key string; it cannot be read again. */
-    readonly create: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly create: Procedure<
+      "mutation",
+      {
         /** A name that no other active key of the account has: 1 to 64 characters. */
         readonly name: string;
         /** A random value for this request: 8 to 255 characters. Repeated with it within 24 hours, the request creates no second key. */
         readonly idempotencyKey?: string | undefined;
-      };
-      readonly output: {
+      },
+      {
         /** The id of the key, a UUID. */
         readonly id: string;
         /** The name of the key. */
@@ -461,12 +466,12 @@ export interface Procedures {
         readonly createdAt: Date;
         /** The id of the key that this one replaces; `null`: none. */
         readonly replaces: string | null;
-      };
-    };
+      }
+    >;
     /** Creates a successor of a key. The answer contains its key string; it cannot be read again. The old key works until it is revoked; `usage` reports when it is idle. */
-    readonly rotate: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly rotate: Procedure<
+      "mutation",
+      {
         /** The id of the key, a UUID. Not its key ID. */
         readonly id: string;
         /** The name of the successor: 1 to 64 characters. Default: the name of the old key with a number. */
@@ -475,8 +480,8 @@ export interface Procedures {
         readonly idleAfterSeconds?: number | undefined;
         /** A random value for this request: 8 to 255 characters. Repeated with it within 24 hours, the request creates no second key. */
         readonly idempotencyKey?: string | undefined;
-      };
-      readonly output: {
+      },
+      {
         /** The id of the key, a UUID. */
         readonly id: string;
         /** The name of the key. */
@@ -491,16 +496,16 @@ export interface Procedures {
         readonly createdAt: Date;
         /** The id of the key that this one replaces; `null`: none. */
         readonly replaces: string | null;
-      };
-    };
+      }
+    >;
     /** Revokes a key. Once this has answered, no node admits the key. */
-    readonly revoke: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly revoke: Procedure<
+      "mutation",
+      {
         /** The id of the key, a UUID. Not its key ID. */
         readonly id: string;
-      };
-      readonly output: {
+      },
+      {
         /** The id of the key, a UUID. */
         readonly id: string;
         /** The name of the key. */
@@ -515,16 +520,16 @@ export interface Procedures {
         readonly revokedAt: Date | null;
         /** The id of the key that this one was created to replace; `null`: none. */
         readonly replaces: string | null;
-      };
-    };
+      }
+    >;
   };
   /** Management tokens, by which scripts manage an account. */
   readonly tokens: {
     /** The user's management tokens, those in use first. */
-    readonly list: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly list: Procedure<
+      "query",
+      undefined,
+      {
         /** Up to 1,000 tokens. */
         readonly tokens: readonly {
           /** The id of the token, a UUID. */
@@ -544,18 +549,18 @@ export interface Procedures {
           /** The address of the last use; `null` if the token was never used or the address is unknown. */
           readonly lastUsedIp: string | null;
         }[];
-      };
-    };
+      }
+    >;
     /** Creates a management token. The answer contains the token; it cannot be read again. */
-    readonly create: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly create: Procedure<
+      "mutation",
+      {
         /** The name of the token: 1 to 64 characters. */
         readonly name: string;
         /** The days until the token expires: 1 to 3,650. Default: it does not expire. */
         readonly expiresInDays?: number | undefined;
-      };
-      readonly output: {
+      },
+      {
         /** The id of the token, a UUID. */
         readonly id: string;
         /** The name of the token. */
@@ -568,16 +573,16 @@ export interface Procedures {
         readonly createdAt: Date;
         /** When the token expires; `null`: never. */
         readonly expiresAt: Date | null;
-      };
-    };
+      }
+    >;
     /** Revokes a token. Once this has answered, the token is refused. */
-    readonly revoke: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly revoke: Procedure<
+      "mutation",
+      {
         /** The id of the token. */
         readonly id: string;
-      };
-      readonly output: {
+      },
+      {
         /** The id of the token, a UUID. */
         readonly id: string;
         /** The name that its user gave it. */
@@ -594,39 +599,38 @@ export interface Procedures {
         readonly lastUsedAt: Date | null;
         /** The address of the last use; `null` if the token was never used or the address is unknown. */
         readonly lastUsedIp: string | null;
-      };
-    };
+      }
+    >;
   };
   /** The audit log: an entry for each request. */
   readonly audit: {
     /** Entries of the audit log, newest first. If few of many entries match, a page may have fewer entries than `limit`, or none. */
-    readonly list: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
-            readonly from?: string | Date | undefined;
-            /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
-            readonly to?: string | Date | undefined;
-            /** The id of a key, or its key ID: the last 4 characters of the key string. */
-            readonly key?: string | undefined;
-            /** The catalog's id of a model: up to 256 characters. */
-            readonly model?: string | undefined;
-            /** A status such as `404`, or a class such as `4xx`. */
-            readonly status?: string | undefined;
-            /** An error code such as `rate_limit_exceeded`. */
-            readonly error_code?: string | undefined;
-            /** An IP address or a CIDR block. */
-            readonly source?: string | undefined;
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
-            /** Has no effect. Infinite queries of TanStack Query send it. */
-            readonly direction?: "forward" | undefined;
-            /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly list: Procedure<
+      "query",
+      | {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from?: string | Date | undefined;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to?: string | Date | undefined;
+          /** The id of a key, or its key ID: the last 4 characters of the key string. */
+          readonly key?: string | undefined;
+          /** The catalog's id of a model: up to 256 characters. */
+          readonly model?: string | undefined;
+          /** A status such as `404`, or a class such as `4xx`. */
+          readonly status?: string | undefined;
+          /** An error code such as `rate_limit_exceeded`. */
+          readonly error_code?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
         /** The entries of the page, newest first. */
         readonly entries: readonly {
           /** The present name of the key. */
@@ -745,16 +749,16 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
     /** The entry of one request. */
-    readonly get: {
-      readonly kind: "query";
-      readonly input: {
+    readonly get: Procedure<
+      "query",
+      {
         /** The `x-request-id` of the answer to the request. */
         readonly requestId: string;
-      };
-      readonly output: {
+      },
+      {
         /** The present name of the key. */
         readonly keyName: string;
         /** The id that the client received in `x-request-id`. */
@@ -868,32 +872,31 @@ export interface Procedures {
           | "upstream_timeout"
           | "wrong_credentials"
           | null;
-      };
-    };
+      }
+    >;
     /** Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account. */
-    readonly tail: {
-      readonly kind: "subscription";
-      readonly input:
-        | {
-            /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
-            readonly from?: string | Date | undefined;
-            /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
-            readonly to?: string | Date | undefined;
-            /** The id of a key, or its key ID: the last 4 characters of the key string. */
-            readonly key?: string | undefined;
-            /** The catalog's id of a model: up to 256 characters. */
-            readonly model?: string | undefined;
-            /** A status such as `404`, or a class such as `4xx`. */
-            readonly status?: string | undefined;
-            /** An error code such as `rate_limit_exceeded`. */
-            readonly error_code?: string | undefined;
-            /** An IP address or a CIDR block. */
-            readonly source?: string | undefined;
-            /** The `id` of the last event that was received: the subscription continues after it. Default: only new entries. */
-            readonly lastEventId?: string | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly tail: Procedure<
+      "subscription",
+      | {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from?: string | Date | undefined;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to?: string | Date | undefined;
+          /** The id of a key, or its key ID: the last 4 characters of the key string. */
+          readonly key?: string | undefined;
+          /** The catalog's id of a model: up to 256 characters. */
+          readonly model?: string | undefined;
+          /** A status such as `404`, or a class such as `4xx`. */
+          readonly status?: string | undefined;
+          /** An error code such as `rate_limit_exceeded`. */
+          readonly error_code?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `id` of the last event that was received: the subscription continues after it. Default: only new entries. */
+          readonly lastEventId?: string | undefined;
+        }
+      | undefined,
+      {
         /**
          * The event's id, which the client sends back as `lastEventId` when it
          * reconnects.
@@ -1022,30 +1025,29 @@ export interface Procedures {
           /** Whether entries before these may be missing. `audit.list` has them. */
           readonly hasGap: boolean;
         };
-      };
-    };
+      }
+    >;
     /**
      * Detects entries that were changed, removed or added after they were recorded. A call covers some hundred thousand;
      * pass `next` as `after` to continue.
      */
-    readonly verify: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** `next` of the previous call. Omit it to begin with the first batch. */
-            readonly after?: number | undefined;
-            /** A `head` that you saved earlier. The call then reports if the chain no longer contains it. */
-            readonly expected?:
-              | {
-                  /** The number of the batch, from 1. */
-                  readonly batch: number;
-                  /** The SHA-256 digest: 64 hexadecimal digits in lower case. */
-                  readonly digest: string;
-                }
-              | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly verify: Procedure<
+      "query",
+      | {
+          /** `next` of the previous call. Omit it to begin with the first batch. */
+          readonly after?: number | undefined;
+          /** A `head` that you saved earlier. The call then reports if the chain no longer contains it. */
+          readonly expected?:
+            | {
+                /** The number of the batch, from 1. */
+                readonly batch: number;
+                /** The SHA-256 digest: 64 hexadecimal digits in lower case. */
+                readonly digest: string;
+              }
+            | undefined;
+        }
+      | undefined,
+      {
         /** The last batch; `null`: nothing has been recorded. */
         readonly head: {
           /** The number of the batch, from 1. */
@@ -1080,8 +1082,8 @@ export interface Procedures {
         }[];
         /** Pass it as `after` to verify the rest; `null`: everything is verified. */
         readonly next: number | null;
-      };
-    };
+      }
+    >;
   };
   /** Sums over the audit log. */
   readonly usage: {
@@ -1089,9 +1091,9 @@ export interface Procedures {
      * Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. Intervals that the period
      * covers in part are included as a whole.
      */
-    readonly summary: {
-      readonly kind: "query";
-      readonly input: {
+    readonly summary: Procedure<
+      "query",
+      {
         /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
         readonly from: string | Date;
         /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
@@ -1100,8 +1102,8 @@ export interface Procedures {
         readonly interval: "day" | "hour" | "month";
         /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "key" | "model" | "none" | undefined;
-      };
-      readonly output: {
+      },
+      {
         /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
           /** When the interval begins, in UTC. */
@@ -1150,36 +1152,35 @@ export interface Procedures {
           /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         };
-      };
-    };
+      }
+    >;
   };
   /** The credit of the account. */
   readonly credits: {
     /** The balance of the account, after all requests that this node has recorded. */
-    readonly balance: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly balance: Procedure<
+      "query",
+      undefined,
+      {
         /** The balance in nano-USD, including the reserved part. */
         readonly balanceNanoUsd: bigint;
         /** The part of the balance that nodes have reserved for requests, in nano-USD. */
         readonly reservedNanoUsd: bigint;
-      };
-    };
+      }
+    >;
     /** The transactions of the account, newest first. */
-    readonly ledger: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
-            /** Has no effect. Infinite queries of TanStack Query send it. */
-            readonly direction?: "forward" | undefined;
-            /** The maximum number of rows of the page: 1 to 200. Default 50. */
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly ledger: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
         /** The transactions of the page, newest first. */
         readonly entries: readonly {
           /** The id of the transaction, a UUID. */
@@ -1202,42 +1203,41 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
   };
   /** Procedures for operators. The audit trail records every change. */
   readonly operator: {
     /** Dangerous settings that this node was started with: a sentence or two each. */
-    readonly warnings: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly warnings: Procedure<
+      "query",
+      undefined,
+      {
         /** The warnings. Empty: there are none. */
         readonly warnings: readonly string[];
-      };
-    };
+      }
+    >;
     /** The accounts of the service. */
     readonly accounts: {
       /** Accounts, newest first. */
-      readonly list: {
-        readonly kind: "query";
-        readonly input:
-          | {
-              /** The `nextCursor` of the previous page. Omit it for the first page. */
-              readonly cursor?: string | undefined;
-              /** Has no effect. Infinite queries of TanStack Query send it. */
-              readonly direction?: "forward" | undefined;
-              /** The maximum number of rows of the page: 1 to 200. Default 50. */
-              readonly limit?: number | undefined;
-              /** The beginning of a name or of a user's e-mail address, or an id: up to 254 characters. Default: all accounts. */
-              readonly search?: string | undefined;
-              /** The state of the accounts. Default: any. */
-              readonly state?: "active" | "suspended" | undefined;
-              /** The plan of the accounts. Default: any. */
-              readonly plan?: "enterprise" | "free" | "pro" | undefined;
-            }
-          | undefined;
-        readonly output: {
+      readonly list: Procedure<
+        "query",
+        | {
+            /** The `nextCursor` of the previous page. Omit it for the first page. */
+            readonly cursor?: string | undefined;
+            /** Has no effect. Infinite queries of TanStack Query send it. */
+            readonly direction?: "forward" | undefined;
+            /** The maximum number of rows of the page: 1 to 200. Default 50. */
+            readonly limit?: number | undefined;
+            /** The beginning of a name or of a user's e-mail address, or an id: up to 254 characters. Default: all accounts. */
+            readonly search?: string | undefined;
+            /** The state of the accounts. Default: any. */
+            readonly state?: "active" | "suspended" | undefined;
+            /** The plan of the accounts. Default: any. */
+            readonly plan?: "enterprise" | "free" | "pro" | undefined;
+          }
+        | undefined,
+        {
           /** The accounts of the page, newest first. */
           readonly accounts: readonly {
             /** The users who can sign in to the account. */
@@ -1287,16 +1287,16 @@ export interface Procedures {
           }[];
           /** The `cursor` of the next page; `null` on the last page. */
           readonly nextCursor: string | null;
-        };
-      };
+        }
+      >;
       /** One account. */
-      readonly get: {
-        readonly kind: "query";
-        readonly input: {
+      readonly get: Procedure<
+        "query",
+        {
           /** The id of the account. */
           readonly id: string;
-        };
-        readonly output: {
+        },
+        {
           /** The users who can sign in to the account. */
           readonly users: readonly {
             /** The id of the user, a UUID. */
@@ -1341,20 +1341,20 @@ export interface Procedures {
           };
           /** When the account was created. */
           readonly createdAt: Date;
-        };
-      };
+        }
+      >;
       /** Creates an account with its first user, also while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
-      readonly create: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly create: Procedure<
+        "mutation",
+        {
           /** The e-mail address of the first user: up to 254 characters. */
           readonly email: string;
           /** The name of the new account: 1 to 80 characters. */
           readonly accountName: string;
           /** The plan. Default `free`. */
           readonly plan?: "enterprise" | "free" | "pro" | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** The new account. */
           readonly account: {
             /** The users who can sign in to the account. */
@@ -1404,18 +1404,18 @@ export interface Procedures {
           };
           /** The password of its first user, which cannot be read again. */
           readonly password: string;
-        };
-      };
+        }
+      >;
       /** Suspends an account. Once this has answered, every node refuses the keys and management tokens of the account. */
-      readonly suspend: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly suspend: Procedure<
+        "mutation",
+        {
           /** The id of the account. */
           readonly id: string;
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
           /** The account after the change. */
           readonly account: {
             /** The id of the account, a UUID. */
@@ -1454,18 +1454,18 @@ export interface Procedures {
           };
           /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
+        }
+      >;
       /** Ends the suspension of an account. */
-      readonly reinstate: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly reinstate: Procedure<
+        "mutation",
+        {
           /** The id of the account. */
           readonly id: string;
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** The account after the change. */
           readonly account: {
             /** The id of the account, a UUID. */
@@ -1504,20 +1504,20 @@ export interface Procedures {
           };
           /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
+        }
+      >;
       /** Sets the plan. Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
-      readonly setPlan: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly setPlan: Procedure<
+        "mutation",
+        {
           /** The id of the account. */
           readonly id: string;
           /** The new plan. */
           readonly plan: "enterprise" | "free" | "pro";
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** The account after the change. */
           readonly account: {
             /** The id of the account, a UUID. */
@@ -1556,12 +1556,12 @@ export interface Procedures {
           };
           /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
+        }
+      >;
       /** Replaces the IP rules, which are in force on the enterprise plan. */
-      readonly setIpRules: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly setIpRules: Procedure<
+        "mutation",
+        {
           /** The id of the account. */
           readonly id: string;
           /** The new rules. */
@@ -1573,8 +1573,8 @@ export interface Procedures {
           };
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** The account after the change. */
           readonly account: {
             /** The id of the account, a UUID. */
@@ -1613,12 +1613,12 @@ export interface Procedures {
           };
           /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
+        }
+      >;
       /** Tests an address against the account's rules, or against `rules` before they are set. */
-      readonly tryIpRules: {
-        readonly kind: "query";
-        readonly input: {
+      readonly tryIpRules: Procedure<
+        "query",
+        {
           /** The id of the account. */
           readonly id: string;
           /** The address to test. */
@@ -1632,16 +1632,16 @@ export interface Procedures {
                 readonly networks: readonly string[];
               }
             | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
           readonly verdict: "blocked" | "passes" | "reported";
-        };
-      };
+        }
+      >;
       /** Sets limits of the account's own. */
-      readonly setLimits: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly setLimits: Procedure<
+        "mutation",
+        {
           /** The id of the account. */
           readonly id: string;
           /** All three limits: 1 to 1,000,000,000 each. `null` uses the plan's limit. */
@@ -1655,8 +1655,8 @@ export interface Procedures {
           };
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** The account after the change. */
           readonly account: {
             /** The id of the account, a UUID. */
@@ -1695,26 +1695,26 @@ export interface Procedures {
           };
           /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
+        }
+      >;
       /** Grants credit. A negative amount takes credit back, at most what the account has. */
-      readonly grantCredits: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly grantCredits: Procedure<
+        "mutation",
+        {
           /** The id of the account. */
           readonly id: string;
           /** The amount in nano-USD: not 0, and at most 9 million USD either way. */
           readonly amountNanoUsd: bigint;
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
           /** The new balance in nano-USD. */
           readonly balanceNanoUsd: bigint;
           /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
           readonly amountNanoUsd: bigint;
-        };
-      };
+        }
+      >;
     };
     /** The users of accounts. */
     readonly users: {
@@ -1722,29 +1722,29 @@ export interface Procedures {
        * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
        * set. The answer contains the password; it cannot be read again.
        */
-      readonly resetPassword: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly resetPassword: Procedure<
+        "mutation",
+        {
           /** The e-mail address of the user. */
           readonly email: string;
           /** Whether the user's management tokens stay valid. Default `false`. */
           readonly keepTokens?: boolean | undefined;
-        };
-        readonly output: {
+        },
+        {
           /** The new password, which cannot be read again. */
           readonly password: string;
           /** The number of management tokens that were revoked. */
           readonly revokedTokens: number;
-        };
-      };
+        }
+      >;
     };
     /**
      * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
      * period have rows of their own. All others share one row per interval (`isOther`).
      */
-    readonly usage: {
-      readonly kind: "query";
-      readonly input: {
+    readonly usage: Procedure<
+      "query",
+      {
         /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
         readonly from: string | Date;
         /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
@@ -1753,8 +1753,8 @@ export interface Procedures {
         readonly interval: "day" | "hour" | "month";
         /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "account" | "model" | "none" | undefined;
-      };
-      readonly output: {
+      },
+      {
         /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
           /** When the interval begins, in UTC. */
@@ -1801,41 +1801,40 @@ export interface Procedures {
           /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         };
-      };
-    };
+      }
+    >;
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
      * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
      */
-    readonly security: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** Has no effect. Infinite queries of TanStack Query send it. */
-            readonly direction?: "forward" | undefined;
-            /** The maximum number of rows of the page: 1 to 200. Default 50. */
-            readonly limit?: number | undefined;
-            /** The kind of the events. Default: any. */
-            readonly kind?:
-              | "account_suspended"
-              | "ip_blocked"
-              | "management_token_refused"
-              | "operator_signed_in"
-              | "revoked_key"
-              | "sign_in_failed"
-              | "sign_in_limited"
-              | "unknown_key"
-              | "upstream_credential_refused"
-              | undefined;
-            /** The id of the account. Default: events of all accounts and of none. */
-            readonly accountId?: string | undefined;
-            /** An IP address or a CIDR block. */
-            readonly source?: string | undefined;
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly security: Procedure<
+      "query",
+      | {
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+          /** The kind of the events. Default: any. */
+          readonly kind?:
+            | "account_suspended"
+            | "ip_blocked"
+            | "management_token_refused"
+            | "operator_signed_in"
+            | "revoked_key"
+            | "sign_in_failed"
+            | "sign_in_limited"
+            | "unknown_key"
+            | "upstream_credential_refused"
+            | undefined;
+          /** The id of the account. Default: events of all accounts and of none. */
+          readonly accountId?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+        }
+      | undefined,
+      {
         /** The events of the page, the last seen first. */
         readonly events: readonly {
           /** The id of the event, a UUID. */
@@ -1875,13 +1874,13 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
     /** Health of each upstream, as this node sees it. */
-    readonly upstreams: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly upstreams: Procedure<
+      "query",
+      undefined,
+      {
         /** The upstreams of the catalog. */
         readonly upstreams: readonly {
           /** The name of the upstream in the catalog. */
@@ -1906,13 +1905,13 @@ export interface Procedures {
           /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
           readonly credentialRefusedAt: Date | null;
         }[];
-      };
-    };
+      }
+    >;
     /** The current catalog with its routes, without credentials. */
-    readonly catalog: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly catalog: Procedure<
+      "query",
+      undefined,
+      {
         /** The models, in the order of the catalog. */
         readonly models: readonly {
           /** The id of the model, which requests name. */
@@ -1988,18 +1987,18 @@ export interface Procedures {
           /** Whether the service sends a credential. */
           readonly hasCredential: boolean;
         }[];
-      };
-    };
+      }
+    >;
     /** The nodes of the service, as far as they reserve credit. */
     readonly nodes: {
       /**
        * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
        * node is started again or its credit is released.
        */
-      readonly list: {
-        readonly kind: "query";
-        readonly input: undefined;
-        readonly output: {
+      readonly list: Procedure<
+        "query",
+        undefined,
+        {
           /** The nodes. */
           readonly nodes: readonly {
             /** The number of this start of the node, which `operator.nodes.release` takes. */
@@ -2017,38 +2016,37 @@ export interface Procedures {
             /** The credit that it has reserved, in nano-USD. */
             readonly reservedNanoUsd: bigint;
           }[];
-        };
-      };
+        }
+      >;
       /**
        * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
        * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
        */
-      readonly release: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly release: Procedure<
+        "mutation",
+        {
           /** The `id` of the node in the list. */
           readonly id: bigint;
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
           /** The number of accounts whose credit was released. */
           readonly accounts: number;
           /** The released credit in nano-USD. */
           readonly amountNanoUsd: bigint;
-        };
-      };
+        }
+      >;
     };
     /** Reconciliation: compares balances with ledgers and usage with audit entries, and reports reserved credit. */
-    readonly checkBooks: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** The past hours of usage to compare: 1 to 8,784, and at most the shortest retention of all plans. Default 24. */
-            readonly hours?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly checkBooks: Procedure<
+      "query",
+      | {
+          /** The past hours of usage to compare: 1 to 8,784, and at most the shortest retention of all plans. Default 24. */
+          readonly hours?: number | undefined;
+        }
+      | undefined,
+      {
         /** Accounts whose balance is negative or not the sum of their ledger, up to 100. There should be none. */
         readonly mismatches: readonly {
           /** The id of the account. */
@@ -2102,20 +2100,19 @@ export interface Procedures {
         };
         /** When the comparison was made. */
         readonly checkedAt: Date;
-      };
-    };
+      }
+    >;
     /** Lines of the answering node's journal that could not be read or recorded. */
     readonly journal: {
       /** Lists the lines, with the beginning of each. */
-      readonly list: {
-        readonly kind: "query";
-        readonly input:
-          | {
-              /** The maximum number of lines: 1 to 1,000. Default 100. */
-              readonly limit?: number | undefined;
-            }
-          | undefined;
-        readonly output: {
+      readonly list: Procedure<
+        "query",
+        | {
+            /** The maximum number of lines: 1 to 1,000. Default 100. */
+            readonly limit?: number | undefined;
+          }
+        | undefined,
+        {
           /** The name of the node that answered. */
           readonly node: string;
           /** The journal's folder on that node. */
@@ -2157,16 +2154,16 @@ export interface Procedures {
             /** Why it cannot be read. */
             readonly problem: string;
           }[];
-        };
-      };
+        }
+      >;
       /** One line, with up to 64 KiB of its text. */
-      readonly get: {
-        readonly kind: "query";
-        readonly input: {
+      readonly get: Procedure<
+        "query",
+        {
           /** The id of the line. */
           readonly id: string;
-        };
-        readonly output: {
+        },
+        {
           /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
           readonly id: string;
           /** The file in the journal's folder. */
@@ -2192,20 +2189,19 @@ export interface Procedures {
           } | null;
           /** The beginning of the line. */
           readonly text: string;
-        };
-      };
+        }
+      >;
       /** Records and charges the requests of lines. */
-      readonly replay: {
-        readonly kind: "mutation";
-        readonly input:
-          | {
-              /** The ids of the lines, 1 to 1,000. Default: all lines. */
-              readonly ids?: readonly string[] | undefined;
-              /** The corrected text of a line, whose id is the only one in `ids`. */
-              readonly replacement?: string | undefined;
-            }
-          | undefined;
-        readonly output: {
+      readonly replay: Procedure<
+        "mutation",
+        | {
+            /** The ids of the lines, 1 to 1,000. Default: all lines. */
+            readonly ids?: readonly string[] | undefined;
+            /** The corrected text of a line, whose id is the only one in `ids`. */
+            readonly replacement?: string | undefined;
+          }
+        | undefined,
+        {
           /** The number of lines that were recorded. */
           readonly replayed: number;
           /** The lines that were not recorded. They stay. */
@@ -2219,39 +2215,38 @@ export interface Procedures {
             /** Why the line was not recorded. */
             readonly reason: string;
           }[];
-        };
-      };
+        }
+      >;
       /** Deletes lines without recording or charging their requests. */
-      readonly discard: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly discard: Procedure<
+        "mutation",
+        {
           /** The ids of the lines, 1 to 1,000. */
           readonly ids: readonly string[];
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
           /** The number of deleted lines. */
           readonly discarded: number;
-        };
-      };
+        }
+      >;
     };
     /** The audit trail of one account or of all, newest first. */
-    readonly audit: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
-            /** Has no effect. Infinite queries of TanStack Query send it. */
-            readonly direction?: "forward" | undefined;
-            /** The maximum number of rows of the page: 1 to 200. Default 50. */
-            readonly limit?: number | undefined;
-            /** The id of the account. Default: all accounts. */
-            readonly accountId?: string | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly audit: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+          /** The id of the account. Default: all accounts. */
+          readonly accountId?: string | undefined;
+        }
+      | undefined,
+      {
         /** The changes of the page, newest first. */
         readonly actions: readonly {
           /** The id of the change, a UUID. */
@@ -2310,16 +2305,16 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
   };
   /** The models of the catalog. */
   readonly models: {
     /** All models, with their prices. */
-    readonly list: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly list: Procedure<
+      "query",
+      undefined,
+      {
         /** The models, in the order of the catalog. */
         readonly models: readonly {
           /** The id of the model, which requests name. */
@@ -2355,8 +2350,8 @@ export interface Procedures {
             readonly imageNanoUsd: bigint;
           } | null;
         }[];
-      };
-    };
+      }
+    >;
   };
 }
 

@@ -1,17 +1,10 @@
 import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
-import type { Procedures } from "../contract/procedures.ts";
+import type { Procedure, Procedures } from "../contract/procedures.ts";
 import { APIPromise } from "./api-promise.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { APIError } from "./errors.ts";
 import { subscribe } from "./subscription.ts";
 import type { Answer, RequestOptions, Transport } from "./transport.ts";
-
-/** A procedure in the table of all procedures. */
-interface Procedure {
-  readonly kind: "query" | "mutation" | "subscription";
-  readonly input: unknown;
-  readonly output: unknown;
-}
 
 /** The arguments of a call: the input may be omitted where the procedure needs none. */
 type Arguments<Input> = undefined extends Input
