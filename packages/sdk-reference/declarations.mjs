@@ -1,20 +1,22 @@
 // Writes the router's types as declarations.
 import ts from "typescript";
-import { checker, commentOf, isProcedure, procedureAt, withoutBrand } from "./router-type.mjs";
+import { commentOf } from "./comments.mjs";
+import { checker, isProcedure, procedureAt, withoutBrand } from "./router-type.mjs";
 
 /** A router's part of the table: its procedures, and the routers inside it. */
-export function recordOf(type) {
+export function recordOf(type, router = "") {
   const parts = checker.getPropertiesOfType(type).map((property) => {
+    const path = router + property.name;
     const inner = checker.getTypeOfSymbol(property);
-    return `${comment(property)}readonly ${property.name}: ${isProcedure(inner) ? procedureOf(inner, property.name) : recordOf(inner)};`;
+    const member = isProcedure(inner) ? procedureOf(inner, path) : recordOf(inner, `${path}.`);
+    return `${comment(property, path, type)}readonly ${property.name}: ${member};`;
   });
   return `{\n${parts.join("\n")}\n}`;
 }
 
-function procedureOf(type, name) {
+function procedureOf(type, path) {
   const { kind, input, output } = procedureAt(type);
-  const types = `readonly input: ${printed(input, `${name} input`)}; readonly output: ${printed(output, `${name} output`)}`;
-  return `{ readonly kind: "${kind}"; ${types} }`;
+  return `Procedure<"${kind}", ${printed(input, `${path} input`)}, ${printed(output, `${path} output`)}>`;
 }
 
 /** A type in full. A reader needs none of the server's names to read it. */
@@ -65,15 +67,15 @@ function objectOf(type, path) {
     const inner = `${path}.${property.name}`;
     const value = printed(checker.getTypeOfSymbol(property), inner);
     const mayBeMissing = isOptional && !/(^|\| )undefined$/.test(value) ? `${value} | undefined` : value;
-    return `${comment(property)}readonly ${property.name}${isOptional ? "?" : ""}: ${mayBeMissing};`;
+    return `${comment(property, inner, type)}readonly ${property.name}${isOptional ? "?" : ""}: ${mayBeMissing};`;
   });
   return parts.length + index.length === 0
     ? "Readonly<Record<string, never>>"
     : `{\n${[...parts, ...index].join("\n")}\n}`;
 }
 
-function comment(symbol) {
-  const text = commentOf(symbol);
+function comment(symbol, path, parent) {
+  const text = commentOf(symbol, path, parent);
   if (text === "") return "";
   const lines = text.split("\n").map((line) => line.trim());
   return lines.length === 1

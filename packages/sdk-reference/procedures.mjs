@@ -1,7 +1,8 @@
 // Writes what follows from the type of the server's router: the SDK's table of procedures, and the JSON Schemas of the answers that
-// the OpenAPI document has. With --check, compares instead of writing.
+// the OpenAPI document has. Fails if a procedure or a field has no comment. With --check, compares instead of writing.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { missingComments } from "./comments.mjs";
 import { printed, recordOf } from "./declarations.mjs";
 import { member, root, routerType } from "./router-type.mjs";
 import { schemasOf } from "./schemas.mjs";
@@ -15,10 +16,17 @@ const record = member(router, "_def", "record");
 const errorShape = member(router, "_def", "_config", "$types", "errorShape");
 const files = {
   "sdk/src/contract/procedures.ts": `${GENERATED}
-/**
- * The procedures of the management API: the kind, input and output of each. Fields of an input that accept \`undefined\` may be
- * omitted. An input of \`undefined\` means that the procedure takes none.
- */
+/** A procedure of the management API. */
+export interface Procedure<Kind = "query" | "mutation" | "subscription", Input = unknown, Output = unknown> {
+  /** How it is called. */
+  readonly kind: Kind;
+  /** What it takes; \`undefined\`: nothing. Fields that accept \`undefined\` may be omitted. */
+  readonly input: Input;
+  /** What it answers; of a subscription, an event. */
+  readonly output: Output;
+}
+
+/** The procedures of the management API. */
 export interface Procedures ${recordOf(record)}
 
 /** The error of a procedure, as tRPC's clients know it. */
@@ -32,6 +40,12 @@ export interface ProcedureError ${printed(errorShape, "error")}
 export const ANSWER_SCHEMAS = ${JSON.stringify(schemasOf(record, REST_ROUTERS))} as const;
 `,
 };
+
+const uncommented = missingComments();
+if (uncommented.length > 0) {
+  process.stderr.write(`Write a comment for each of these:\n${uncommented.join("\n")}\n`);
+  process.exit(1);
+}
 
 let isStale = false;
 for (const [path, source] of Object.entries(files)) {

@@ -3,18 +3,22 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
-const ROUTER = `${root}server/src/management/router.ts`;
+const ROUTER = "server/src/management/router.ts";
 
 const { config } = ts.readConfigFile(`${root}server/tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, `${root}server`);
 // The order of a union does not depend on what else the program has.
-const program = ts.createProgram([ROUTER], { ...options, stableTypeOrdering: true });
+const program = ts.createProgram([root + ROUTER], { ...options, stableTypeOrdering: true });
 export const checker = program.getTypeChecker();
 
 export function routerType() {
-  const module = checker.getSymbolAtLocation(program.getSourceFile(ROUTER));
-  const symbol = checker.getExportsOfModule(module).find(({ name }) => name === "AppRouter");
-  return checker.getDeclaredTypeOfSymbol(symbol);
+  return checker.getDeclaredTypeOfSymbol(exportOf(ROUTER, "AppRouter"));
+}
+
+/** What a module of the router's program exports by a name. */
+export function exportOf(path, name) {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(root + path));
+  return checker.getExportsOfModule(module).find((symbol) => symbol.name === name);
 }
 
 /** The type at a path of properties. */
@@ -33,12 +37,6 @@ export function procedureAt(type) {
 
 export function isProcedure(type) {
   return checker.getPropertyOfType(type, "_def") !== undefined;
-}
-
-/** The comment of a property or procedure, without links to the server's names; empty without one. */
-export function commentOf(symbol) {
-  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
-  return text.replaceAll(/\{@link (\w+)\}/g, "`$1`");
 }
 
 /** A branded primitive without its brand, which means nothing outside the server. */

@@ -1,6 +1,7 @@
 // Writes the outputs of procedures as JSON Schemas (https://json-schema.org/draft/2020-12).
 import ts from "typescript";
-import { checker, commentOf, isProcedure, member, procedureAt, withoutBrand } from "./router-type.mjs";
+import { commentOf } from "./comments.mjs";
+import { checker, isProcedure, member, procedureAt, withoutBrand } from "./router-type.mjs";
 
 /** The schemas of the outputs of these routers' queries and mutations, by the full names of the procedures. */
 export function schemasOf(record, routers) {
@@ -11,7 +12,8 @@ export function schemasOf(record, routers) {
       const type = member(procedures, name);
       if (!isProcedure(type)) continue;
       const { kind, output } = procedureAt(type);
-      if (kind !== "subscription") schemas[`${router}.${name}`] = schemaOf(output, `${router}.${name}`);
+      if (kind !== "subscription")
+        schemas[`${router}.${name}`] = schemaOf(output, `${router}.${name} output`);
     }
   }
   return schemas;
@@ -64,9 +66,10 @@ function objectOf(type, path) {
   const properties = {};
   const required = [];
   for (const property of checker.getPropertiesOfType(type)) {
-    const schema = schemaOf(checker.getTypeOfSymbol(property), `${path}.${property.name}`);
-    const description = commentOf(property).replaceAll(/\s+/g, " ");
-    properties[property.name] = description === "" ? schema : { ...schema, description };
+    const inner = `${path}.${property.name}`;
+    const schema = schemaOf(checker.getTypeOfSymbol(property), inner);
+    const description = commentOf(property, inner, type).replaceAll(/\s+/g, " ");
+    properties[property.name] = { ...schema, description };
     if (!(property.flags & ts.SymbolFlags.Optional)) required.push(property.name);
   }
   return { type: "object", required, properties };

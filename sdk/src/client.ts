@@ -15,14 +15,14 @@ import { Models } from "./resources/models.ts";
 
 /** Options of a client. */
 export interface ClientOptions {
-  /** Default: the environment variable `OSTIARY_API_KEY`, trimmed. */
+  /** The API key. Default: the environment variable `OSTIARY_API_KEY`, trimmed. */
   readonly apiKey?: string | undefined;
   /**
-   * Required to create, rotate and revoke keys. Default: `OSTIARY_MANAGEMENT_TOKEN`. A client with a token and no API key can
+   * The management token, which is required to create, rotate and revoke keys. Default: `OSTIARY_MANAGEMENT_TOKEN`. A client with a token and no API key can
    * manage keys and read the audit log.
    */
   readonly managementToken?: string | undefined;
-  /** With or without `/v1`. Default: `OSTIARY_BASE_URL`, else `http://127.0.0.1:8080`. */
+  /** The address of the service, with or without `/v1`. Default: `OSTIARY_BASE_URL`, else `http://127.0.0.1:8080`. */
   readonly baseURL?: string | undefined;
   /**
    * Milliseconds until the whole answer has arrived, or until a stream begins, for each attempt. Default 600,000; `Infinity` for no
@@ -34,12 +34,12 @@ export interface ClientOptions {
    * for no limit.
    */
   readonly streamIdleTimeout?: number | undefined;
-  /** The maximum number of retries. Default 2. */
+  /** The maximum number of retries of a request, 0 or more. Default 2. */
   readonly maxRetries?: number | undefined;
   /** Headers for every request. `Authorization` cannot be overridden. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /**
-   * Default: the runtime's `fetch`; on Node its HTTP client, with the proxies of `HTTPS_PROXY` and `HTTP_PROXY`, unless `fetch` was
+   * Sends requests. Default: the runtime's `fetch`; on Node its HTTP client, with the proxies of `HTTPS_PROXY` and `HTTP_PROXY`, unless `fetch` was
    * replaced or given another dispatcher.
    */
   readonly fetch?: typeof fetch | undefined;
@@ -47,9 +47,9 @@ export interface ClientOptions {
   readonly fetchOptions?: FetchOptions | undefined;
   /** The application that uses the client, which is added to the `User-Agent` header. */
   readonly appInfo?: AppInfo | undefined;
-  /** Default: `console`. */
+  /** Where the client logs. Default: `console`. */
   readonly logger?: Logger | undefined;
-  /** Default: `OSTIARY_LOG_LEVEL`, else `warn`. No key, prompt or answer is ever logged. */
+  /** How much the client logs. Default: `OSTIARY_LOG_LEVEL`, else `warn`. No key, prompt or answer is ever logged. */
   readonly logLevel?: LogLevel | undefined;
   /** The operator's name for the service: with `ACME`, the variables are `ACME_API_KEY` and `ACME_BASE_URL`. */
   readonly service?: string | undefined;
@@ -73,17 +73,25 @@ export interface ClientOptions {
  * ```
  */
 export class Ostiary {
+  /** Chat with models. */
   readonly chat: Chat;
+  /** The models of the catalog. */
   readonly models: Models;
+  /** Vectors of texts. */
   readonly embeddings: Embeddings;
+  /** The account's audit log: an entry for each request. */
   readonly audit: Audit;
+  /** The account's API keys. */
   readonly keys: Keys;
+  /** Requests, tokens and cost. */
   readonly usage: Usage;
+  /** The account itself, with its limits. */
   readonly account: AccountResource;
+  /** The account's credit. */
   readonly credits: Credits;
   /** Every procedure that keys and management tokens may call: `client.trpc.account.limits.query()`. */
   readonly trpc: Trpc;
-  /** Includes `/v1`. */
+  /** The address of the service, including `/v1`. */
   readonly baseURL: string;
   readonly #options: ClientOptions;
   readonly #listeners: ClientListeners;

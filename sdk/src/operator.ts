@@ -2,22 +2,19 @@ import type { ClientOptions } from "./client.ts";
 import type {
   AccountChange,
   AccountListParams,
-  Action,
   CatalogInForce,
-  CreditNode,
   JournalReplay,
   ListedAccount,
   ReconciliationReport,
-  SecurityEvent,
   SecurityParams,
   ServiceUsage,
   ServiceUsageParams,
   SetAside,
   SetAsideLine,
-  UpstreamHealth,
 } from "./contract/operator.ts";
 import type { Procedures } from "./contract/procedures.ts";
 import type { APIPromise } from "./core/api-promise.ts";
+import type { Decimals } from "./core/decimals.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
@@ -25,7 +22,8 @@ import { openTrpc, type Trpc } from "./core/trpc.ts";
 
 export type * from "./contract/operator.ts";
 
-type Accounts = Procedures["operator"]["accounts"];
+type Operator = Procedures["operator"];
+type Accounts = Operator["accounts"];
 /** The input of a procedure for one account, without the account's id, which is an argument of its own. */
 type ForAccount<Name extends keyof Accounts> = Omit<NonNullable<Accounts[Name]["input"]>, "id">;
 
@@ -42,9 +40,13 @@ type ForAccount<Name extends keyof Accounts> = Omit<NonNullable<Accounts[Name]["
  * ```
  */
 export class OstiaryOperator {
+  /** The accounts of the service. */
   readonly accounts: OperatedAccounts;
+  /** The users of accounts. */
   readonly users: OperatedUsers;
+  /** The nodes of the service and their reserved credit. */
   readonly nodes: OperatedNodes;
+  /** Journal lines that could not be read or recorded. */
   readonly journal: OperatedJournal;
   /** Every procedure that operators may call: `operator.trpc.operator.warnings.query()`. */
   readonly trpc: Trpc;
@@ -75,12 +77,12 @@ export class OstiaryOperator {
   security(
     params: SecurityParams = {},
     options?: RequestOptions,
-  ): APIPromise<{ readonly events: readonly SecurityEvent[]; readonly nextCursor: string | null }> {
+  ): APIPromise<Decimals<Operator["security"]["output"]>> {
     return this.trpc.operator.security.query(params, options);
   }
 
   /** Health of each upstream, as the answering node sees it. */
-  upstreams(options?: RequestOptions): APIPromise<{ readonly upstreams: readonly UpstreamHealth[] }> {
+  upstreams(options?: RequestOptions): APIPromise<Decimals<Operator["upstreams"]["output"]>> {
     return this.trpc.operator.upstreams.query(undefined, options);
   }
 
@@ -91,7 +93,7 @@ export class OstiaryOperator {
 
   /** Compares balances with ledgers and usage with audit entries, and reports reserved credit. */
   checkBooks(
-    params: { readonly hours?: number | undefined } = {},
+    params: NonNullable<Operator["checkBooks"]["input"]> = {},
     options?: RequestOptions,
   ): APIPromise<ReconciliationReport> {
     return this.trpc.operator.checkBooks.query(params, options);
@@ -99,9 +101,9 @@ export class OstiaryOperator {
 
   /** The audit trail, newest first. */
   audit(
-    params: NonNullable<Procedures["operator"]["audit"]["input"]> = {},
+    params: NonNullable<Operator["audit"]["input"]> = {},
     options?: RequestOptions,
-  ): APIPromise<{ readonly actions: readonly Action[]; readonly nextCursor: string | null }> {
+  ): APIPromise<Decimals<Operator["audit"]["output"]>> {
     return this.trpc.operator.audit.query(params, options);
   }
 }
@@ -115,7 +117,7 @@ export class OperatedNodes {
   }
 
   /** A row for each start of a node that has reserved credit, oldest first. */
-  list(options?: RequestOptions): APIPromise<{ readonly nodes: readonly CreditNode[] }> {
+  list(options?: RequestOptions): APIPromise<Decimals<Operator["nodes"]["list"]["output"]>> {
     return this.#trpc.operator.nodes.list.query(undefined, options);
   }
 
@@ -127,9 +129,9 @@ export class OperatedNodes {
    */
   release(
     id: string,
-    params: { readonly reason: string },
+    params: Omit<Operator["nodes"]["release"]["input"], "id">,
     options?: RequestOptions,
-  ): APIPromise<{ readonly accounts: number; readonly amountNanoUsd: string }> {
+  ): APIPromise<Decimals<Operator["nodes"]["release"]["output"]>> {
     return this.#trpc.operator.nodes.release.mutate({ id: BigInt(id), ...params }, options);
   }
 }
@@ -145,19 +147,22 @@ export class OperatedJournal {
     this.#trpc = trpc;
   }
 
-  /** The first `limit` lines that are set aside: 1 to 1,000, 100 by default. */
-  list(params: { readonly limit?: number | undefined } = {}, options?: RequestOptions): APIPromise<SetAside> {
+  /** Lists the lines, with the beginning of each. */
+  list(
+    params: NonNullable<Operator["journal"]["list"]["input"]> = {},
+    options?: RequestOptions,
+  ): APIPromise<SetAside> {
     return this.#trpc.operator.journal.list.query(params, options);
   }
 
-  /** One line with all of its text. */
+  /** One line, with up to 64 KiB of its text. */
   get(id: string, options?: RequestOptions): APIPromise<SetAsideLine> {
     return this.#trpc.operator.journal.get.query({ id }, options);
   }
 
-  /** Records and charges the requests of set-aside lines; without `ids`, of all lines that can be read. `replacement` replaces the text of the one given line. */
+  /** Records and charges the requests of lines; without `ids`, of all lines that can be read. */
   replay(
-    params: NonNullable<Procedures["operator"]["journal"]["replay"]["input"]> = {},
+    params: NonNullable<Operator["journal"]["replay"]["input"]> = {},
     options?: RequestOptions,
   ): APIPromise<JournalReplay> {
     return this.#trpc.operator.journal.replay.mutate(params, options);
@@ -165,9 +170,9 @@ export class OperatedJournal {
 
   /** Deletes lines permanently. Their requests are never recorded or charged. */
   discard(
-    params: { readonly ids: readonly string[]; readonly reason: string },
+    params: Operator["journal"]["discard"]["input"],
     options?: RequestOptions,
-  ): APIPromise<{ readonly discarded: number }> {
+  ): APIPromise<Decimals<Operator["journal"]["discard"]["output"]>> {
     return this.#trpc.operator.journal.discard.mutate(params, options);
   }
 }
@@ -180,31 +185,33 @@ export class OperatedAccounts {
     this.#trpc = trpc;
   }
 
-  /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
+  /** Lists accounts, newest first. */
   list(
     params: AccountListParams = {},
     options?: RequestOptions,
-  ): APIPromise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: string | null }> {
+  ): APIPromise<Decimals<Accounts["list"]["output"]>> {
     return this.#trpc.operator.accounts.list.query(params, options);
   }
 
+  /** One account. @throws {NotFoundError} there is no such account. */
   get(id: string, options?: RequestOptions): APIPromise<ListedAccount> {
     return this.#trpc.operator.accounts.get.query({ id }, options);
   }
 
-  /** Works while sign-up is closed. `password` is the first user's; it cannot be read again. */
+  /** Creates an account with its first user, also while sign-up is closed. The answer contains the password; it cannot be read again. */
   create(
     params: Accounts["create"]["input"],
     options?: RequestOptions,
-  ): APIPromise<{ readonly account: ListedAccount; readonly password: string }> {
+  ): APIPromise<Decimals<Accounts["create"]["output"]>> {
     return this.#trpc.operator.accounts.create.mutate(params, options);
   }
 
-  /** When this has resolved, every request with a key or management token of the account is refused. */
+  /** Suspends an account. Once this has resolved, every request with a key or management token of the account is refused. */
   suspend(id: string, params: ForAccount<"suspend">, options?: RequestOptions): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.suspend.mutate({ id, ...params }, options);
   }
 
+  /** Ends the suspension of an account. */
   reinstate(
     id: string,
     params: ForAccount<"reinstate"> = {},
@@ -213,6 +220,7 @@ export class OperatedAccounts {
     return this.#trpc.operator.accounts.reinstate.mutate({ id, ...params }, options);
   }
 
+  /** Sets the plan. Existing keys stay, even if the new plan allows fewer. */
   setPlan(id: string, params: ForAccount<"setPlan">, options?: RequestOptions): APIPromise<AccountChange> {
     return this.#trpc.operator.accounts.setPlan.mutate({ id, ...params }, options);
   }
@@ -231,10 +239,11 @@ export class OperatedAccounts {
     id: string,
     params: ForAccount<"tryIpRules">,
     options?: RequestOptions,
-  ): APIPromise<{ readonly verdict: "passes" | "reported" | "blocked" }> {
+  ): APIPromise<Decimals<Accounts["tryIpRules"]["output"]>> {
     return this.#trpc.operator.accounts.tryIpRules.query({ id, ...params }, options);
   }
 
+  /** Sets limits of the account's own; `null` uses the plan's. */
   setLimits(
     id: string,
     params: ForAccount<"setLimits">,
@@ -252,9 +261,12 @@ export class OperatedAccounts {
    */
   grantCredits(
     id: string,
-    params: { readonly amountNanoUsd: bigint | string; readonly reason: string },
+    params: Omit<ForAccount<"grantCredits">, "amountNanoUsd"> & {
+      /** The amount in nano-USD: a `bigint`, or a decimal string. Not 0, and at most 9 million USD either way. */
+      readonly amountNanoUsd: bigint | string;
+    },
     options?: RequestOptions,
-  ): APIPromise<{ readonly balanceNanoUsd: string; readonly amountNanoUsd: string }> {
+  ): APIPromise<Decimals<Accounts["grantCredits"]["output"]>> {
     const amountNanoUsd = BigInt(params.amountNanoUsd);
     return this.#trpc.operator.accounts.grantCredits.mutate({ ...params, id, amountNanoUsd }, options);
   }
@@ -270,12 +282,12 @@ export class OperatedUsers {
 
   /**
    * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
-   * given. The password cannot be read again.
+   * set. The password cannot be read again.
    */
   resetPassword(
-    params: { readonly email: string; readonly keepTokens?: boolean },
+    params: Operator["users"]["resetPassword"]["input"],
     options?: RequestOptions,
-  ): APIPromise<{ readonly password: string; readonly revokedTokens: number }> {
+  ): APIPromise<Decimals<Operator["users"]["resetPassword"]["output"]>> {
     return this.#trpc.operator.users.resetPassword.mutate(params, options);
   }
 }

@@ -16,7 +16,7 @@ import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings
 import { subscriptionSteps } from "./core/subscription.ts";
 import type { Transport } from "./core/transport.ts";
 
-export type { ProcedureError, Procedures } from "./contract/procedures.ts";
+export type { Procedure, ProcedureError, Procedures } from "./contract/procedures.ts";
 
 /** The root types of the router. Its context and metadata stay in the server. */
 interface Root {

@@ -31,9 +31,9 @@ export interface ExportProblem {
     | "unreadable"
     | "digest_differs"
     | "expected_not_included";
-  /** `null` if the problem has no particular batch. */
+  /** The number of the batch, from 1; `null` if the problem has no particular batch. */
   readonly batch: number | null;
-  /** From 1; `null` if the problem has no particular line. */
+  /** The number of the line, from 1; `null` if the problem has no particular line. */
   readonly line: number | null;
 }
 
@@ -55,10 +55,13 @@ export interface ExportVerification {
   readonly period: { readonly from: string | null; readonly to: string | null };
   /** The filters of the export, by the names of their parameters. */
   readonly filter: Readonly<Record<string, string>>;
+  /** The number of entries in the export. */
   readonly entries: number;
   /** The number of entries in the same batches that the export left out. */
   readonly leftOut: number;
+  /** The number of batches in the export. */
   readonly batches: number;
+  /** The number of the first batch; `null`: there are no entries. */
   readonly first: number | null;
   /** The last batch. Keep it: a later export that includes this batch must contain it. */
   readonly head: ChainPoint | null;

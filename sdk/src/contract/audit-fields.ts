@@ -11,35 +11,46 @@
  * - `isDerived`: the value is not recorded with the entry. It follows from other fields or belongs to the key.
  */
 export const AUDIT_FIELDS = {
-  /** A UUIDv7. */
+  /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
   id: { kind: "id" },
   /** The id that the client received in `x-request-id`. */
   request_id: { kind: "id", isDerived: true },
-  /** RFC 3339, UTC. */
+  /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
   timestamp: { kind: "time", column: "at" },
-  /** Last 4 characters of the key. */
+  /** Last 4 characters of the key string. */
   key_id: { kind: "text" },
+  /** The present name of the key. */
   key_name: { kind: "text", isDerived: true },
-  /** Method and path: `POST /v1/chat/completions`. */
+  /** Method and path, such as `POST /v1/chat/completions`. */
   endpoint: { kind: "text" },
-  /** The catalog's id of the model, or the requested name when the catalog has no such model. */
+  /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
   model: { kind: "text", nullable: true },
+  /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
   upstream: { kind: "text", nullable: true },
-  /** HTTP status; 499 when the client disconnected before the answer. */
+  /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
   status: { kind: "integer" },
+  /** The code of the error that the request ended with; `null`: none. */
   error_code: { kind: "error_code", nullable: true },
+  /** How the request ended. */
   end_reason: { kind: "end_reason" },
+  /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
   usage_source: { kind: "usage_source" },
+  /** The tokens of the prompt; `null`: unknown. */
   prompt_tokens: { kind: "count", nullable: true },
+  /** The tokens of the answer; `null`: unknown. */
   completion_tokens: { kind: "count", nullable: true },
+  /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
   cached_tokens: { kind: "count", nullable: true },
-  /** Prompt and completion tokens together. */
+  /** Prompt and completion tokens together; `null`: unknown. */
   token_count: { kind: "count", nullable: true, isDerived: true },
+  /** The cost in whole nano-USD, by the catalog's prices. */
   cost_nano_usd: { kind: "money" },
+  /** Milliseconds from the arrival of the request to the end of the answer. */
   latency_ms: { kind: "integer" },
+  /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
   time_to_first_token_ms: { kind: "integer", nullable: true },
-  /** `null` when a trusted proxy sent an address that can't be parsed. */
+  /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
   source_ip: { kind: "address", nullable: true },
-  /** The error code that a rule in report mode would have refused the request with. */
+  /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
   would_refuse: { kind: "error_code", nullable: true },
 } as const;

@@ -24,6 +24,7 @@ export type AuditEntry = {
 
 /** An entry of an export, with its position in the account's chain of batches. */
 export interface ExportedAuditEntry extends AuditEntry {
+  /** Where the entry is in the chain, for `verifyAuditExport`. */
   readonly chain: {
     /** The number of the batch, from 1, in the order of recording. */
     readonly batch: number;
@@ -96,23 +97,25 @@ export interface ExportEnd {
 
 /** Filters. Omit a field to match every value. */
 export interface AuditFilter {
-  /** Included. A date (`2026-01-31`, from its beginning in UTC), or a time in RFC 3339. */
+  /** The beginning of the period: an RFC 3339 time, which is included, or a date, which means the beginning of that day in UTC. */
   readonly from?: Date | string | undefined;
-  /** A date, which is included as a whole, in UTC; or a time in RFC 3339, which is not included. */
+  /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
   readonly to?: Date | string | undefined;
-  /** A key's id, or its key ID. */
+  /** The id of a key, or its key ID: the last 4 characters of the key string. */
   readonly key?: string | undefined;
+  /** The catalog's id of a model. */
   readonly model?: string | undefined;
-  /** A status (`404`) or a class (`4xx`). */
+  /** A status such as `404`, or a class such as `4xx`. */
   readonly status?: string | undefined;
+  /** An error code such as `rate_limit_exceeded`. */
   readonly error_code?: string | undefined;
-  /** An address or a CIDR block. */
+  /** An IP address or a CIDR block. */
   readonly source?: string | undefined;
 }
 
 /** Parameters of `audit.export`. */
 export interface AuditExportParams extends AuditFilter {
-  /** Default `ndjson`. */
+  /** The format of the lines: JSON, or CSV with a header. Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
   /**
    * Whether to add lines with a `proof`, so that `verifyAuditExport` can verify an export of a part of the log by itself. Only for
@@ -125,16 +128,20 @@ export interface AuditExportParams extends AuditFilter {
 
 /** Parameters of `audit.list`. */
 export interface AuditListParams extends AuditFilter {
-  /** Entries per page, 1 to 1000. Default 100. */
+  /** The maximum number of entries of a page: 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
-  /** `next_cursor` of the previous page. */
+  /** The `next_cursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined;
 }
 
 /** A page as the service sends it. */
 export interface AuditListResponse {
+  /** The kind of the object. */
   readonly object: "list";
+  /** The entries of the page, newest first. */
   readonly data: readonly AuditEntry[];
+  /** Whether there is another page. */
   readonly has_more: boolean;
+  /** The `cursor` of the next page; `null` on the last page. */
   readonly next_cursor: string | null;
 }

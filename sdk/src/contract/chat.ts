@@ -1,34 +1,77 @@
 /** A part of a message: text, an image, a recording or a file. */
 export type ChatCompletionContentPart =
-  | { readonly type: "text"; readonly text: string }
   | {
+      /** The kind of the part. */
+      readonly type: "text";
+      /** The text. */
+      readonly text: string;
+    }
+  | {
+      /** The kind of the part. */
       readonly type: "image_url";
-      readonly image_url: { readonly url: string; readonly detail?: "auto" | "low" | "high" | "original" };
+      /** The image. */
+      readonly image_url: {
+        /** An `https:` address that the model's server can reach, or a `data:` URL with the image in Base64. */
+        readonly url: string;
+        /** The resolution at which the model reads the image: a lower one takes fewer tokens. Default `auto`. */
+        readonly detail?: "auto" | "low" | "high" | "original";
+      };
     }
   | {
+      /** The kind of the part. */
       readonly type: "input_audio";
-      readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" };
+      /** The recording. */
+      readonly input_audio: {
+        /** The recording in Base64. */
+        readonly data: string;
+        /** The format of the recording. */
+        readonly format: "wav" | "mp3";
+      };
     }
   | {
+      /** The kind of the part. */
       readonly type: "file";
-      readonly file: { readonly file_data?: string; readonly file_id?: string; readonly filename?: string };
+      /** The file: `file_data` with `filename`, or `file_id`. */
+      readonly file: {
+        /** A `data:` URL with the file in Base64. */
+        readonly file_data?: string;
+        /** The id of a file that the model's server has. */
+        readonly file_id?: string;
+        /** The name of the file. */
+        readonly filename?: string;
+      };
     };
 
 /** A function that the model wants called. */
 export interface ChatCompletionFunctionToolCall {
+  /** The id of the call, which the message with its result names as `tool_call_id`. */
   readonly id: string;
+  /** The kind of the tool. */
   readonly type: "function";
-  /** `arguments` is JSON, as the model wrote it. */
-  readonly function: { readonly name: string; readonly arguments: string };
+  /** The function and its arguments. */
+  readonly function: {
+    /** The name of the function. */
+    readonly name: string;
+    /** JSON, as the model wrote it: it may be invalid, or not follow the schema. */
+    readonly arguments: string;
+  };
   /** Data that the model's server expects back with the call. */
   readonly extra_content?: unknown;
 }
 
 /** A custom tool that the model wants called, with input of any form. */
 export interface ChatCompletionCustomToolCall {
+  /** The id of the call, which the message with its result names as `tool_call_id`. */
   readonly id: string;
+  /** The kind of the tool. */
   readonly type: "custom";
-  readonly custom: { readonly name: string; readonly input: string };
+  /** The tool and its input. */
+  readonly custom: {
+    /** The name of the tool. */
+    readonly name: string;
+    /** The input, as the model wrote it. */
+    readonly input: string;
+  };
 }
 
 /** A tool that the model wants called. `type` tells which kind; without custom tools in the request it is always `function`. */
@@ -37,33 +80,52 @@ export type ChatCompletionToolCall = ChatCompletionFunctionToolCall | ChatComple
 /** A message of the conversation in a request. */
 export type ChatCompletionMessageParam =
   | {
+      /** Instructions. `developer` is the newer name of `system`, which some models' servers do not know. */
       readonly role: "system" | "developer";
+      /** The instructions: text, or parts of text. */
       readonly content: string | readonly ChatCompletionContentPart[];
+      /** A name that tells participants of the same role apart. */
       readonly name?: string;
     }
   | {
+      /** A message of the user. */
       readonly role: "user";
+      /** The message: text, or parts. */
       readonly content: string | readonly ChatCompletionContentPart[];
+      /** A name that tells participants of the same role apart. */
       readonly name?: string;
     }
   | {
+      /** An earlier answer of the model. */
       readonly role: "assistant";
+      /** The answer; `null` or omitted if it was only a call of tools. */
       readonly content?: string | readonly ChatCompletionContentPart[] | null;
+      /** The refusal, if the model refused to answer. */
       readonly refusal?: string | null;
+      /** The calls of tools in the answer. A message with the result of each must follow. */
       readonly tool_calls?: readonly ChatCompletionToolCall[];
       /** An earlier spoken answer. */
-      readonly audio?: { readonly id: string } | null;
+      readonly audio?: {
+        /** The `id` of the spoken answer. */
+        readonly id: string;
+      } | null;
+      /** A name that tells participants of the same role apart. */
       readonly name?: string;
     }
   | {
+      /** The result of a call of a tool. */
       readonly role: "tool";
+      /** The result: text, or parts of text. */
       readonly content: string | readonly ChatCompletionContentPart[];
+      /** The `id` of the call. */
       readonly tool_call_id: string;
     };
 
 /** A function that the model may call. */
 export interface ChatCompletionFunctionTool {
+  /** The kind of the tool. */
   readonly type: "function";
+  /** The function. */
   readonly function: {
     /** Letters, digits, `_` and `-`: up to 64. */
     readonly name: string;
@@ -78,15 +140,30 @@ export interface ChatCompletionFunctionTool {
 
 /** A tool whose input has any form, or that of a grammar. */
 export interface ChatCompletionCustomTool {
+  /** The kind of the tool. */
   readonly type: "custom";
+  /** The tool. */
   readonly custom: {
+    /** The name of the tool, by which the model calls it. */
     readonly name: string;
+    /** By which the model decides when and how to call the tool. */
     readonly description?: string;
+    /** The form of the input. Default: any text. */
     readonly format?:
-      | { readonly type: "text" }
       | {
+          /** Any text. */
+          readonly type: "text";
+        }
+      | {
+          /** Text of a grammar. */
           readonly type: "grammar";
-          readonly grammar: { readonly definition: string; readonly syntax: "lark" | "regex" };
+          /** The grammar. */
+          readonly grammar: {
+            /** The grammar in its syntax. */
+            readonly definition: string;
+            /** A context-free grammar of Lark, or a regular expression. */
+            readonly syntax: "lark" | "regex";
+          };
         };
   };
 }
@@ -94,15 +171,36 @@ export interface ChatCompletionCustomTool {
 /** A tool that the model may call. */
 export type ChatCompletionTool = ChatCompletionFunctionTool | ChatCompletionCustomTool;
 
-/** Whether the model may, or must, call a tool. */
+/**
+ * Whether the model calls tools. `none`: it calls none. `auto`: it decides. `required`: it calls one or more. An object: it calls
+ * this tool.
+ */
 export type ChatCompletionToolChoice =
   | "none"
   | "auto"
   | "required"
-  | { readonly type: "function"; readonly function: { readonly name: string } }
-  | { readonly type: "custom"; readonly custom: { readonly name: string } }
   | {
+      /** The kind of the tool. */
+      readonly type: "function";
+      /** The function that the model calls. */
+      readonly function: {
+        /** The name of the function. */
+        readonly name: string;
+      };
+    }
+  | {
+      /** The kind of the tool. */
+      readonly type: "custom";
+      /** The tool that the model calls. */
+      readonly custom: {
+        /** The name of the tool. */
+        readonly name: string;
+      };
+    }
+  | {
+      /** A choice among some of the request's tools. */
       readonly type: "allowed_tools";
+      /** The tools, and whether one must be called. */
       readonly allowed_tools: {
         /** Whether the model may, or must, call one of them. */
         readonly mode: "auto" | "required";
@@ -113,12 +211,22 @@ export type ChatCompletionToolChoice =
 
 /** The required format of the answer. */
 export type ChatCompletionResponseFormat =
-  | { readonly type: "text" }
-  | { readonly type: "json_object" }
   | {
+      /** Text of any form. */
+      readonly type: "text";
+    }
+  | {
+      /** Valid JSON, but of any form. A message must tell the model to write JSON. */
+      readonly type: "json_object";
+    }
+  | {
+      /** JSON that follows a schema. */
       readonly type: "json_schema";
+      /** The schema. */
       readonly json_schema: {
+        /** Letters, digits, `_` and `-`: up to 64. */
         readonly name: string;
+        /** What the answer is, for the model. */
         readonly description?: string;
         /** A JSON schema. */
         readonly schema?: Readonly<Record<string, unknown>>;
@@ -131,21 +239,36 @@ export type ChatCompletionResponseFormat =
 export interface ChatCompletionStreamOptions {
   /** Whether a last chunk, without choices, has the tokens of the request as `usage`. Default `false`. */
   readonly include_usage?: boolean;
-  /** Whether chunks are padded, so that their lengths do not reveal the lengths of tokens. */
+  /** Whether chunks are padded, so that their lengths do not reveal the lengths of tokens. Default: as the model's server decides. */
   readonly include_obfuscation?: boolean;
 }
 
 /** Voice and format of a spoken answer. */
 export interface ChatCompletionAudioParam {
   /** A voice of the model, such as `alloy`. */
-  readonly voice: string | { readonly id: string };
+  readonly voice:
+    | string
+    | {
+        /** The id of a voice of your own. */
+        readonly id: string;
+      };
+  /** The format of the recording. Streams take `pcm16` only. */
   readonly format: "wav" | "aac" | "mp3" | "flac" | "opus" | "pcm16";
 }
 
 /** Text that the answer will largely repeat, which makes it faster. */
 export interface ChatCompletionPrediction {
+  /** The kind of the prediction. */
   readonly type: "content";
-  readonly content: string | readonly { readonly type: "text"; readonly text: string }[];
+  /** The predicted text. Predicted tokens that the answer does not have are charged, too. */
+  readonly content:
+    | string
+    | readonly {
+        /** The kind of the part. */
+        readonly type: "text";
+        /** The text. */
+        readonly text: string;
+      }[];
 }
 
 /** Options of a web search by the model's server. */
@@ -154,11 +277,15 @@ export interface ChatCompletionWebSearchOptions {
   readonly search_context_size?: "low" | "medium" | "high";
   /** Where the user is, approximately. */
   readonly user_location?: {
+    /** The kind of the location. */
     readonly type: "approximate";
+    /** The location. Each of its fields may be omitted. */
     readonly approximate: {
+      /** The name of the city, in any language. */
       readonly city?: string;
       /** Two letters (ISO 3166-1). */
       readonly country?: string;
+      /** The name of the region, in any language. */
       readonly region?: string;
       /** A name of the IANA time zone database. */
       readonly timezone?: string;
@@ -179,7 +306,7 @@ export interface ChatCompletionCreateParams {
   readonly messages: readonly ChatCompletionMessageParam[];
   /** Whether chunks are sent as the model writes them. Default `false`. */
   readonly stream?: boolean | null;
-  /** Only with `stream: true`. */
+  /** Options of the stream. Only with `stream: true`. */
   readonly stream_options?: ChatCompletionStreamOptions | null;
   /** The maximum number of tokens of the answer, including those of reasoning: 1 or more. Default: the model's maximum. */
   readonly max_completion_tokens?: number | null;
@@ -191,49 +318,49 @@ export interface ChatCompletionCreateParams {
   readonly top_p?: number | null;
   /** The number of answers, each of which is charged: 1 to 128. Default 1. */
   readonly n?: number | null;
-  /** Texts before which the answer ends: up to 64. Models have lower maximums, often 4. */
+  /** Texts before which the answer ends: up to 64. Models have lower maximums, often 4. Default: none. */
   readonly stop?: string | readonly string[] | null;
-  /** An integer. The same request with the same seed has the same answer where the model's server can do that. */
+  /** An integer. The same request with the same seed has the same answer where the model's server can do that. Default: none. */
   readonly seed?: number | null;
   /** Discourages tokens that occur often: -2 to 2. Default 0. */
   readonly frequency_penalty?: number | null;
   /** Discourages tokens that occur at all: -2 to 2. Default 0. */
   readonly presence_penalty?: number | null;
-  /** Token id → bias, -100 to 100. */
+  /** Makes tokens more or less likely: token id → bias from -100 (never) to 100 (only these). Default: none. */
   readonly logit_bias?: Readonly<Record<string, number>> | null;
   /** Whether the answer has the log probabilities of its tokens. Default `false`. */
   readonly logprobs?: boolean | null;
-  /** The number of likely alternatives at each token: 0 to 20. Needs `logprobs`. */
+  /** The number of likely alternatives at each token: 0 to 20. Default 0. Needs `logprobs: true`. */
   readonly top_logprobs?: number | null;
-  /** The tools that the model may call: up to 1,024. */
+  /** The tools that the model may call: up to 1,024. Default: none. */
   readonly tools?: readonly ChatCompletionTool[];
-  /** Default: `auto` with tools, `none` without. */
+  /** Whether the model calls tools, or which one. Default: `auto` with tools, `none` without. */
   readonly tool_choice?: ChatCompletionToolChoice;
   /** Whether the model may call several tools at once. Default `true`. */
   readonly parallel_tool_calls?: boolean;
-  /** Default: text. `parse` sets it from a schema. */
+  /** The format of the answer. Default: text. `parse` sets it from a schema. */
   readonly response_format?: ChatCompletionResponseFormat;
-  /** How long the model reasons before it answers. Models know different values. */
+  /** How long the model reasons before it answers. Models know different values. Default: the model's. */
   readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
   /** How long the answer is. Default `medium`. */
   readonly verbosity?: "low" | "medium" | "high" | null;
-  /** Default `["text"]`. `audio` needs {@link ChatCompletionCreateParams.audio}. */
+  /** The forms of the answer. Default `["text"]`. `audio` needs {@link ChatCompletionCreateParams.audio}. */
   readonly modalities?: readonly ("text" | "audio")[] | null;
-  /** Only with the modality `audio`. */
+  /** Voice and format of a spoken answer. Only with the modality `audio`. */
   readonly audio?: ChatCompletionAudioParam | null;
-  /** Text that the answer will largely repeat. */
+  /** Text that the answer will largely repeat. Default: none. */
   readonly prediction?: ChatCompletionPrediction | null;
-  /** Allows models with web search to search. */
+  /** Lets models with web search search the web. Default: they do not. */
   readonly web_search_options?: ChatCompletionWebSearchOptions;
-  /** Up to 16 pairs; names of up to 64 characters, values of up to 512. */
+  /** Names and values that the model's server stores with the completion: up to 16, names of up to 64 characters, values of up to 512. */
   readonly metadata?: Readonly<Record<string, string>> | null;
   /** Whether the model's server keeps the completion. Default `false`. */
   readonly store?: boolean | null;
-  /** The model server's class of processing, such as `auto`, `default`, `flex` or `priority`. */
+  /** The model server's class of processing, such as `auto`, `default`, `flex` or `priority`. Default: the server's. */
   readonly service_tier?: string | null;
-  /** Requests with the same key and beginning are likely to find that beginning in the model server's cache. */
+  /** Requests with the same key and beginning are likely to find that beginning in the model server's cache. Default: none. */
   readonly prompt_cache_key?: string | null;
-  /** How long the beginning stays in the model server's cache. */
+  /** How long the beginning stays in the model server's cache: in memory for minutes, or for 24 hours. Default: the model's. */
   readonly prompt_cache_retention?: "in_memory" | "24h" | null;
   /** A stable pseudonym of the end user of up to 64 characters, by which the model's server finds abuse. */
   readonly safety_identifier?: string | null;
@@ -248,131 +375,210 @@ export interface ChatCompletionCreateParams {
 
 /** Parameters of a streamed completion. */
 export interface ChatCompletionCreateParamsStreaming extends ChatCompletionCreateParams {
+  /** Chunks are sent as the model writes them. */
   readonly stream: true;
 }
 
 /** Parameters of a completion that is not streamed. */
 export interface ChatCompletionCreateParamsNonStreaming extends ChatCompletionCreateParams {
+  /** The answer is sent when it is complete. */
   readonly stream?: false | null;
 }
 
-/** Why a choice ended. */
+/**
+ * Why an answer ended. `stop`: it is complete, or reached a text of `stop`. `length`: it reached the maximum number of tokens.
+ * `tool_calls`: the model wants tools called. `content_filter`: the model's server left out content.
+ */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
 /** A token with its probability. */
 export interface TokenLogprob {
+  /** The text of the token. */
   readonly token: string;
+  /** The natural logarithm of the probability: 0 or less. -9999 means very unlikely. */
   readonly logprob: number;
-  /** The token's bytes in UTF-8, for tokens that are a part of a character. */
+  /** The token's bytes in UTF-8, for tokens that are a part of a character; `null`: it has none. */
   readonly bytes: readonly number[] | null;
 }
 
 /** The log probabilities that `logprobs: true` adds to a choice. */
 export interface ChoiceLogprobs {
-  readonly content: readonly (TokenLogprob & { readonly top_logprobs: readonly TokenLogprob[] })[] | null;
-  readonly refusal?: readonly (TokenLogprob & { readonly top_logprobs: readonly TokenLogprob[] })[] | null;
+  /** The tokens of the content; `null`: it has none. */
+  readonly content:
+    | readonly (TokenLogprob & {
+        /** As many likely tokens as `top_logprobs` requests. */
+        readonly top_logprobs: readonly TokenLogprob[];
+      })[]
+    | null;
+  /** The tokens of the refusal; `null`: it has none. */
+  readonly refusal?:
+    | readonly (TokenLogprob & {
+        /** As many likely tokens as `top_logprobs` requests. */
+        readonly top_logprobs: readonly TokenLogprob[];
+      })[]
+    | null;
 }
 
 /** A source that the model cites. */
 export interface ChatCompletionAnnotation {
+  /** The kind of the annotation. */
   readonly type: "url_citation";
+  /** The cited page, and the place in the answer. */
   readonly url_citation: {
+    /** The address of the page. */
     readonly url: string;
+    /** The title of the page. */
     readonly title: string;
-    /** The cited part of the answer, in characters. */
+    /** Where the citation begins in the answer: an index of its first character, from 0. */
     readonly start_index: number;
+    /** Where the citation ends in the answer: an index of its last character. */
     readonly end_index: number;
   };
 }
 
-/** Tokens of a request. */
+/** The number of tokens of a request, by which it is charged. */
 export interface CompletionUsage {
+  /** Tokens of the prompt. */
   readonly prompt_tokens: number;
+  /** Tokens of all answers, including those of reasoning. */
   readonly completion_tokens: number;
+  /** Prompt and completion tokens together. */
   readonly total_tokens: number;
+  /** Parts of the prompt's tokens, if the model's server reports them. */
   readonly prompt_tokens_details?: {
     /** Tokens of the prompt that were in the model server's cache. */
     readonly cached_tokens?: number;
+    /** Tokens of recordings in the prompt. */
     readonly audio_tokens?: number;
   };
+  /** Parts of the completion's tokens, if the model's server reports them. */
   readonly completion_tokens_details?: {
+    /** Tokens of the model's reasoning. */
     readonly reasoning_tokens?: number;
+    /** Tokens of spoken answers. */
     readonly audio_tokens?: number;
+    /** Tokens of the prediction that the answer has. */
     readonly accepted_prediction_tokens?: number;
+    /** Tokens of the prediction that the answer does not have. */
     readonly rejected_prediction_tokens?: number;
   };
 }
 
 /** A message that the model wrote. */
 export interface ChatCompletionMessage {
+  /** The author of the message: the model. */
   readonly role: "assistant";
+  /** The text; `null` if the model refused, or only called tools. */
   readonly content: string | null;
+  /** The refusal, if the model refused to answer. */
   readonly refusal?: string | null;
+  /** The tools that the model wants called. */
   readonly tool_calls?: readonly ChatCompletionToolCall[];
-  /** The model's reasoning, by the name that its server has for it. */
+  /** The model's reasoning, where its server has this name for it. */
   readonly reasoning?: string | null;
+  /** The model's reasoning, where its server has this name for it. */
   readonly reasoning_content?: string | null;
+  /** The sources that the model cites. */
   readonly annotations?: readonly ChatCompletionAnnotation[];
+  /** The spoken answer, if one was requested. */
   readonly audio?: ChatCompletionAudio | null;
 }
 
 /** A spoken answer. */
 export interface ChatCompletionAudio {
+  /** The id by which a later request refers to the spoken answer. */
   readonly id: string;
   /** Base64, in the requested format. */
   readonly data: string;
+  /** The text that is spoken. */
   readonly transcript: string;
-  /** Unix seconds. */
+  /** When the id expires, in Unix seconds. */
   readonly expires_at: number;
 }
 
 /** A complete answer. */
 export interface ChatCompletion {
+  /** The id that the model's server gave the answer. */
   readonly id: string;
+  /** The kind of the object. */
   readonly object: "chat.completion";
-  /** Unix seconds. */
+  /** When the answer was created, in Unix seconds. */
   readonly created: number;
+  /** The catalog's id of the model. */
   readonly model: string;
+  /** The answers: as many as `n` requests. */
   readonly choices: readonly {
+    /** The number of the answer, from 0. */
     readonly index: number;
+    /** The answer. */
     readonly message: ChatCompletionMessage;
+    /** Why the answer ended. */
     readonly finish_reason: FinishReason;
+    /** The log probabilities of the answer's tokens, if they were requested. */
     readonly logprobs?: ChoiceLogprobs | null;
   }[];
+  /** The number of tokens of the request. */
   readonly usage?: CompletionUsage;
+  /** The class of processing that the model's server used. */
   readonly service_tier?: string | null;
+  /** Identifies the configuration of the model's server. */
   readonly system_fingerprint?: string | null;
-  /** Hidden: not enumerable. */
+  /** The `x-request-id` of the answer. Not enumerable. */
   readonly _request_id?: string | null;
 }
 
 /** A piece of a streamed answer. */
 export interface ChatCompletionChunk {
+  /** The id that the model's server gave the answer: the same in all chunks. */
   readonly id: string;
+  /** The kind of the object. */
   readonly object: "chat.completion.chunk";
-  /** Unix seconds. */
+  /** When the answer was created, in Unix seconds: the same in all chunks. */
   readonly created: number;
+  /** The catalog's id of the model. */
   readonly model: string;
+  /** The answers that the chunk continues. Empty in the chunk with `usage`. */
   readonly choices: readonly {
+    /** The number of the answer, from 0. */
     readonly index: number;
+    /** What the chunk adds to the answer. */
     readonly delta: {
+      /** The author of the message, in the first chunk. */
       readonly role?: "assistant";
+      /** More of the text. */
       readonly content?: string | null;
+      /** More of the refusal. */
       readonly refusal?: string | null;
+      /** More of the calls of tools. */
       readonly tool_calls?: readonly {
+        /** The number of the call in the message, from 0. */
         readonly index: number;
+        /** The id of the call, in its first piece. */
         readonly id?: string;
+        /** The kind of the tool, in the first piece. */
         readonly type?: "function";
-        readonly function?: { readonly name?: string; readonly arguments?: string };
+        /** The function and its arguments. */
+        readonly function?: {
+          /** The name of the function, in the first piece. */
+          readonly name?: string;
+          /** More of the arguments' JSON. */
+          readonly arguments?: string;
+        };
       }[];
+      /** More of the model's reasoning, where its server has this name for it. */
       readonly reasoning?: string | null;
+      /** More of the model's reasoning, where its server has this name for it. */
       readonly reasoning_content?: string | null;
     };
+    /** Why the answer ended; `null`: it goes on. */
     readonly finish_reason: FinishReason | null;
+    /** The log probabilities of the chunk's tokens, if they were requested. */
     readonly logprobs?: ChoiceLogprobs | null;
   }[];
-  /** On the last chunk, if `stream_options.include_usage` was set. */
+  /** The number of tokens of the request: in the last chunk, if `stream_options.include_usage` was set. */
   readonly usage?: CompletionUsage | null;
+  /** The class of processing that the model's server used. */
   readonly service_tier?: string | null;
+  /** Identifies the configuration of the model's server. */
   readonly system_fingerprint?: string | null;
 }

@@ -1,28 +1,43 @@
 /** A model of the catalog. */
 export interface Model {
+  /** The id of the model, which requests name. */
   readonly id: string;
+  /** The kind of the object. */
   readonly object: "model";
-  /** Unix seconds. */
+  /** When the model was added to the catalog, in Unix seconds. */
   readonly created: number;
+  /** The organization that made the model. */
   readonly owned_by: string;
-  /** Whether the model is a sandbox model. */
+  /** Whether the model is a sandbox model, which answers without a real model. */
   readonly sandbox: boolean;
+  /** Other names by which requests may name the model. */
   readonly aliases: readonly string[];
+  /** The maximum tokens of prompt and answer together; `null`: unknown. */
   readonly context_tokens: number | null;
+  /** The maximum tokens of one answer; `null`: unknown. */
   readonly max_output_tokens: number | null;
-  readonly modalities: { readonly input: readonly string[]; readonly output: readonly string[] };
-  /** `null` for free models. */
+  /** What the model reads and writes: `text`, `image`, `audio`, `video`, `file`, `embedding`. */
+  readonly modalities: {
+    /** What a prompt may contain. */
+    readonly input: readonly string[];
+    /** What an answer may contain. */
+    readonly output: readonly string[];
+  };
+  /** The prices; `null`: the model is free. */
   readonly pricing: ModelPricing | null;
-  /** Not enumerable. Only on a model that was retrieved by id. */
+  /** The `x-request-id` of the answer. Not enumerable. Only on a model that was retrieved by id. */
   readonly _request_id?: string | null;
   /** Fields that a newer service may add. */
   readonly [field: string]: unknown;
 }
 
-/** Decimal USD per million tokens, as exact strings. */
+/** Prices in USD, as exact decimal strings such as `"0.15"`. */
 export interface ModelPricing {
+  /** For a million prompt tokens. */
   readonly input_usd_per_mtok: string;
+  /** For a million prompt tokens that the upstream read from its cache. */
   readonly cached_input_usd_per_mtok: string;
+  /** For a million tokens of answers. */
   readonly output_usd_per_mtok: string;
   /** For each image in a prompt, in addition to its tokens. */
   readonly image_usd: string;
@@ -30,6 +45,8 @@ export interface ModelPricing {
 
 /** The answer of `models.list`. */
 export interface ModelList {
+  /** The kind of the object. */
   readonly object: "list";
+  /** The models, in the order of the catalog. */
   readonly data: readonly Model[];
 }

@@ -1,245 +1,300 @@
 // Generated from the server's router by `npm run procedures`. Do not edit.
 
-/**
- * The procedures of the management API: the kind, input and output of each. Fields of an input that accept `undefined` may be
- * omitted. An input of `undefined` means that the procedure takes none.
- */
+/** A procedure of the management API. */
+export interface Procedure<Kind = "query" | "mutation" | "subscription", Input = unknown, Output = unknown> {
+  /** How it is called. */
+  readonly kind: Kind;
+  /** What it takes; `undefined`: nothing. Fields that accept `undefined` may be omitted. */
+  readonly input: Input;
+  /** What it answers; of a subscription, an event. */
+  readonly output: Output;
+}
+
+/** The procedures of the management API. */
 export interface Procedures {
+  /** The service itself. */
   readonly service: {
     /** What the dashboard needs before sign-in. */
-    readonly info: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly info: Procedure<
+      "query",
+      undefined,
+      {
         /** The operator's own name for the service. */
         readonly serviceName: string;
         /** Scheme, host and port that clients use. */
         readonly publicUrl: string;
+        /** Whether anyone can create an account. */
         readonly signUp: "closed" | "open";
-      };
-    };
+      }
+    >;
   };
+  /** Signing up, in and out of the dashboard. */
   readonly auth: {
     /** Creates an account with its first user. The cookie of the answer signs them in. */
-    readonly signUp: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly signUp: Procedure<
+      "mutation",
+      {
+        /** An e-mail address of up to 254 characters. */
         readonly email: string;
+        /** The new password: 10 to 200 characters. */
         readonly password: string;
+        /** The name of the new account: 1 to 80 characters. */
         readonly accountName: string;
-      };
-      readonly output:
-        | {
-            readonly user: {
-              readonly id: string;
-              readonly email: string;
-              readonly role: "operator" | "owner";
-            };
-            readonly account: null;
-          }
-        | {
-            readonly user: {
-              readonly id: string;
-              readonly email: string;
-              readonly role: "operator" | "owner";
-            };
-            readonly account: {
-              readonly id: string;
-              readonly name: string;
-              readonly plan: "enterprise" | "free" | "pro";
-              readonly state: "active" | "suspended";
-            };
-          };
-    };
-    readonly signIn: {
-      readonly kind: "mutation";
-      readonly input: {
-        readonly email: string;
-        readonly password: string;
-      };
-      readonly output:
-        | {
-            readonly user: {
-              readonly id: string;
-              readonly email: string;
-              readonly role: "operator" | "owner";
-            };
-            readonly account: null;
-          }
-        | {
-            readonly user: {
-              readonly id: string;
-              readonly email: string;
-              readonly role: "operator" | "owner";
-            };
-            readonly account: {
-              readonly id: string;
-              readonly name: string;
-              readonly plan: "enterprise" | "free" | "pro";
-              readonly state: "active" | "suspended";
-            };
-          };
-    };
-    readonly signOut: { readonly kind: "mutation"; readonly input: undefined; readonly output: undefined };
-    /** The signed-in user; `null` without one. */
-    readonly me: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output:
-        | {
-            readonly user: {
-              readonly id: string;
-              readonly email: string;
-              readonly role: "operator" | "owner";
-            };
-            readonly account: null;
-          }
-        | {
-            readonly user: {
-              readonly id: string;
-              readonly email: string;
-              readonly role: "operator" | "owner";
-            };
-            readonly account: {
-              readonly id: string;
-              readonly name: string;
-              readonly plan: "enterprise" | "free" | "pro";
-              readonly state: "active" | "suspended";
-            };
-          }
-        | null;
-    };
-    /** The user's sessions, last seen first. */
-    readonly sessions: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
-        readonly sessions: readonly {
-          /** `null` when a trusted proxy sent an address that can't be parsed. */
-          readonly sourceIp: string | null;
-          readonly userAgent: string | null;
+      },
+      {
+        /** The signed-in user. */
+        readonly user: {
+          /** The id of the user, a UUID. */
           readonly id: string;
+          /** The e-mail address, in lower case. */
+          readonly email: string;
+          /** `owner`: a user of an account; `operator`: an operator of the service. */
+          readonly role: "operator" | "owner";
+        };
+        /** The user's account; `null` for operators, who have none. */
+        readonly account: {
+          /** The id of the account, a UUID. */
+          readonly id: string;
+          /** The name of the account. */
+          readonly name: string;
+          /** The plan, which sets limits and retention. */
+          readonly plan: "enterprise" | "free" | "pro";
+          /** Whether the account's keys and tokens are accepted. */
+          readonly state: "active" | "suspended";
+        } | null;
+      }
+    >;
+    /** Signs a user in with a cookie. Ends the session of an earlier cookie. */
+    readonly signIn: Procedure<
+      "mutation",
+      {
+        /** An e-mail address of up to 254 characters. */
+        readonly email: string;
+        /** The password of the user. */
+        readonly password: string;
+      },
+      {
+        /** The signed-in user. */
+        readonly user: {
+          /** The id of the user, a UUID. */
+          readonly id: string;
+          /** The e-mail address, in lower case. */
+          readonly email: string;
+          /** `owner`: a user of an account; `operator`: an operator of the service. */
+          readonly role: "operator" | "owner";
+        };
+        /** The user's account; `null` for operators, who have none. */
+        readonly account: {
+          /** The id of the account, a UUID. */
+          readonly id: string;
+          /** The name of the account. */
+          readonly name: string;
+          /** The plan, which sets limits and retention. */
+          readonly plan: "enterprise" | "free" | "pro";
+          /** Whether the account's keys and tokens are accepted. */
+          readonly state: "active" | "suspended";
+        } | null;
+      }
+    >;
+    /** Ends the session of the cookie, and deletes the cookie. */
+    readonly signOut: Procedure<"mutation", undefined, undefined>;
+    /** The signed-in user; `null` without one. */
+    readonly me: Procedure<
+      "query",
+      undefined,
+      {
+        /** The signed-in user. */
+        readonly user: {
+          /** The id of the user, a UUID. */
+          readonly id: string;
+          /** The e-mail address, in lower case. */
+          readonly email: string;
+          /** `owner`: a user of an account; `operator`: an operator of the service. */
+          readonly role: "operator" | "owner";
+        };
+        /** The user's account; `null` for operators, who have none. */
+        readonly account: {
+          /** The id of the account, a UUID. */
+          readonly id: string;
+          /** The name of the account. */
+          readonly name: string;
+          /** The plan, which sets limits and retention. */
+          readonly plan: "enterprise" | "free" | "pro";
+          /** Whether the account's keys and tokens are accepted. */
+          readonly state: "active" | "suspended";
+        } | null;
+      } | null
+    >;
+    /** The user's sessions, last seen first. */
+    readonly sessions: Procedure<
+      "query",
+      undefined,
+      {
+        /** Up to 1,000 sessions. */
+        readonly sessions: readonly {
+          /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+          readonly sourceIp: string | null;
+          /** The `User-Agent` header of the client; `null` if it sent none. */
+          readonly userAgent: string | null;
+          /** The id of the session, a UUID. */
+          readonly id: string;
+          /** When the user signed in. */
           readonly createdAt: Date;
-          /** To the minute. */
+          /** When the session was last used, to the minute. */
           readonly lastSeenAt: Date;
+          /** When the session ends. */
           readonly expiresAt: Date;
+          /** Whether the call was made in this session. */
           readonly isCurrent: boolean;
         }[];
-      };
-    };
+      }
+    >;
     /** Ends one session. */
-    readonly endSession: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly endSession: Procedure<
+      "mutation",
+      {
+        /** The id of the session. */
         readonly id: string;
-      };
-      readonly output: undefined;
-    };
+      },
+      undefined
+    >;
     /** Ends all sessions of the user, including the current one. */
-    readonly signOutAll: { readonly kind: "mutation"; readonly input: undefined; readonly output: undefined };
-    /** Ends every session of the user and starts a new one. `revokeTokens` also revokes their management tokens. */
-    readonly changePassword: {
-      readonly kind: "mutation";
-      readonly input: {
+    readonly signOutAll: Procedure<"mutation", undefined, undefined>;
+    /** Ends every session of the user and starts a new one. */
+    readonly changePassword: Procedure<
+      "mutation",
+      {
+        /** The present password. */
         readonly current: string;
+        /** The new password: 10 to 200 characters. */
         readonly next: string;
+        /** Whether the user's management tokens are revoked, too. Default `false`. */
         readonly revokeTokens?: boolean | undefined;
-      };
-      readonly output: undefined;
-    };
+      },
+      undefined
+    >;
   };
+  /** The account of the caller. */
   readonly account: {
-    readonly get: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    /** The account, with the limits and rules that are in force. */
+    readonly get: Procedure<
+      "query",
+      undefined,
+      {
+        /** The id of the account, a UUID. */
         readonly id: string;
+        /** The name of the account. */
         readonly name: string;
+        /** The plan, which sets limits and retention. */
         readonly plan: "enterprise" | "free" | "pro";
+        /** Whether the account's keys and tokens are accepted. */
         readonly state: "active" | "suspended";
-        /** `null` while the account is active. */
+        /** When and why the account was suspended; `null` while it is active. */
         readonly suspension: {
+          /** When the account was suspended. */
           readonly at: Date;
+          /** The reason that the operator gave. */
           readonly reason: string;
         } | null;
+        /** The addresses from which the keys may be used. */
         readonly ipRules: {
-          /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+          /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
           readonly mode: "enforce" | "report";
-          /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+          /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
           readonly networks: readonly string[];
         };
+        /** The account's own limits. `null`: the limit of the plan. */
         readonly limits: {
+          /** Requests in 60 seconds. */
           readonly requestsPerMinute: number | null;
+          /** Tokens of prompts and answers in 60 seconds. */
           readonly tokensPerMinute: number | null;
-          /** Requests that are being answered at the same time. */
+          /** Requests that may be answered at the same time. */
           readonly concurrentRequests: number | null;
         };
+        /** When the account was created. */
         readonly createdAt: Date;
-        /** `null`: audit entries are kept for ever. */
+        /** The days for which audit entries are kept; `null`: forever. */
         readonly auditRetentionDays: number | null;
+        /** The maximum of active keys; `null`: no maximum. */
         readonly keyLimit: number | null;
-        /** The limits in force: the account's own, or those of its plan. */
+        /** The limits in force: the account's own, or those of its plan. `null`: no limit. */
         readonly limitsInForce: {
+          /** Requests in 60 seconds. */
           readonly requestsPerMinute: number | null;
+          /** Tokens of prompts and answers in 60 seconds. */
           readonly tokensPerMinute: number | null;
-          /** Requests that are being answered at the same time. */
+          /** Requests that may be answered at the same time. */
           readonly concurrentRequests: number | null;
         };
         /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
         readonly ipRulesInForce: boolean;
-      };
-    };
-    /** The limits in force (`null`: none) and their present use. Without a limit nothing is counted. */
-    readonly limits: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+      }
+    >;
+    /** The limits in force and their present use on all nodes. */
+    readonly limits: Procedure<
+      "query",
+      undefined,
+      {
+        /** The limits in force. `null`: no limit. */
         readonly limits: {
+          /** Requests in 60 seconds. */
           readonly requestsPerMinute: number | null;
+          /** Tokens of prompts and answers in 60 seconds. */
           readonly tokensPerMinute: number | null;
-          /** Requests that are being answered at the same time. */
+          /** Requests that may be answered at the same time. */
           readonly concurrentRequests: number | null;
         };
+        /** The present use of the limits. */
         readonly used: {
-          /** In the last minute. */
+          /** Requests of the last minute. 0 without a limit, because then they are not counted. */
           readonly requests: number;
-          /** In the last minute; estimated, of requests that have not ended. */
+          /** Tokens of the last minute, estimated for requests that have not ended. 0 without a limit. */
           readonly tokens: number;
-          /** Being answered. */
+          /** Requests that are being answered. 0 without a limit. */
           readonly concurrent: number;
         };
-      };
-    };
+      }
+    >;
     /** Whether a request from an address would pass the account's IP rules. */
-    readonly tryAddress: {
-      readonly kind: "query";
-      readonly input: {
+    readonly tryAddress: Procedure<
+      "query",
+      {
+        /** The address to test. */
         readonly address: string;
-      };
-      readonly output: {
+      },
+      {
+        /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
         readonly verdict: "blocked" | "passes" | "reported";
-      };
-    };
+      }
+    >;
     /** The audit trail of the account, newest first. It does not name operators. */
-    readonly actions: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly cursor?: string | undefined;
-            readonly direction?: "forward" | undefined;
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly actions: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** The changes of the page, newest first. */
         readonly actions: readonly {
+          /** When the change was made. */
           readonly at: Date;
-          /** `null`: the service itself. */
+          /** The author of the change; `null`: the service itself, or an operator where the account's users read it. */
           readonly by: {
+            /** The id of the user, a UUID. */
             readonly userId: string;
-            /** `null` for a session. */
+            /** The id of the management token that a script used; `null` for a session. */
             readonly managementToken: string | null;
+            /** The address of the client; `null`: unknown. */
             readonly sourceIp: string | null;
           } | null;
+          /** The change. */
           readonly action:
             | "account.create"
             | "account.grantCredits"
@@ -261,248 +316,338 @@ export interface Procedures {
             | "user.resetPassword"
             | "user.signOutAll"
             | "user.signUp";
+          /** The reason that its author gave; `null`: none. */
           readonly reason: string | null;
-          /** The parts that differ. */
+          /** The parts that changed, before the change. `null`: nothing to show. */
           readonly before: {
             readonly [name: string]: unknown;
           } | null;
+          /** The same parts after the change. `null`: nothing to show. */
           readonly after: {
             readonly [name: string]: unknown;
           } | null;
+          /** The id of the change, a UUID. */
           readonly id: string;
+          /** The e-mail address of the author; `null` where `by` is. */
           readonly userEmail: string | null;
+          /** Whether an operator made the change. */
           readonly byOperator: boolean;
         }[];
+        /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
   };
+  /** API keys. */
   readonly keys: {
     /**
      * Keys with their usage: active keys first, each state's newest first, at most 1,000. Pass `nextCursor` as `cursor` to read
      * the next page.
      */
-    readonly list: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly cursor?: string | undefined;
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly list: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** The keys of the page. */
         readonly keys: readonly {
+          /** How much the key is used. */
           readonly usage: {
+            /** When the last request arrived; `null`: never used. */
             readonly lastUsedAt: Date | null;
-            /** Where the last request came from; `null` also when that address is unknown. */
+            /** The address of the last request; `null` if the key was never used or the address is unknown. */
             readonly lastUsedIp: string | null;
             /** The number of client addresses in the last 30 days. */
             readonly addresses: number;
-            /** Exactly the last 60 seconds. */
+            /** Requests in the last 60 seconds. */
             readonly requestsLastMinute: number;
-            /** Whole minutes: the present one and the 60 before it. */
+            /** Requests in the present minute and the 60 before it. */
             readonly requestsLastHour: number;
-            /** Whole minutes: the present one and the 1,440 before it. */
+            /** Requests in the present minute and the 1,440 before it. */
             readonly requestsLastDay: number;
           };
-          /** Set once a successor was made by `rotate`. */
+          /** How far the successor has taken over; `null`: `rotate` has created none. */
           readonly rotation: {
+            /** The id of the successor. */
             readonly successorId: string;
-            /** For how long the old key has to be unused. */
+            /** Seconds without a request after which the old key counts as idle. */
             readonly idleAfterSeconds: number;
-            /** Since when it has been unused: its last request, or the successor's creation if that was later. */
+            /** Since when the old key has been unused: its last request, or the creation of the successor if that was later. */
             readonly idleSince: Date;
-            /** True when it has been unused for long enough. */
+            /** Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision. */
             readonly isIdle: boolean;
           } | null;
+          /** The id of the key, a UUID. */
           readonly id: string;
+          /** The name of the key. */
           readonly name: string;
           /** Last 4 characters of the key string. */
           readonly keyId: string;
+          /** Whether requests with the key are accepted. */
           readonly state: "active" | "revoked";
+          /** When the key was created. */
           readonly createdAt: Date;
+          /** When the key was revoked; `null`: it is active. */
           readonly revokedAt: Date | null;
-          /** The key that this one was created to take over from. */
+          /** The id of the key that this one was created to replace; `null`: none. */
           readonly replaces: string | null;
         }[];
+        /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
     /** The present usage of a key, and how far its successor has taken over. */
-    readonly usage: {
-      readonly kind: "query";
-      readonly input: {
+    readonly usage: Procedure<
+      "query",
+      {
+        /** The id of the key, a UUID. Not its key ID. */
         readonly id: string;
-      };
-      readonly output: {
+      },
+      {
+        /** The id of the key, a UUID. */
         readonly id: string;
+        /** The name of the key. */
         readonly name: string;
         /** Last 4 characters of the key string. */
         readonly keyId: string;
+        /** Whether requests with the key are accepted. */
         readonly state: "active" | "revoked";
+        /** When the last request arrived; `null`: never used. */
         readonly lastUsedAt: Date | null;
-        /** Where the last request came from; `null` also when that address is unknown. */
+        /** The address of the last request; `null` if the key was never used or the address is unknown. */
         readonly lastUsedIp: string | null;
         /** The number of client addresses in the last 30 days. */
         readonly addresses: number;
-        /** Exactly the last 60 seconds. */
+        /** Requests in the last 60 seconds. */
         readonly requestsLastMinute: number;
-        /** Whole minutes: the present one and the 60 before it. */
+        /** Requests in the present minute and the 60 before it. */
         readonly requestsLastHour: number;
-        /** Whole minutes: the present one and the 1,440 before it. */
+        /** Requests in the present minute and the 1,440 before it. */
         readonly requestsLastDay: number;
-        /** Set once a successor was made by `rotate`. */
+        /** How far the successor has taken over; `null`: `rotate` has created none. */
         readonly rotation: {
+          /** The id of the successor. */
           readonly successorId: string;
-          /** For how long the old key has to be unused. */
+          /** Seconds without a request after which the old key counts as idle. */
           readonly idleAfterSeconds: number;
-          /** Since when it has been unused: its last request, or the successor's creation if that was later. */
+          /** Since when the old key has been unused: its last request, or the creation of the successor if that was later. */
           readonly idleSince: Date;
-          /** True when it has been unused for long enough. */
+          /** Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision. */
           readonly isIdle: boolean;
         } | null;
-      };
-    };
-    /** The only answer, beside that of `rotate`, that ever holds the key string. */
-    readonly create: {
-      readonly kind: "mutation";
-      readonly input: {
+      }
+    >;
+    /** Creates a key. The answer contains the key string; it cannot be read again. */
+    readonly create: Procedure<
+      "mutation",
+      {
+        /** A name that no other active key of the account has: 1 to 64 characters. */
         readonly name: string;
+        /** A random value for this request: 8 to 255 characters. Repeated with it within 24 hours, the request creates no second key. */
         readonly idempotencyKey?: string | undefined;
-      };
-      readonly output: {
+      },
+      {
+        /** The id of the key, a UUID. */
         readonly id: string;
-        readonly name: string;
-        readonly keyId: string;
-        /** The complete key string, which cannot be read again. */
-        readonly key: string;
-        readonly state: "active";
-        readonly createdAt: Date;
-        /** The key that this one replaces. */
-        readonly replaces: string | null;
-      };
-    };
-    /** Creates a successor. The old key works until it is revoked; `usage` reports when it is idle. */
-    readonly rotate: {
-      readonly kind: "mutation";
-      readonly input: {
-        readonly id: string;
-        readonly name?: string | undefined;
-        readonly idleAfterSeconds?: number | undefined;
-        readonly idempotencyKey?: string | undefined;
-      };
-      readonly output: {
-        readonly id: string;
-        readonly name: string;
-        readonly keyId: string;
-        /** The complete key string, which cannot be read again. */
-        readonly key: string;
-        readonly state: "active";
-        readonly createdAt: Date;
-        /** The key that this one replaces. */
-        readonly replaces: string | null;
-      };
-    };
-    /** When this has answered, no node admits the key. */
-    readonly revoke: {
-      readonly kind: "mutation";
-      readonly input: {
-        readonly id: string;
-      };
-      readonly output: {
-        readonly id: string;
+        /** The name of the key. */
         readonly name: string;
         /** Last 4 characters of the key string. */
         readonly keyId: string;
-        readonly state: "active" | "revoked";
+        /** The complete key string, which cannot be read again. */
+        readonly key: string;
+        /** A new key is active. */
+        readonly state: "active";
+        /** When the key was created. */
         readonly createdAt: Date;
-        readonly revokedAt: Date | null;
-        /** The key that this one was created to take over from. */
+        /** The id of the key that this one replaces; `null`: none. */
         readonly replaces: string | null;
-      };
-    };
+      }
+    >;
+    /** Creates a successor of a key. The answer contains its key string; it cannot be read again. The old key works until it is revoked; `usage` reports when it is idle. */
+    readonly rotate: Procedure<
+      "mutation",
+      {
+        /** The id of the key, a UUID. Not its key ID. */
+        readonly id: string;
+        /** The name of the successor: 1 to 64 characters. Default: the name of the old key with a number. */
+        readonly name?: string | undefined;
+        /** Seconds without a request after which the old key counts as idle: 60 to 2,592,000 (30 days). Default 86,400 (a day). */
+        readonly idleAfterSeconds?: number | undefined;
+        /** A random value for this request: 8 to 255 characters. Repeated with it within 24 hours, the request creates no second key. */
+        readonly idempotencyKey?: string | undefined;
+      },
+      {
+        /** The id of the key, a UUID. */
+        readonly id: string;
+        /** The name of the key. */
+        readonly name: string;
+        /** Last 4 characters of the key string. */
+        readonly keyId: string;
+        /** The complete key string, which cannot be read again. */
+        readonly key: string;
+        /** A new key is active. */
+        readonly state: "active";
+        /** When the key was created. */
+        readonly createdAt: Date;
+        /** The id of the key that this one replaces; `null`: none. */
+        readonly replaces: string | null;
+      }
+    >;
+    /** Revokes a key. Once this has answered, no node admits the key. */
+    readonly revoke: Procedure<
+      "mutation",
+      {
+        /** The id of the key, a UUID. Not its key ID. */
+        readonly id: string;
+      },
+      {
+        /** The id of the key, a UUID. */
+        readonly id: string;
+        /** The name of the key. */
+        readonly name: string;
+        /** Last 4 characters of the key string. */
+        readonly keyId: string;
+        /** Whether requests with the key are accepted. */
+        readonly state: "active" | "revoked";
+        /** When the key was created. */
+        readonly createdAt: Date;
+        /** When the key was revoked; `null`: it is active. */
+        readonly revokedAt: Date | null;
+        /** The id of the key that this one was created to replace; `null`: none. */
+        readonly replaces: string | null;
+      }
+    >;
   };
+  /** Management tokens, by which scripts manage an account. */
   readonly tokens: {
-    readonly list: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    /** The user's management tokens, those in use first. */
+    readonly list: Procedure<
+      "query",
+      undefined,
+      {
+        /** Up to 1,000 tokens. */
         readonly tokens: readonly {
+          /** The id of the token, a UUID. */
           readonly id: string;
+          /** The name that its user gave it. */
           readonly name: string;
           /** Last 4 characters of the token. */
           readonly tokenId: string;
+          /** When the token was created. */
           readonly createdAt: Date;
+          /** When the token expires; `null`: never. */
           readonly expiresAt: Date | null;
+          /** When the token was revoked; `null`: it was not revoked. */
           readonly revokedAt: Date | null;
+          /** When the token was last used, to the minute; `null`: never. */
           readonly lastUsedAt: Date | null;
+          /** The address of the last use; `null` if the token was never used or the address is unknown. */
           readonly lastUsedIp: string | null;
         }[];
-      };
-    };
-    /** The only answer that ever holds the token. */
-    readonly create: {
-      readonly kind: "mutation";
-      readonly input: {
+      }
+    >;
+    /** Creates a management token. The answer contains the token; it cannot be read again. */
+    readonly create: Procedure<
+      "mutation",
+      {
+        /** The name of the token: 1 to 64 characters. */
         readonly name: string;
+        /** The days until the token expires: 1 to 3,650. Default: it does not expire. */
         readonly expiresInDays?: number | undefined;
-      };
-      readonly output: {
+      },
+      {
         /** The complete token, which cannot be read again. */
         readonly token: string;
+        /** The id of the token, a UUID. */
         readonly id: string;
+        /** The name that its user gave it. */
         readonly name: string;
         /** Last 4 characters of the token. */
         readonly tokenId: string;
+        /** When the token was created. */
         readonly createdAt: Date;
+        /** When the token expires; `null`: never. */
         readonly expiresAt: Date | null;
-      };
-    };
-    /** Once this has answered, the token is refused. */
-    readonly revoke: {
-      readonly kind: "mutation";
-      readonly input: {
+      }
+    >;
+    /** Revokes a token. Once this has answered, the token is refused. */
+    readonly revoke: Procedure<
+      "mutation",
+      {
+        /** The id of the token. */
         readonly id: string;
-      };
-      readonly output: {
+      },
+      {
+        /** The id of the token, a UUID. */
         readonly id: string;
+        /** The name that its user gave it. */
         readonly name: string;
         /** Last 4 characters of the token. */
         readonly tokenId: string;
+        /** When the token was created. */
         readonly createdAt: Date;
+        /** When the token expires; `null`: never. */
         readonly expiresAt: Date | null;
+        /** When the token was revoked; `null`: it was not revoked. */
         readonly revokedAt: Date | null;
+        /** When the token was last used, to the minute; `null`: never. */
         readonly lastUsedAt: Date | null;
+        /** The address of the last use; `null` if the token was never used or the address is unknown. */
         readonly lastUsedIp: string | null;
-      };
-    };
+      }
+    >;
   };
+  /** The audit log: an entry for each request. */
   readonly audit: {
-    readonly list: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly from?: string | Date | undefined;
-            readonly to?: string | Date | undefined;
-            readonly key?: string | undefined;
-            readonly model?: string | undefined;
-            readonly status?: string | undefined;
-            readonly error_code?: string | undefined;
-            readonly source?: string | undefined;
-            readonly cursor?: string | undefined;
-            readonly direction?: "forward" | undefined;
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    /** Entries of the audit log, newest first. If few of many entries match, a page may have fewer entries than `limit`, or none. */
+    readonly list: Procedure<
+      "query",
+      | {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from?: string | Date | undefined;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to?: string | Date | undefined;
+          /** The id of a key, or its key ID: the last 4 characters of the key string. */
+          readonly key?: string | undefined;
+          /** The catalog's id of a model: up to 256 characters. */
+          readonly model?: string | undefined;
+          /** A status such as `404`, or a class such as `4xx`. */
+          readonly status?: string | undefined;
+          /** An error code such as `rate_limit_exceeded`. */
+          readonly error_code?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** The entries of the page, newest first. */
         readonly entries: readonly {
+          /** The present name of the key. */
           readonly keyName: string;
+          /** The id that the client received in `x-request-id`. */
           readonly requestId: string;
+          /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
           readonly timestamp: Date;
+          /** Prompt and completion tokens together; `null`: unknown. */
           readonly tokenCount: number | null;
+          /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
           readonly cachedTokens: number | null;
+          /** The tokens of the answer; `null`: unknown. */
           readonly completionTokens: number | null;
+          /** The cost in whole nano-USD, by the catalog's prices. */
           readonly costNanoUsd: bigint;
+          /** How the request ended. */
           readonly endReason:
             | "client_gone"
             | "node_lost"
@@ -511,7 +656,9 @@ export interface Procedures {
             | "stop"
             | "timeout"
             | "upstream_error";
+          /** Method and path, such as `POST /v1/chat/completions`. */
           readonly endpoint: string;
+          /** The code of the error that the request ended with; `null`: none. */
           readonly errorCode:
             | "account_suspended"
             | "conflict"
@@ -545,16 +692,27 @@ export interface Procedures {
             | "upstream_timeout"
             | "wrong_credentials"
             | null;
+          /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
           readonly id: string;
+          /** Last 4 characters of the key string. */
           readonly keyId: string;
+          /** Milliseconds from the arrival of the request to the end of the answer. */
           readonly latencyMs: number;
+          /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
           readonly model: string | null;
+          /** The tokens of the prompt; `null`: unknown. */
           readonly promptTokens: number | null;
+          /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
           readonly sourceIp: string | null;
+          /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
           readonly status: number;
+          /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
           readonly timeToFirstTokenMs: number | null;
+          /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
           readonly upstream: string | null;
+          /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
           readonly usageSource: "estimated" | "none" | "upstream";
+          /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
           readonly wouldRefuse:
             | "account_suspended"
             | "conflict"
@@ -589,23 +747,33 @@ export interface Procedures {
             | "wrong_credentials"
             | null;
         }[];
+        /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
     /** The entry of one request. */
-    readonly get: {
-      readonly kind: "query";
-      readonly input: {
+    readonly get: Procedure<
+      "query",
+      {
+        /** The `x-request-id` of the answer to the request. */
         readonly requestId: string;
-      };
-      readonly output: {
+      },
+      {
+        /** The present name of the key. */
         readonly keyName: string;
+        /** The id that the client received in `x-request-id`. */
         readonly requestId: string;
+        /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
         readonly timestamp: Date;
+        /** Prompt and completion tokens together; `null`: unknown. */
         readonly tokenCount: number | null;
+        /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
         readonly cachedTokens: number | null;
+        /** The tokens of the answer; `null`: unknown. */
         readonly completionTokens: number | null;
+        /** The cost in whole nano-USD, by the catalog's prices. */
         readonly costNanoUsd: bigint;
+        /** How the request ended. */
         readonly endReason:
           | "client_gone"
           | "node_lost"
@@ -614,7 +782,9 @@ export interface Procedures {
           | "stop"
           | "timeout"
           | "upstream_error";
+        /** Method and path, such as `POST /v1/chat/completions`. */
         readonly endpoint: string;
+        /** The code of the error that the request ended with; `null`: none. */
         readonly errorCode:
           | "account_suspended"
           | "conflict"
@@ -648,16 +818,27 @@ export interface Procedures {
           | "upstream_timeout"
           | "wrong_credentials"
           | null;
+        /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
         readonly id: string;
+        /** Last 4 characters of the key string. */
         readonly keyId: string;
+        /** Milliseconds from the arrival of the request to the end of the answer. */
         readonly latencyMs: number;
+        /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
         readonly model: string | null;
+        /** The tokens of the prompt; `null`: unknown. */
         readonly promptTokens: number | null;
+        /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
         readonly sourceIp: string | null;
+        /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
         readonly status: number;
+        /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
         readonly timeToFirstTokenMs: number | null;
+        /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
         readonly upstream: string | null;
+        /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
         readonly usageSource: "estimated" | "none" | "upstream";
+        /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
         readonly wouldRefuse:
           | "account_suspended"
           | "conflict"
@@ -691,27 +872,31 @@ export interface Procedures {
           | "upstream_timeout"
           | "wrong_credentials"
           | null;
-      };
-    };
-    /**
-     * Entries that are recorded from now on, or after `lastEventId`: at most some hundred at a time; `skipped` counts the
-     * others. Ends when the caller may no longer read the account.
-     */
-    readonly tail: {
-      readonly kind: "subscription";
-      readonly input:
-        | {
-            readonly from?: string | Date | undefined;
-            readonly to?: string | Date | undefined;
-            readonly key?: string | undefined;
-            readonly model?: string | undefined;
-            readonly status?: string | undefined;
-            readonly error_code?: string | undefined;
-            readonly source?: string | undefined;
-            readonly lastEventId?: string | undefined;
-          }
-        | undefined;
-      readonly output: {
+      }
+    >;
+    /** Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account. */
+    readonly tail: Procedure<
+      "subscription",
+      | {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from?: string | Date | undefined;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to?: string | Date | undefined;
+          /** The id of a key, or its key ID: the last 4 characters of the key string. */
+          readonly key?: string | undefined;
+          /** The catalog's id of a model: up to 256 characters. */
+          readonly model?: string | undefined;
+          /** A status such as `404`, or a class such as `4xx`. */
+          readonly status?: string | undefined;
+          /** An error code such as `rate_limit_exceeded`. */
+          readonly error_code?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `id` of the last event that was received: the subscription continues after it. Default: only new entries. */
+          readonly lastEventId?: string | undefined;
+        }
+      | undefined,
+      {
         /**
          * The event's id, which the client sends back as `lastEventId` when it
          * reconnects.
@@ -719,14 +904,23 @@ export interface Procedures {
         readonly id: string;
         /** The event's data. */
         readonly data: {
+          /** The new entries, at most 200, oldest first. */
           readonly entries: readonly {
+            /** The present name of the key. */
             readonly keyName: string;
+            /** The id that the client received in `x-request-id`. */
             readonly requestId: string;
+            /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
             readonly timestamp: Date;
+            /** Prompt and completion tokens together; `null`: unknown. */
             readonly tokenCount: number | null;
+            /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
             readonly cachedTokens: number | null;
+            /** The tokens of the answer; `null`: unknown. */
             readonly completionTokens: number | null;
+            /** The cost in whole nano-USD, by the catalog's prices. */
             readonly costNanoUsd: bigint;
+            /** How the request ended. */
             readonly endReason:
               | "client_gone"
               | "node_lost"
@@ -735,7 +929,9 @@ export interface Procedures {
               | "stop"
               | "timeout"
               | "upstream_error";
+            /** Method and path, such as `POST /v1/chat/completions`. */
             readonly endpoint: string;
+            /** The code of the error that the request ended with; `null`: none. */
             readonly errorCode:
               | "account_suspended"
               | "conflict"
@@ -769,16 +965,27 @@ export interface Procedures {
               | "upstream_timeout"
               | "wrong_credentials"
               | null;
+            /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
             readonly id: string;
+            /** Last 4 characters of the key string. */
             readonly keyId: string;
+            /** Milliseconds from the arrival of the request to the end of the answer. */
             readonly latencyMs: number;
+            /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
             readonly model: string | null;
+            /** The tokens of the prompt; `null`: unknown. */
             readonly promptTokens: number | null;
+            /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
             readonly sourceIp: string | null;
+            /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
             readonly status: number;
+            /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
             readonly timeToFirstTokenMs: number | null;
+            /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
             readonly upstream: string | null;
+            /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
             readonly usageSource: "estimated" | "none" | "upstream";
+            /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
             readonly wouldRefuse:
               | "account_suspended"
               | "conflict"
@@ -813,42 +1020,50 @@ export interface Procedures {
               | "wrong_credentials"
               | null;
           }[];
+          /** The number of further entries, which the event leaves out, counted up to 10,000. */
           readonly skipped: number;
+          /** Whether entries before these may be missing. `audit.list` has them. */
           readonly hasGap: boolean;
         };
-      };
-    };
+      }
+    >;
     /**
      * Detects entries that were changed, removed or added after they were recorded. A call covers some hundred thousand;
      * pass `next` as `after` to continue.
      */
-    readonly verify: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly after?: number | undefined;
-            readonly expected?:
-              | {
-                  readonly batch: number;
-                  readonly digest: string;
-                }
-              | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly verify: Procedure<
+      "query",
+      | {
+          /** `next` of the previous call. Omit it to begin with the first batch. */
+          readonly after?: number | undefined;
+          /** A `head` that you saved earlier. The call then reports if the chain no longer contains it. */
+          readonly expected?:
+            | {
+                /** The number of the batch, from 1. */
+                readonly batch: number;
+                /** The SHA-256 digest: 64 hexadecimal digits in lower case. */
+                readonly digest: string;
+              }
+            | undefined;
+        }
+      | undefined,
+      {
         /** The last batch; `null`: nothing has been recorded. */
         readonly head: {
-          /** Counted from 1. */
+          /** The number of the batch, from 1. */
           readonly batch: number;
-          /** SHA-256, in hexadecimal. */
+          /** The SHA-256 digest of the batch and those before it: 64 hexadecimal digits. */
           readonly digest: string;
         } | null;
-        /** Batches up to this one were deleted at the end of the plan's retention. */
+        /** Batches up to this one were deleted at the end of the plan's retention. 0: none. */
         readonly removedBatches: number;
         /** The number of batches that this call has verified. */
         readonly batches: number;
+        /** The number of entries that this call has verified. */
         readonly entries: number;
+        /** What was found wrong, up to 100 problems. Empty: nothing was changed. */
         readonly problems: readonly {
+          /** The number of the batch, from 1. */
           readonly batch: number;
           /**
            * `changed`: its entries differ from those that were recorded. `entries_missing`, `entries_added`: their number differs too.
@@ -860,545 +1075,771 @@ export interface Procedures {
             | "digest_differs"
             | "entries_added"
             | "entries_missing";
+          /** The number of entries that the batch was recorded with; `null`: the batch is missing. */
           readonly recordedEntries: number | null;
+          /** The number of entries that the database has of the batch. */
           readonly foundEntries: number;
         }[];
         /** Pass it as `after` to verify the rest; `null`: everything is verified. */
         readonly next: number | null;
-      };
-    };
+      }
+    >;
   };
+  /** Sums over the audit log. */
   readonly usage: {
     /**
      * Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. Intervals that the period
      * covers in part are included as a whole.
      */
-    readonly summary: {
-      readonly kind: "query";
-      readonly input: {
+    readonly summary: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
         readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
         readonly to: string | Date;
+        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "key" | "model" | "none" | undefined;
-      };
-      readonly output: {
+      },
+      {
+        /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
           /** When the interval begins, in UTC. */
           readonly start: Date;
-          /** `null` unless grouped by it; the empty model for requests that named none, `unknown model` for all that the catalog lacks. */
+          /**
+           * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
+           * that the catalog does not have.
+           */
           readonly model: string | null;
-          /** `null` unless grouped by it. */
+          /** The key; `null` unless rows are grouped by key. */
           readonly key: {
+            /** The id of the key, a UUID. */
             readonly id: string;
+            /** Last 4 characters of the key string. */
             readonly keyId: string;
+            /** The name of the key. */
             readonly name: string;
           } | null;
           /** Whether the row sums up the models or keys without rows of their own. Neither is named then. */
           readonly isOther: boolean;
+          /** The number of requests, including refused ones. */
           readonly requests: number;
           /** The requests answered with a status of 400 or more. */
           readonly errors: number;
+          /** The tokens of the prompts. */
           readonly promptTokens: number;
+          /** The tokens of the answers. */
           readonly completionTokens: number;
           /** The part of the prompts' tokens that an upstream read from its cache. */
           readonly cachedTokens: number;
+          /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         }[];
+        /** The sums over all rows. */
         readonly total: {
+          /** The number of requests, including refused ones. */
           readonly requests: number;
           /** The requests answered with a status of 400 or more. */
           readonly errors: number;
+          /** The tokens of the prompts. */
           readonly promptTokens: number;
+          /** The tokens of the answers. */
           readonly completionTokens: number;
           /** The part of the prompts' tokens that an upstream read from its cache. */
           readonly cachedTokens: number;
+          /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         };
-      };
-    };
+      }
+    >;
   };
+  /** The credit of the account. */
   readonly credits: {
-    readonly balance: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    /** The balance of the account, after all requests that this node has recorded. */
+    readonly balance: Procedure<
+      "query",
+      undefined,
+      {
+        /** The balance in nano-USD, including the reserved part. */
         readonly balanceNanoUsd: bigint;
-        /** The part of it that nodes have reserved. */
+        /** The part of the balance that nodes have reserved for requests, in nano-USD. */
         readonly reservedNanoUsd: bigint;
-      };
-    };
+      }
+    >;
     /** The transactions of the account, newest first. */
-    readonly ledger: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly cursor?: string | undefined;
-            readonly direction?: "forward" | undefined;
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly ledger: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** The transactions of the page, newest first. */
         readonly entries: readonly {
+          /** The id of the transaction, a UUID. */
           readonly id: string;
+          /** When the transaction was recorded. */
           readonly at: Date;
           /**
-           * A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay
-           * of it is a separate `uncollected` entry with the reason of an `Uncollected`.
+           * A `charge` covers many requests, whose entries are in the audit log. It is written in full; the part that the account did not pay
+           * is a row of its own, `uncollected`. A `grant` adds credit, and an `adjustment` takes it back.
            */
           readonly kind: "adjustment" | "charge" | "grant" | "uncollected";
-          /** Negative for charges. */
+          /** The amount in nano-USD. Charges and adjustments are negative. */
           readonly amountNanoUsd: bigint;
+          /**
+           * Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held
+           * for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or
+           * `implausible` (reported by an upstream beyond what the model can do).
+           */
           readonly reason: string;
         }[];
+        /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
   };
+  /** Procedures for operators. The audit trail records every change. */
   readonly operator: {
     /** Dangerous settings that this node was started with: a sentence or two each. */
-    readonly warnings: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly warnings: Procedure<
+      "query",
+      undefined,
+      {
+        /** The warnings. Empty: there are none. */
         readonly warnings: readonly string[];
-      };
-    };
+      }
+    >;
+    /** The accounts of the service. */
     readonly accounts: {
-      /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
-      readonly list: {
-        readonly kind: "query";
-        readonly input:
-          | {
-              readonly cursor?: string | undefined;
-              readonly direction?: "forward" | undefined;
-              readonly limit?: number | undefined;
-              readonly search?: string | undefined;
-              readonly state?: "active" | "suspended" | undefined;
-              readonly plan?: "enterprise" | "free" | "pro" | undefined;
-            }
-          | undefined;
-        readonly output: {
+      /** Accounts, newest first. */
+      readonly list: Procedure<
+        "query",
+        | {
+            /** The `nextCursor` of the previous page. Omit it for the first page. */
+            readonly cursor?: string | undefined;
+            /** Has no effect. Infinite queries of TanStack Query send it. */
+            readonly direction?: "forward" | undefined;
+            /** The maximum number of rows of the page: 1 to 200. Default 50. */
+            readonly limit?: number | undefined;
+            /** The beginning of a name or of a user's e-mail address, or an id: up to 254 characters. Default: all accounts. */
+            readonly search?: string | undefined;
+            /** The state of the accounts. Default: any. */
+            readonly state?: "active" | "suspended" | undefined;
+            /** The plan of the accounts. Default: any. */
+            readonly plan?: "enterprise" | "free" | "pro" | undefined;
+          }
+        | undefined,
+        {
+          /** The accounts of the page, newest first. */
           readonly accounts: readonly {
+            /** The users who can sign in to the account. */
             readonly users: readonly {
+              /** The id of the user, a UUID. */
               readonly id: string;
-              /** Lower case. */
+              /** The e-mail address, in lower case. */
               readonly email: string;
             }[];
+            /** The number of active keys. */
             readonly activeKeys: number;
+            /** The balance in nano-USD, including what nodes have reserved. */
             readonly balanceNanoUsd: bigint;
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           }[];
+          /** The `cursor` of the next page; `null` on the last page. */
           readonly nextCursor: string | null;
-        };
-      };
-      readonly get: {
-        readonly kind: "query";
-        readonly input: {
+        }
+      >;
+      /** One account. */
+      readonly get: Procedure<
+        "query",
+        {
+          /** The id of the account. */
           readonly id: string;
-        };
-        readonly output: {
+        },
+        {
+          /** The users who can sign in to the account. */
           readonly users: readonly {
+            /** The id of the user, a UUID. */
             readonly id: string;
-            /** Lower case. */
+            /** The e-mail address, in lower case. */
             readonly email: string;
           }[];
+          /** The number of active keys. */
           readonly activeKeys: number;
+          /** The balance in nano-USD, including what nodes have reserved. */
           readonly balanceNanoUsd: bigint;
+          /** The id of the account, a UUID. */
           readonly id: string;
+          /** The name of the account. */
           readonly name: string;
+          /** The plan, which sets limits and retention. */
           readonly plan: "enterprise" | "free" | "pro";
+          /** Whether the account's keys and tokens are accepted. */
           readonly state: "active" | "suspended";
-          /** `null` while the account is active. */
+          /** When and why the account was suspended; `null` while it is active. */
           readonly suspension: {
+            /** When the account was suspended. */
             readonly at: Date;
+            /** The reason that the operator gave. */
             readonly reason: string;
           } | null;
+          /** The addresses from which the keys may be used. */
           readonly ipRules: {
-            /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+            /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
             readonly mode: "enforce" | "report";
-            /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+            /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
             readonly networks: readonly string[];
           };
+          /** The account's own limits. `null`: the limit of the plan. */
           readonly limits: {
+            /** Requests in 60 seconds. */
             readonly requestsPerMinute: number | null;
+            /** Tokens of prompts and answers in 60 seconds. */
             readonly tokensPerMinute: number | null;
-            /** Requests that are being answered at the same time. */
+            /** Requests that may be answered at the same time. */
             readonly concurrentRequests: number | null;
           };
+          /** When the account was created. */
           readonly createdAt: Date;
-        };
-      };
-      /** Works while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
-      readonly create: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Creates an account with its first user, also while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
+      readonly create: Procedure<
+        "mutation",
+        {
+          /** The e-mail address of the first user: up to 254 characters. */
           readonly email: string;
+          /** The name of the new account: 1 to 80 characters. */
           readonly accountName: string;
+          /** The plan. Default `free`. */
           readonly plan?: "enterprise" | "free" | "pro" | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** The new account. */
           readonly account: {
+            /** The users who can sign in to the account. */
             readonly users: readonly {
+              /** The id of the user, a UUID. */
               readonly id: string;
-              /** Lower case. */
+              /** The e-mail address, in lower case. */
               readonly email: string;
             }[];
+            /** The number of active keys. */
             readonly activeKeys: number;
+            /** The balance in nano-USD, including what nodes have reserved. */
             readonly balanceNanoUsd: bigint;
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           };
+          /** The password of its first user, which cannot be read again. */
           readonly password: string;
-        };
-      };
-      /** Once this has answered, every node refuses the keys and management tokens of the account. */
-      readonly suspend: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Suspends an account. Once this has answered, every node refuses the keys and management tokens of the account. */
+      readonly suspend: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
+          /** The account after the change. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           };
+          /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
-      readonly reinstate: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Ends the suspension of an account. */
+      readonly reinstate: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** The account after the change. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           };
+          /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
-      /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
-      readonly setPlan: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Sets the plan. Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
+      readonly setPlan: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** The new plan. */
           readonly plan: "enterprise" | "free" | "pro";
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** The account after the change. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           };
+          /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
-      /** Omit `mode` to keep the current one. */
-      readonly setIpRules: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Replaces the IP rules, which are in force on the enterprise plan. */
+      readonly setIpRules: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** The new rules. */
           readonly rules: {
+            /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default: the current mode. */
             readonly mode?: "enforce" | "report" | null | undefined;
+            /** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
             readonly networks: readonly string[];
           };
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** The account after the change. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           };
+          /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
+        }
+      >;
       /** Tests an address against the account's rules, or against `rules` before they are set. */
-      readonly tryIpRules: {
-        readonly kind: "query";
-        readonly input: {
+      readonly tryIpRules: Procedure<
+        "query",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** The address to test. */
           readonly address: string;
+          /** The rules to test it against. Default: those of the account. */
           readonly rules?:
             | {
+                /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default `enforce`. */
                 readonly mode?: "enforce" | "report" | undefined;
+                /** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
                 readonly networks: readonly string[];
               }
             | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
           readonly verdict: "blocked" | "passes" | "reported";
-        };
-      };
-      /** `null` uses the plan's limit. */
-      readonly setLimits: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Sets limits of the account's own. */
+      readonly setLimits: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** All three limits: 1 to 1,000,000,000 each. `null` uses the plan's limit. */
           readonly limits: {
+            /** Requests in 60 seconds. */
             readonly requestsPerMinute: number | null;
+            /** Tokens of prompts and answers in 60 seconds. */
             readonly tokensPerMinute: number | null;
+            /** Requests that may be answered at the same time. */
             readonly concurrentRequests: number | null;
           };
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** The account after the change. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
+            /** The plan, which sets limits and retention. */
             readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
             readonly state: "active" | "suspended";
-            /** `null` while the account is active. */
+            /** When and why the account was suspended; `null` while it is active. */
             readonly suspension: {
+              /** When the account was suspended. */
               readonly at: Date;
+              /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
+            /** The addresses from which the keys may be used. */
             readonly ipRules: {
-              /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
               readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
               readonly networks: readonly string[];
             };
+            /** The account's own limits. `null`: the limit of the plan. */
             readonly limits: {
+              /** Requests in 60 seconds. */
               readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
               readonly tokensPerMinute: number | null;
-              /** Requests that are being answered at the same time. */
+              /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** When the account was created. */
             readonly createdAt: Date;
           };
+          /** Other effects of the change, a sentence each. */
           readonly notices: readonly string[];
-        };
-      };
-      /** A negative amount takes credit back, at most what the account has. */
-      readonly grantCredits: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Grants credit. A negative amount takes credit back, at most what the account has. */
+      readonly grantCredits: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
           readonly id: string;
+          /** The amount in nano-USD: not 0, and at most 9 million USD either way. */
           readonly amountNanoUsd: bigint;
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
+          /** The new balance in nano-USD. */
           readonly balanceNanoUsd: bigint;
+          /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
           readonly amountNanoUsd: bigint;
-        };
-      };
+        }
+      >;
     };
+    /** The users of accounts. */
     readonly users: {
       /**
        * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
-       * given. The answer contains the password; it cannot be read again.
+       * set. The answer contains the password; it cannot be read again.
        */
-      readonly resetPassword: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly resetPassword: Procedure<
+        "mutation",
+        {
+          /** The e-mail address of the user. */
           readonly email: string;
+          /** Whether the user's management tokens stay valid. Default `false`. */
           readonly keepTokens?: boolean | undefined;
-        };
-        readonly output: {
+        },
+        {
+          /** The new password, which cannot be read again. */
           readonly password: string;
+          /** The number of management tokens that were revoked. */
           readonly revokedTokens: number;
-        };
-      };
+        }
+      >;
     };
     /**
-     * Usage of all accounts, in the form of `services.usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
+     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
      * period have rows of their own. All others share one row per interval (`isOther`).
      */
-    readonly usage: {
-      readonly kind: "query";
-      readonly input: {
+    readonly usage: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
         readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
         readonly to: string | Date;
+        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "account" | "model" | "none" | undefined;
-      };
-      readonly output: {
+      },
+      {
+        /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
           /** When the interval begins, in UTC. */
           readonly start: Date;
-          /** As that of a `UsageRow`. */
+          /**
+           * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
+           * that the catalog does not have.
+           */
           readonly model: string | null;
-          /** `null` unless grouped by it. */
+          /** The account; `null` unless rows are grouped by account. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
           } | null;
           /** Whether the row sums up the models or accounts without rows of their own. Neither is named then. */
           readonly isOther: boolean;
+          /** The number of requests, including refused ones. */
           readonly requests: number;
           /** The requests answered with a status of 400 or more. */
           readonly errors: number;
+          /** The tokens of the prompts. */
           readonly promptTokens: number;
+          /** The tokens of the answers. */
           readonly completionTokens: number;
           /** The part of the prompts' tokens that an upstream read from its cache. */
           readonly cachedTokens: number;
+          /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         }[];
+        /** The sums over all rows. */
         readonly total: {
+          /** The number of requests, including refused ones. */
           readonly requests: number;
           /** The requests answered with a status of 400 or more. */
           readonly errors: number;
+          /** The tokens of the prompts. */
           readonly promptTokens: number;
+          /** The tokens of the answers. */
           readonly completionTokens: number;
           /** The part of the prompts' tokens that an upstream read from its cache. */
           readonly cachedTokens: number;
+          /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         };
-      };
-    };
+      }
+    >;
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
      * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
      */
-    readonly security: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly direction?: "forward" | undefined;
-            readonly limit?: number | undefined;
-            readonly kind?:
-              | "account_suspended"
-              | "ip_blocked"
-              | "management_token_refused"
-              | "operator_signed_in"
-              | "revoked_key"
-              | "sign_in_failed"
-              | "sign_in_limited"
-              | "unknown_key"
-              | "upstream_credential_refused"
-              | undefined;
-            readonly accountId?: string | undefined;
-            readonly source?: string | undefined;
-            readonly cursor?: string | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly security: Procedure<
+      "query",
+      | {
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+          /** The kind of the events. Default: any. */
+          readonly kind?:
+            | "account_suspended"
+            | "ip_blocked"
+            | "management_token_refused"
+            | "operator_signed_in"
+            | "revoked_key"
+            | "sign_in_failed"
+            | "sign_in_limited"
+            | "unknown_key"
+            | "upstream_credential_refused"
+            | undefined;
+          /** The id of the account. Default: events of all accounts and of none. */
+          readonly accountId?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+        }
+      | undefined,
+      {
+        /** The events of the page, the last seen first. */
         readonly events: readonly {
+          /** The id of the event, a UUID. */
           readonly id: string;
+          /** What happened. */
           readonly kind:
             | "account_suspended"
             | "ip_blocked"
@@ -1409,75 +1850,103 @@ export interface Procedures {
             | "sign_in_limited"
             | "unknown_key"
             | "upstream_credential_refused";
+          /** How often it happened. */
           readonly count: number;
+          /** When it happened first. */
           readonly firstAt: Date;
+          /** When it happened last. */
           readonly lastAt: Date;
-          /** The account of the key, the management token or the user. */
+          /** The account of the key, the management token or the user; `null` if there is none. */
           readonly account: {
+            /** The id of the account, a UUID. */
             readonly id: string;
+            /** The name of the account. */
             readonly name: string;
           } | null;
-          /** Last 4 characters of the key. */
+          /** Last 4 characters of the key; `null` for other events. */
           readonly keyId: string | null;
+          /** The e-mail address of the user; `null` if there is none. */
           readonly userEmail: string | null;
+          /** The address of the client; `null` if it is unknown or there is none. */
           readonly sourceIp: string | null;
+          /** The name of the upstream that refused the credential; `null` for other events. */
           readonly upstream: string | null;
         }[];
+        /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
     /** Health of each upstream, as this node sees it. */
-    readonly upstreams: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly upstreams: Procedure<
+      "query",
+      undefined,
+      {
+        /** The upstreams of the catalog. */
         readonly upstreams: readonly {
+          /** The name of the upstream in the catalog. */
           readonly name: string;
+          /** The circuit breaker. `closed`: healthy; `open`: no requests are sent; `half-open`: one request tests the upstream. */
           readonly breaker: "closed" | "half-open" | "open";
-          /** Requests that it is answering, and those that wait for a concurrency slot. */
+          /** Requests that the upstream is answering. */
           readonly inFlight: number;
+          /** Requests that wait for a concurrency slot. */
           readonly waiting: number;
-          /** Since this node was started. */
+          /** Requests that succeeded since this node was started. */
           readonly successes: number;
+          /** Requests that failed since this node was started. */
           readonly failures: number;
+          /** The last failure; `null`: none since this node was started. */
           readonly lastFailure: {
+            /** When the request failed. */
             readonly at: Date;
+            /** Why it failed. */
             readonly reason: string;
           } | null;
-          /** When it last refused the service's credential; `null` since it last accepted it. */
+          /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
           readonly credentialRefusedAt: Date | null;
         }[];
-      };
-    };
+      }
+    >;
     /** The current catalog with its routes, without credentials. */
-    readonly catalog: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    readonly catalog: Procedure<
+      "query",
+      undefined,
+      {
+        /** The models, in the order of the catalog. */
         readonly models: readonly {
+          /** The id of the model, which requests name. */
           readonly id: string;
+          /** Other names by which requests may name the model. */
           readonly aliases: readonly string[];
+          /** The organization that made the model. */
           readonly ownedBy: string;
           /** When the model was added to the catalog, in Unix seconds. */
           readonly created: number;
           /** Whether the sandbox answers, without a real model. */
           readonly sandbox: boolean;
+          /** The maximum tokens of prompt and answer together; `null`: unknown. */
           readonly contextTokens: number | null;
+          /** The maximum tokens of one answer; `null`: unknown. */
           readonly maxOutputTokens: number | null;
+          /** What the model reads and writes. */
           readonly modalities: {
+            /** What a prompt may contain. */
             readonly input: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
+            /** What an answer may contain. */
             readonly output: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
           };
-          /** `null`: free. */
+          /** Prices in nano-USD per million tokens; `null`: free. */
           readonly prices: {
+            /** For prompt tokens. */
             readonly inputNanoUsdPerMTok: bigint;
             /** For prompt tokens read from the upstream's cache. */
             readonly cachedInputNanoUsdPerMTok: bigint;
+            /** For tokens of answers. */
             readonly outputNanoUsdPerMTok: bigint;
-            /** Nano-USD for each image in a prompt, beside its tokens. */
+            /** Nano-USD for each image in a prompt, in addition to its tokens. */
             readonly imageNanoUsd: bigint;
           } | null;
-          /** At least one. */
+          /** The upstreams that serve the model, at least one. */
           readonly routes: readonly {
             /** Name of an upstream. */
             readonly upstream: string;
@@ -1487,148 +1956,190 @@ export interface Procedures {
             readonly weight: number;
           }[];
         }[];
+        /** The upstreams that serve them. */
         readonly upstreams: readonly {
+          /** The name of the upstream in the catalog. */
           readonly name: string;
           /** The name of a dialect. */
           readonly dialect: string;
-          /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. Empty: where its package finds it. */
+          /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the default of the upstream's package. */
           readonly baseUrl: string;
+          /** The timeouts of a request, in milliseconds. */
           readonly timeouts: {
+            /** Until the connection is established. */
             readonly connectMs: number;
-            /** From the request sent to the answer's headers. */
+            /** From the end of the request to the headers of the answer. */
             readonly firstByteMs: number;
             /** Between two chunks of the answer's body. */
             readonly idleMs: number;
           };
-          /** Requests under way at once. */
+          /** The maximum number of concurrent requests of this node to the upstream. */
           readonly maxConcurrency: number;
           /** The settings of its circuit breaker. */
           readonly breaker: {
             /** The number of consecutive failures that opens the breaker. */
             readonly failures: number;
-            /** How long the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
+            /** How many milliseconds the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
             readonly openMs: number;
           };
+          /** The package of the AI SDK that speaks to the upstream; `null`: none. */
           readonly package: string | null;
+          /** Whether the service sends a credential. */
           readonly hasCredential: boolean;
         }[];
-      };
-    };
+      }
+    >;
+    /** The nodes of the service, as far as they reserve credit. */
     readonly nodes: {
       /**
        * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
        * node is started again or its credit is released.
        */
-      readonly list: {
-        readonly kind: "query";
-        readonly input: undefined;
-        readonly output: {
+      readonly list: Procedure<
+        "query",
+        undefined,
+        {
+          /** The nodes. */
           readonly nodes: readonly {
+            /** The number of this start of the node, which `operator.nodes.release` takes. */
             readonly id: bigint;
+            /** The id of the node, which it keeps when it is started again. */
             readonly nodeId: string;
-            /** For people: host and process. */
+            /** The host and process of the node, for people to read. */
             readonly label: string;
+            /** When the node was last seen. */
             readonly seenAt: Date;
             /** Whether it has not been seen for a minute. Other nodes can't spend what it has reserved. */
             readonly isAway: boolean;
             /** The number of accounts whose credit it has reserved. */
             readonly accounts: number;
+            /** The credit that it has reserved, in nano-USD. */
             readonly reservedNanoUsd: bigint;
           }[];
-        };
-      };
+        }
+      >;
       /**
        * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
        * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
        */
-      readonly release: {
-        readonly kind: "mutation";
-        readonly input: {
+      readonly release: Procedure<
+        "mutation",
+        {
+          /** The `id` of the node in the list. */
           readonly id: bigint;
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
+          /** The number of accounts whose credit was released. */
           readonly accounts: number;
+          /** The released credit in nano-USD. */
           readonly amountNanoUsd: bigint;
-        };
-      };
+        }
+      >;
     };
     /** Reconciliation: compares balances with ledgers and usage with audit entries, and reports reserved credit. */
-    readonly checkBooks: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly hours?: number | undefined;
-          }
-        | undefined;
-      readonly output: {
-        /** There should be none. */
+    readonly checkBooks: Procedure<
+      "query",
+      | {
+          /** The past hours of usage to compare: 1 to 8,784, and at most the shortest retention of all plans. Default 24. */
+          readonly hours?: number | undefined;
+        }
+      | undefined,
+      {
+        /** Accounts whose balance is negative or not the sum of their ledger, up to 100. There should be none. */
         readonly mismatches: readonly {
+          /** The id of the account. */
           readonly accountId: string;
+          /** The sum of the account's ledger, in nano-USD. */
           readonly ledgerNanoUsd: bigint;
+          /** The balance in nano-USD, including the reserved part. */
           readonly balanceNanoUsd: bigint;
-          /** The part of it that nodes have reserved. */
+          /** The part of the balance that nodes have reserved for requests, in nano-USD. */
           readonly reservedNanoUsd: bigint;
         }[];
-        /** There should be none. */
+        /** Sums of usage that differ from what they sum up, up to 100. There should be none. */
         readonly usageMismatches: readonly {
-          /** `null`: the whole service. */
+          /** The id of the account; `null`: the whole service. */
           readonly accountId: string | null;
-          /** `hour`: not the sum of the entries; `day`: not the sum of the hours; `month`: not the sum of the days. */
+          /** What differs: an `hour` from its entries, a `day` from its hours, or a `month` from its days. */
           readonly interval: "day" | "hour" | "month";
+          /** When the interval begins, in UTC. */
           readonly start: Date;
-          /** `null`: all keys. */
+          /** The id of the key; `null`: all keys. */
           readonly key: string | null;
-          /** `null`: all models. */
+          /** The model; `null`: all models. */
           readonly model: string | null;
         }[];
         /** The start of the period in which usage was compared and uncollected amounts were added up. */
         readonly since: Date;
+        /** The credit that all nodes have reserved. */
         readonly reserved: {
+          /** The number of accounts and nodes with reserved credit. */
           readonly reservations: number;
+          /** The reserved credit in nano-USD. */
           readonly nanoUsd: bigint;
+          /** The part of it that nodes hold which have not been seen for a minute. */
           readonly stuckNanoUsd: bigint;
         };
+        /** Amounts that accounts did not pay since then, by reason. */
         readonly uncollected: readonly {
+          /** Why the amounts were not paid: see the `reason` of a ledger's transaction. */
           readonly reason: string;
+          /** The number of accounts. */
           readonly accounts: number;
+          /** The sum of the amounts in nano-USD. */
           readonly nanoUsd: bigint;
         }[];
         /** The holds of requests on this node. */
         readonly held: {
+          /** The number of requests with a hold. */
           readonly holds: number;
+          /** The sum of the holds in nano-USD. */
           readonly nanoUsd: bigint;
         };
+        /** When the comparison was made. */
         readonly checkedAt: Date;
-      };
-    };
+      }
+    >;
+    /** Lines of the answering node's journal that could not be read or recorded. */
     readonly journal: {
-      readonly list: {
-        readonly kind: "query";
-        readonly input:
-          | {
-              readonly limit?: number | undefined;
-            }
-          | undefined;
-        readonly output: {
+      /** Lists the lines, with the beginning of each. */
+      readonly list: Procedure<
+        "query",
+        | {
+            /** The maximum number of lines: 1 to 1,000. Default 100. */
+            readonly limit?: number | undefined;
+          }
+        | undefined,
+        {
+          /** The name of the node that answered. */
           readonly node: string;
           /** The journal's folder on that node. */
           readonly folder: string;
+          /** The lines, as many as were requested. */
           readonly lines: readonly {
+            /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
             readonly id: string;
-            /** The file in the journal's folder, and the line in it, counted from 1. */
+            /** The file in the journal's folder. */
             readonly file: string;
+            /** The number of the line in its file, from 1. */
             readonly line: number;
+            /** The length of the line in bytes. */
             readonly bytes: number;
             /** Whether the line is of a request that has ended or only begun, or can't be read. */
             readonly kind: "begun" | "ended" | "unreadable";
             /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
             readonly problem: string | null;
-            /** The request of a readable line. */
+            /** The request of the line; `null` if it can't be read. */
             readonly request: {
+              /** The id that the client received in `x-request-id`. */
               readonly requestId: string;
+              /** The id of the account that made the request. */
               readonly accountId: string;
+              /** When the request arrived. */
               readonly at: Date;
+              /** The cost of the request in nano-USD. */
               readonly costNanoUsd: bigint;
             } | null;
             /** The beginning of the line. */
@@ -1638,93 +2149,128 @@ export interface Procedures {
           readonly more: number;
           /** Files and folders that can't be read. */
           readonly files: readonly {
+            /** The path of the file or folder. */
             readonly file: string;
+            /** Why it cannot be read. */
             readonly problem: string;
           }[];
-        };
-      };
-      readonly get: {
-        readonly kind: "query";
-        readonly input: {
+        }
+      >;
+      /** One line, with up to 64 KiB of its text. */
+      readonly get: Procedure<
+        "query",
+        {
+          /** The id of the line. */
           readonly id: string;
-        };
-        readonly output: {
+        },
+        {
+          /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
           readonly id: string;
-          /** The file in the journal's folder, and the line in it, counted from 1. */
+          /** The file in the journal's folder. */
           readonly file: string;
+          /** The number of the line in its file, from 1. */
           readonly line: number;
+          /** The length of the line in bytes. */
           readonly bytes: number;
           /** Whether the line is of a request that has ended or only begun, or can't be read. */
           readonly kind: "begun" | "ended" | "unreadable";
           /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
           readonly problem: string | null;
-          /** The request of a readable line. */
+          /** The request of the line; `null` if it can't be read. */
           readonly request: {
+            /** The id that the client received in `x-request-id`. */
             readonly requestId: string;
+            /** The id of the account that made the request. */
             readonly accountId: string;
+            /** When the request arrived. */
             readonly at: Date;
+            /** The cost of the request in nano-USD. */
             readonly costNanoUsd: bigint;
           } | null;
           /** The beginning of the line. */
           readonly text: string;
-        };
-      };
-      /** Without `ids` all of them. `replacement` is the mended text of the one line that is named. */
-      readonly replay: {
-        readonly kind: "mutation";
-        readonly input:
-          | {
-              readonly ids?: readonly string[] | undefined;
-              readonly replacement?: string | undefined;
-            }
-          | undefined;
-        readonly output: {
+        }
+      >;
+      /** Records and charges the requests of lines. */
+      readonly replay: Procedure<
+        "mutation",
+        | {
+            /** The ids of the lines, 1 to 1,000. Default: all lines. */
+            readonly ids?: readonly string[] | undefined;
+            /** The corrected text of a line, whose id is the only one in `ids`. */
+            readonly replacement?: string | undefined;
+          }
+        | undefined,
+        {
+          /** The number of lines that were recorded. */
           readonly replayed: number;
+          /** The lines that were not recorded. They stay. */
           readonly notReplayed: readonly {
+            /** The id of the line. */
             readonly id: string;
+            /** The file in the journal's folder. */
             readonly file: string;
+            /** The number of the line in its file, from 1. */
             readonly line: number;
+            /** Why the line was not recorded. */
             readonly reason: string;
           }[];
-        };
-      };
-      readonly discard: {
-        readonly kind: "mutation";
-        readonly input: {
+        }
+      >;
+      /** Deletes lines without recording or charging their requests. */
+      readonly discard: Procedure<
+        "mutation",
+        {
+          /** The ids of the lines, 1 to 1,000. */
           readonly ids: readonly string[];
+          /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
-        };
-        readonly output: {
+        },
+        {
+          /** The number of deleted lines. */
           readonly discarded: number;
-        };
-      };
+        }
+      >;
     };
     /** The audit trail of one account or of all, newest first. */
-    readonly audit: {
-      readonly kind: "query";
-      readonly input:
-        | {
-            readonly cursor?: string | undefined;
-            readonly direction?: "forward" | undefined;
-            readonly limit?: number | undefined;
-            readonly accountId?: string | undefined;
-          }
-        | undefined;
-      readonly output: {
+    readonly audit: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+          /** The id of the account. Default: all accounts. */
+          readonly accountId?: string | undefined;
+        }
+      | undefined,
+      {
+        /** The changes of the page, newest first. */
         readonly actions: readonly {
+          /** The id of the change, a UUID. */
           readonly id: string;
+          /** The e-mail address of the author; `null` where `by` is. */
           readonly userEmail: string | null;
+          /** Whether an operator made the change. */
           readonly byOperator: boolean;
+          /** The name of the account; `null`: none. */
           readonly accountName: string | null;
+          /** When the change was made. */
           readonly at: Date;
-          /** `null`: the service itself. */
+          /** The author of the change; `null`: the service itself, or an operator where the account's users read it. */
           readonly by: {
+            /** The id of the user, a UUID. */
             readonly userId: string;
-            /** `null` for a session. */
+            /** The id of the management token that a script used; `null` for a session. */
             readonly managementToken: string | null;
+            /** The address of the client; `null`: unknown. */
             readonly sourceIp: string | null;
           } | null;
+          /** The id of the account that was changed; `null`: none, such as for a node. */
           readonly accountId: string | null;
+          /** The change. */
           readonly action:
             | "account.create"
             | "account.grantCredits"
@@ -1746,55 +2292,72 @@ export interface Procedures {
             | "user.resetPassword"
             | "user.signOutAll"
             | "user.signUp";
+          /** The reason that its author gave; `null`: none. */
           readonly reason: string | null;
-          /** The parts that differ. */
+          /** The parts that changed, before the change. `null`: nothing to show. */
           readonly before: {
             readonly [name: string]: unknown;
           } | null;
+          /** The same parts after the change. `null`: nothing to show. */
           readonly after: {
             readonly [name: string]: unknown;
           } | null;
         }[];
+        /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
-      };
-    };
+      }
+    >;
   };
+  /** The models of the catalog. */
   readonly models: {
-    readonly list: {
-      readonly kind: "query";
-      readonly input: undefined;
-      readonly output: {
+    /** All models, with their prices. */
+    readonly list: Procedure<
+      "query",
+      undefined,
+      {
+        /** The models, in the order of the catalog. */
         readonly models: readonly {
+          /** The id of the model, which requests name. */
           readonly id: string;
+          /** Other names by which requests may name the model. */
           readonly aliases: readonly string[];
+          /** The organization that made the model. */
           readonly ownedBy: string;
           /** When the model was added to the catalog, in Unix seconds. */
           readonly created: number;
           /** Whether the sandbox answers, without a real model. */
           readonly sandbox: boolean;
+          /** The maximum tokens of prompt and answer together; `null`: unknown. */
           readonly contextTokens: number | null;
+          /** The maximum tokens of one answer; `null`: unknown. */
           readonly maxOutputTokens: number | null;
+          /** What the model reads and writes. */
           readonly modalities: {
+            /** What a prompt may contain. */
             readonly input: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
+            /** What an answer may contain. */
             readonly output: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
           };
-          /** `null`: free. */
+          /** Prices in nano-USD per million tokens; `null`: free. */
           readonly prices: {
+            /** For prompt tokens. */
             readonly inputNanoUsdPerMTok: bigint;
             /** For prompt tokens read from the upstream's cache. */
             readonly cachedInputNanoUsdPerMTok: bigint;
+            /** For tokens of answers. */
             readonly outputNanoUsdPerMTok: bigint;
-            /** Nano-USD for each image in a prompt, beside its tokens. */
+            /** Nano-USD for each image in a prompt, in addition to its tokens. */
             readonly imageNanoUsd: bigint;
           } | null;
         }[];
-      };
-    };
+      }
+    >;
   };
 }
 
 /** The error of a procedure, as tRPC's clients know it. */
 export interface ProcedureError {
+  /** The JSON-RPC code that tRPC has for the error. */
   readonly code:
     | -32700
     | -32603
@@ -1813,8 +2376,15 @@ export interface ProcedureError {
     | -32003
     | -32002
     | -32001;
+  /** What went wrong, and what to do next. */
   readonly message: string;
+  /** The details of the error. */
   readonly data: {
+    /** The path of the procedure that threw. */
+    readonly path?: string | undefined;
+    /** The error's stack trace, only when `isDev` is set. */
+    readonly stack?: string | undefined;
+    /** The name that tRPC has for the error. */
     readonly code:
       | "BAD_GATEWAY"
       | "BAD_REQUEST"
@@ -1837,12 +2407,11 @@ export interface ProcedureError {
       | "UNAUTHORIZED"
       | "UNPROCESSABLE_CONTENT"
       | "UNSUPPORTED_MEDIA_TYPE";
-    /** The path of the procedure that threw. */
-    readonly path?: string | undefined;
-    /** The error's stack trace, only when `isDev` is set. */
-    readonly stack?: string | undefined;
+    /** The HTTP status. */
     readonly httpStatus: number;
+    /** The error, as the HTTP API writes it. */
     readonly ostiary: {
+      /** The error code, such as `not_found`. */
       readonly code:
         | "account_suspended"
         | "conflict"
@@ -1875,13 +2444,16 @@ export interface ProcedureError {
         | "upstream_error"
         | "upstream_timeout"
         | "wrong_credentials";
+      /** The class of the error, such as `invalid_request_error`. */
       readonly type:
         | "insufficient_quota"
         | "invalid_request_error"
         | "permission_error"
         | "rate_limit_error"
         | "server_error";
+      /** The path of the input's field that is at fault; `null`: none. */
       readonly param: string | null;
+      /** The id of the request, also in `x-request-id`; `null` if the call was refused before it had one. */
       readonly requestId: string | null;
     };
   };

@@ -6,29 +6,62 @@ import type { ChatCompletion, ChatCompletionMessage } from "./chat.ts";
  * @see https://standardschema.dev
  */
 export interface StandardSchema<Output = unknown> {
+  /** What the library implements. */
   readonly "~standard": {
+    /** The version of Standard Schema. */
     readonly version: 1;
+    /** The name of the library. */
     readonly vendor: string;
+    /** Validates a value. */
     readonly validate: (
       value: unknown,
     ) => StandardSchemaResult<Output> | Promise<StandardSchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    /** The types of the schema. They have no values. */
+    readonly types?:
+      | {
+          /** The type of values to validate. */
+          readonly input: unknown;
+          /** The type of validated values. */
+          readonly output: Output;
+        }
+      | undefined;
     /** Schemas that can be converted to JSON Schema have this (zod since 4.2). */
     readonly jsonSchema?:
-      | { readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown> }
+      | {
+          /** Returns the JSON schema of values to validate. */
+          readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
+        }
       | undefined;
   };
 }
 
 /** The outcome of a validation. */
 export type StandardSchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly StandardSchemaIssue[] };
+  | {
+      /** The validated value. */
+      readonly value: Output;
+      /** Absent if the value follows the schema. */
+      readonly issues?: undefined;
+    }
+  | {
+      /** Why the value does not follow the schema. */
+      readonly issues: readonly StandardSchemaIssue[];
+    };
 
 /** A reason why a value does not follow a schema. */
 export interface StandardSchemaIssue {
+  /** The reason. */
   readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  /** Where the value is: the names and indexes that lead to it. */
+  readonly path?:
+    | readonly (
+        | PropertyKey
+        | {
+            /** The name or index. */
+            readonly key: PropertyKey;
+          }
+      )[]
+    | undefined;
 }
 
 /** The format of an answer that is parsed. */
@@ -47,13 +80,15 @@ export interface OutputFormat<Output> {
 
 /** A message whose content was parsed. */
 export interface ParsedChatCompletionMessage<Output> extends ChatCompletionMessage {
-  /** `null` if the model refused, or called tools instead. */
+  /** The validated output; `null` if the model refused, or called tools instead. */
   readonly parsed: Output | null;
 }
 
 /** A complete answer whose contents were parsed. */
 export interface ParsedChatCompletion<Output> extends Omit<ChatCompletion, "choices"> {
+  /** The answers: as many as `n` requests. */
   readonly choices: readonly (Omit<ChatCompletion["choices"][number], "message"> & {
+    /** The answer, with its parsed content. */
     readonly message: ParsedChatCompletionMessage<Output>;
   })[];
 }

@@ -2,10 +2,11 @@ import type { Answer } from "./transport.ts";
 
 /** Data with its HTTP response. */
 export interface WithResponse<Data> {
+  /** The result. */
   readonly data: Data;
-  /** Its body has already been read or is being streamed. */
+  /** The HTTP response. Its body has already been read or is being streamed. */
   readonly response: Response;
-  /** Quote it to the operator of the service. */
+  /** The `x-request-id` of the answer, for the operator of the service; `null` without one. */
   readonly requestId: string | null;
 }
 

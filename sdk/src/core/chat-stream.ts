@@ -67,6 +67,7 @@ export class ChatStream
     return (await this.finalMessage()).content ?? "";
   }
 
+  /** Iterates over the chunks. */
   [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
     if (this.#isIterated) throw new OstiaryError("A stream can be iterated only once.");
     this.#isIterated = true;

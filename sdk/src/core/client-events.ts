@@ -2,10 +2,11 @@ import type { APIConnectionError } from "./errors.ts";
 
 /** A request that is about to be sent: once for each attempt. */
 export interface RequestEvent {
+  /** The HTTP method. */
   readonly method: "GET" | "POST";
   /** The path below the base URL, without a query. */
   readonly path: string;
-  /** 0 for the first attempt. */
+  /** The number of the attempt, from 0. */
   readonly attempt: number;
   /** The key with which the service recognizes a repeated request; `null` without one. */
   readonly idempotencyKey: string | null;
@@ -15,7 +16,7 @@ export interface RequestEvent {
 export interface ResponseEvent extends RequestEvent {
   /** HTTP status; `null` if no answer came. */
   readonly status: number | null;
-  /** Quote it to the operator of the service. */
+  /** The `x-request-id` of the answer, for the operator of the service; `null` without one. */
   readonly requestId: string | null;
   /** Milliseconds from the request to the beginning of its answer, or to the failure. */
   readonly elapsedMs: number;
@@ -25,7 +26,9 @@ export interface ResponseEvent extends RequestEvent {
 
 /** Events of a client and the arguments of their listeners. */
 export interface ClientEvents {
+  /** A request is about to be sent. */
   request: [event: RequestEvent];
+  /** An answer has begun, or none came. */
   response: [event: ResponseEvent];
 }
 

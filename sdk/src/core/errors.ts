@@ -2,6 +2,7 @@ import { ERROR_CODES, type ErrorCode } from "../contract/error-codes.ts";
 
 /** The parent of all errors of this package. */
 export class OstiaryError extends Error {
+  /** The name of the error's class. */
   override readonly name: string = "OstiaryError";
 }
 
@@ -11,11 +12,13 @@ export interface APIErrorDetails {
   readonly status: number;
   /** A code of the table, or a newer one; `null` if something other than the service answered. */
   readonly code: ErrorCode | (string & {}) | null;
+  /** The class of the error, such as `invalid_request_error`; `null` if something other than the service answered. */
   readonly type: string | null;
-  /** The request field at fault, dotted. */
+  /** The path of the request's field at fault, such as `messages.0.role`; `null`: none. */
   readonly param: string | null;
-  /** Quote it to the operator of the service. */
+  /** The `x-request-id` of the answer, for the operator of the service; `null` without one. */
   readonly requestId: string | null;
+  /** The headers of the answer. */
   readonly headers: Headers;
 }
 
@@ -150,7 +153,7 @@ export class APIUserAbortError extends OstiaryError {
 /** A stream ended before the answer was complete. */
 export class StreamInterruptedError extends OstiaryError {
   override readonly name = "StreamInterruptedError";
-  /** Quote it to the operator of the service. */
+  /** The `x-request-id` of the answer, for the operator of the service; `null` without one. */
   readonly requestId: string | null;
 
   constructor(message: string, requestId: string | null, options?: ErrorOptions) {

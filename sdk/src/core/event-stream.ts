@@ -4,6 +4,7 @@ type Listener<Details extends readonly unknown[]> = (...details: Details) => voi
 
 /** The events that every stream of events has. */
 export interface EndEvents {
+  /** The work has failed. */
   error: [error: unknown];
   /** The work has ended, with or without an error. */
   end: [];
@@ -82,6 +83,7 @@ export abstract class EventStream<Events extends { [Name in keyof Events]: reado
     });
   }
 
+  /** Calls the listeners of an event. */
   protected emit<Name extends keyof (Events & EndEvents)>(
     name: Name,
     ...details: (Events & EndEvents)[Name]

@@ -2,9 +2,13 @@ import { OstiaryError } from "./errors.ts";
 
 /** The destination of a client's log, such as `console`. */
 export interface Logger {
+  /** Takes details of requests and answers, with secrets removed. */
   debug(message: string, ...details: unknown[]): void;
+  /** Takes requests with their outcome. */
   info(message: string, ...details: unknown[]): void;
+  /** Takes retries and other problems that the client deals with. */
   warn(message: string, ...details: unknown[]): void;
+  /** Takes failures. */
   error(message: string, ...details: unknown[]): void;
 }
 

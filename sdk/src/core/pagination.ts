@@ -9,10 +9,11 @@ export interface ToArrayOptions {
 
 /** A page of a list. Iterating yields the items of this page and of all later pages. */
 export class Page<Item> implements AsyncIterable<Item> {
+  /** The items of the page. */
   readonly data: readonly Item[];
   /** The cursor of the next page; `null` on the last page. */
   readonly nextCursor: string | null;
-  /** Quote it to the operator of the service. */
+  /** The `x-request-id` of the answer, for the operator of the service; `null` without one. */
   readonly requestId: string | null;
   readonly #fetchPage: (cursor: string) => Promise<Page<Item>>;
 
@@ -28,6 +29,7 @@ export class Page<Item> implements AsyncIterable<Item> {
     this.#fetchPage = fetchPage;
   }
 
+  /** Whether there is another page. */
   get hasMore(): boolean {
     return this.nextCursor !== null;
   }
@@ -42,6 +44,7 @@ export class Page<Item> implements AsyncIterable<Item> {
     return arrayOf(this, limit);
   }
 
+  /** Iterates over the items of this page and of all later pages. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for (let page: Page<Item> | null = this; page !== null; page = await page.nextPage()) yield* page.data;
   }
@@ -59,6 +62,7 @@ export class PagePromise<Item> extends Promise<Page<Item>> implements AsyncItera
     return arrayOf(this, limit);
   }
 
+  /** Iterates over the items of all pages. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     yield* await this;
   }
@@ -71,6 +75,7 @@ export class APIPagePromise<Item> extends APIPromise<Page<Item>> implements Asyn
     return arrayOf(this, limit);
   }
 
+  /** Iterates over the items of all pages. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     yield* await this;
   }

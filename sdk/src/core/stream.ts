@@ -42,6 +42,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
     this.#chunks = chunks ?? (() => this.#read());
   }
 
+  /** Iterates over the chunks, once. */
   [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
     if (this.#started)
       throw new OstiaryError("A stream can be iterated only once. Use `tee` to read it twice.");
@@ -85,6 +86,7 @@ export class APIStreamPromise
     super(answer, async (begun) => new ChatCompletionStream(begun));
   }
 
+  /** Iterates over the chunks, once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
     yield* await this;
   }

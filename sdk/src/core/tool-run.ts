@@ -22,9 +22,16 @@ export interface ToolRunEvents extends EndEvents {
   message: [message: ChatCompletionMessageParam];
   /** The model called a tool. */
   toolCall: [call: ChatCompletionToolCall];
-  /** A tool has answered. `error` is what its function threw, if it did. */
+  /** A tool has answered. */
   toolResult: [
-    result: { readonly call: ChatCompletionToolCall; readonly content: string; readonly error?: unknown },
+    result: {
+      /** The call that the tool answers. */
+      readonly call: ChatCompletionToolCall;
+      /** The result, as the model reads it. */
+      readonly content: string;
+      /** What the tool's function threw, if it did. */
+      readonly error?: unknown;
+    },
   ];
 }
 

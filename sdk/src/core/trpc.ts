@@ -1,5 +1,5 @@
 import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
-import type { Procedures } from "../contract/procedures.ts";
+import type { Procedure, Procedures } from "../contract/procedures.ts";
 import { APIPromise } from "./api-promise.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { APIError } from "./errors.ts";
@@ -8,13 +8,6 @@ import type { Answer, RequestOptions, RequestTarget, Transport } from "./transpo
 
 /** Longer addresses do not pass every proxy. */
 const MAX_INPUT_IN_ADDRESS = 2_000;
-
-/** A procedure in the table of all procedures. */
-interface Procedure {
-  readonly kind: "query" | "mutation" | "subscription";
-  readonly input: unknown;
-  readonly output: unknown;
-}
 
 /** The arguments of a call: the input may be omitted where the procedure needs none. */
 type Arguments<Input> = undefined extends Input

@@ -5,7 +5,9 @@ export const VERSION = "0.1.0";
 
 /** The application that uses the client, for the operator's logs. */
 export interface AppInfo {
+  /** The name of the application. */
   readonly name: string;
+  /** The version of the application. */
   readonly version?: string | undefined;
   /** Where to find out more about the application. */
   readonly url?: string | undefined;

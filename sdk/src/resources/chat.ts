@@ -17,6 +17,7 @@ const EXAMPLE = '{ model: "…", messages: [{ role: "user", content: "…" }] }'
 
 /** Chat. */
 export class Chat {
+  /** Chat completions. */
   readonly completions: ChatCompletions;
 
   constructor(transport: Transport) {

@@ -25,8 +25,11 @@ import { insertAccount, unlessTaken } from "./users-store.ts";
 
 /** An account as operators see it in a list. */
 export interface ListedAccount extends Account {
+  /** The users who can sign in to the account. */
   readonly users: readonly User[];
+  /** The number of active keys. */
   readonly activeKeys: number;
+  /** The balance in nano-USD, including what nodes have reserved. */
   readonly balanceNanoUsd: bigint;
 }
 
@@ -77,7 +80,12 @@ export class AccountAdmin {
     filter: AccountFilter,
     cursor: AccountId | null,
     limit: number,
-  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly nextCursor: AccountId | null }> {
+  ): Promise<{
+    /** The accounts of the page, newest first. */
+    readonly accounts: readonly ListedAccount[];
+    /** The `cursor` of the next page; `null` on the last page. */
+    readonly nextCursor: AccountId | null;
+  }> {
     const page = await readPage(limit, (max) => this.#search(filter, cursor, max));
     return { accounts: page.items, nextCursor: page.last?.id ?? null };
   }
@@ -97,7 +105,12 @@ export class AccountAdmin {
   async create(
     by: Actor,
     request: { readonly email: string; readonly accountName: string; readonly plan: Plan },
-  ): Promise<{ readonly account: ListedAccount; readonly password: string }> {
+  ): Promise<{
+    /** The new account. */
+    readonly account: ListedAccount;
+    /** The password of its first user, which cannot be read again. */
+    readonly password: string;
+  }> {
     const password = randomBase62(20);
     const fresh = await this.#parts.signIn.newAccount({ ...request, password }, request.plan);
     const { accountId, accountName: name, email, plan, createdAt: at } = fresh;
@@ -131,7 +144,12 @@ export class AccountAdmin {
     id: AccountId,
     change: AccountChange,
     reason: string | null = null,
-  ): Promise<{ readonly account: Account; readonly notices: readonly string[] }> {
+  ): Promise<{
+    /** The account after the change. */
+    readonly account: Account;
+    /** Other effects of the change, a sentence each. */
+    readonly notices: readonly string[];
+  }> {
     const at = this.#parts.now();
     const { before, after, activeKeys, version } = await inTransaction(this.#parts.database, async (sql) => {
       const [row] = await sql<AccountRow[]>`
@@ -182,7 +200,12 @@ export class AccountAdmin {
     accountId: AccountId | null,
     cursor: ActionId | null,
     limit: number,
-  ): Promise<{ readonly actions: readonly Action[]; readonly nextCursor: ActionId | null }> {
+  ): Promise<{
+    /** The changes of the page, newest first. */
+    readonly actions: readonly Action[];
+    /** The `cursor` of the next page; `null` on the last page. */
+    readonly nextCursor: ActionId | null;
+  }> {
     const page = await readPage(limit, (max) => listActions(this.#parts.database, accountId, cursor, max));
     return { actions: page.items, nextCursor: page.last?.id ?? null };
   }

@@ -39,7 +39,12 @@ export async function grantCredits(
   database: Database,
   grant: CreditGrant,
   now: () => Date,
-): Promise<{ readonly balanceNanoUsd: bigint; readonly amountNanoUsd: bigint } | null> {
+): Promise<{
+  /** The new balance in nano-USD. */
+  readonly balanceNanoUsd: bigint;
+  /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
+  readonly amountNanoUsd: bigint;
+} | null> {
   const giveUpMs = performance.now() + RECLAIM_TIMEOUT_MS;
   for (let { amountNanoUsd } = grant; ; ) {
     const booked = { ...grant, amountNanoUsd };

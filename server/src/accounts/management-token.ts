@@ -12,14 +12,21 @@ import { recordForUser, type SignedInRow, signedInColumns, signedInOf } from "./
 
 /** A token by which a script acts for its user. */
 export interface ManagementToken {
+  /** The id of the token, a UUID. */
   readonly id: TokenUuid;
+  /** The name that its user gave it. */
   readonly name: string;
   /** Last 4 characters of the token. */
   readonly tokenId: string;
+  /** When the token was created. */
   readonly createdAt: Date;
+  /** When the token expires; `null`: never. */
   readonly expiresAt: Date | null;
+  /** When the token was revoked; `null`: it was not revoked. */
   readonly revokedAt: Date | null;
+  /** When the token was last used, to the minute; `null`: never. */
   readonly lastUsedAt: Date | null;
+  /** The address of the last use; `null` if the token was never used or the address is unknown. */
   readonly lastUsedIp: string | null;
 }
 

@@ -191,7 +191,12 @@ export class SignIn {
     by: Actor,
     email: string,
     keepTokens: boolean,
-  ): Promise<{ readonly password: string; readonly revokedTokens: number }> {
+  ): Promise<{
+    /** The new password, which cannot be read again. */
+    readonly password: string;
+    /** The number of management tokens that were revoked. */
+    readonly revokedTokens: number;
+  }> {
     const found = await this.#parts.store.findUser(normaliseEmail(email));
     if (found === null) {
       throw new Failure("not_found", "No user has this e-mail address.", { param: "email" });

@@ -4,8 +4,9 @@ export type SessionId = string & { readonly __id: "session" };
 
 /** A person who signs in. */
 export interface User {
+  /** The id of the user, a UUID. */
   readonly id: UserId;
-  /** Lower case. */
+  /** The e-mail address, in lower case. */
   readonly email: string;
 }
 
@@ -16,17 +17,21 @@ export type SignedIn =
 
 /** The address and user agent of a client. */
 export interface ClientInfo {
-  /** `null` when a trusted proxy sent an address that can't be parsed. */
+  /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
   readonly sourceIp: string | null;
+  /** The `User-Agent` header of the client; `null` if it sent none. */
   readonly userAgent: string | null;
 }
 
 /** An active session, as its user sees it. */
 export interface ListedSession extends ClientInfo {
+  /** The id of the session, a UUID. */
   readonly id: SessionId;
+  /** When the user signed in. */
   readonly createdAt: Date;
-  /** To the minute. */
+  /** When the session was last used, to the minute. */
   readonly lastSeenAt: Date;
+  /** When the session ends. */
   readonly expiresAt: Date;
 }
 

@@ -6,31 +6,36 @@ import type { Recorder } from "./recorder.ts";
 
 /** A point in an account's chain of batches. Given later, it shows whether earlier entries were changed. */
 export interface ChainPoint {
-  /** Counted from 1. */
+  /** The number of the batch, from 1. */
   readonly batch: number;
-  /** SHA-256, in hexadecimal. */
+  /** The SHA-256 digest of the batch and those before it: 64 hexadecimal digits. */
   readonly digest: string;
 }
 
 export interface ChainProblem {
+  /** The number of the batch, from 1. */
   readonly batch: number;
   /**
    * `changed`: its entries differ from those that were recorded. `entries_missing`, `entries_added`: their number differs too.
    * `batch_missing`: the batch itself is missing. `digest_differs`: the chain does not contain the expected point.
    */
   readonly problem: "changed" | "entries_missing" | "entries_added" | "batch_missing" | "digest_differs";
+  /** The number of entries that the batch was recorded with; `null`: the batch is missing. */
   readonly recordedEntries: number | null;
+  /** The number of entries that the database has of the batch. */
   readonly foundEntries: number;
 }
 
 export interface ChainReport {
   /** The last batch; `null`: nothing has been recorded. */
   readonly head: ChainPoint | null;
-  /** Batches up to this one were deleted at the end of the plan's retention. */
+  /** Batches up to this one were deleted at the end of the plan's retention. 0: none. */
   readonly removedBatches: number;
   /** The number of batches that this call has verified. */
   readonly batches: number;
+  /** The number of entries that this call has verified. */
   readonly entries: number;
+  /** What was found wrong, up to 100 problems. Empty: nothing was changed. */
   readonly problems: readonly ChainProblem[];
   /** Pass it as `after` to verify the rest; `null`: everything is verified. */
   readonly next: number | null;

@@ -42,6 +42,7 @@ const text = z
 export const filterInput = {
   from: periodStart.optional(),
   to: periodEnd.optional(),
+  /** The id of a key, or its key ID: the last 4 characters of the key string. */
   key: z
     .string()
     .refine(
@@ -49,12 +50,16 @@ export const filterInput = {
       "must be a key's id, or a key ID of 4 characters",
     )
     .optional(),
+  /** The catalog's id of a model: up to 256 characters. */
   model: text,
+  /** A status such as `404`, or a class such as `4xx`. */
   status: z
     .string()
     .regex(/^[1-5](?:\d\d|xx)$/, "must be a status such as 404, or a class such as 4xx")
     .optional(),
+  /** An error code such as `rate_limit_exceeded`. */
   error_code: text,
+  /** An IP address or a CIDR block. */
   source: z
     .string()
     .trim()

@@ -16,33 +16,42 @@ const END_UNKNOWN = "the end of this request may be in an unreadable line: repla
 
 /** A rejected line, as operators see it. */
 export interface SetAsideLine {
+  /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
   readonly id: string;
-  /** The file in the journal's folder, and the line in it, counted from 1. */
+  /** The file in the journal's folder. */
   readonly file: string;
+  /** The number of the line in its file, from 1. */
   readonly line: number;
+  /** The length of the line in bytes. */
   readonly bytes: number;
   /** Whether the line is of a request that has ended or only begun, or can't be read. */
   readonly kind: (JournalLine | UnreadableLine)["kind"];
   /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
   readonly problem: string | null;
-  /** The request of a readable line. */
+  /** The request of the line; `null` if it can't be read. */
   readonly request: SetAsideRequest | null;
   /** The beginning of the line. */
   readonly text: string;
 }
 
 export interface SetAsideRequest {
+  /** The id that the client received in `x-request-id`. */
   readonly requestId: string;
+  /** The id of the account that made the request. */
   readonly accountId: string;
+  /** When the request arrived. */
   readonly at: Date;
+  /** The cost of the request in nano-USD. */
   readonly costNanoUsd: bigint;
 }
 
 /** The rejected lines of the node that answers. */
 export interface SetAside {
+  /** The name of the node that answered. */
   readonly node: string;
   /** The journal's folder on that node. */
   readonly folder: string;
+  /** The lines, as many as were requested. */
   readonly lines: readonly SetAsideLine[];
   /** How many more lines there are. */
   readonly more: number;
@@ -52,9 +61,13 @@ export interface SetAside {
 
 /** A line that was not recorded when it was replayed. */
 export interface NotReplayed {
+  /** The id of the line. */
   readonly id: string;
+  /** The file in the journal's folder. */
   readonly file: string;
+  /** The number of the line in its file, from 1. */
   readonly line: number;
+  /** Why the line was not recorded. */
   readonly reason: string;
 }
 
@@ -111,7 +124,12 @@ export class JournalRepair {
     by: Actor,
     ids: readonly string[] | null,
     replacement: string | null = null,
-  ): Promise<{ readonly replayed: number; readonly notReplayed: readonly NotReplayed[] }> {
+  ): Promise<{
+    /** The number of lines that were recorded. */
+    readonly replayed: number;
+    /** The lines that were not recorded. They stay. */
+    readonly notReplayed: readonly NotReplayed[];
+  }> {
     const { journal, insert } = this.#parts;
     const all = await journal.rejected.list();
     const chosen = ids === null ? all.lines : this.#choose(all.lines, ids);
@@ -160,7 +178,14 @@ export class JournalRepair {
    *
    * @returns the number of deleted lines. @throws {Failure} `not_found`
    */
-  async discard(by: Actor, ids: readonly string[], reason: string): Promise<{ readonly discarded: number }> {
+  async discard(
+    by: Actor,
+    ids: readonly string[],
+    reason: string,
+  ): Promise<{
+    /** The number of deleted lines. */
+    readonly discarded: number;
+  }> {
     const { journal } = this.#parts;
     const { lines } = await journal.rejected.list();
     const chosen = this.#choose(lines, ids);

@@ -25,7 +25,9 @@ export interface RejectedLine extends RejectedPosition {
 
 /** A rejected file that can't be read, or a folder. */
 export interface RejectedFile {
+  /** The path of the file or folder. */
   readonly file: string;
+  /** Why it cannot be read. */
   readonly problem: string;
 }
 

@@ -15,10 +15,9 @@ const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true }), z.date()
 export const periodStart = moment
   .transform((value) => new Date(value))
   .refine(isInRange, "must be from 1970 to 9998")
-  .meta({
-    description:
-      "The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC.",
-  });
+  .describe(
+    "The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC.",
+  );
 
 /** The end of a period, as the first moment after it. A date without a time includes the whole day. */
 export const periodEnd = moment
@@ -26,10 +25,9 @@ export const periodEnd = moment
     typeof value === "string" && DATE.test(value) ? new Date(Date.parse(value) + DAY_MS) : new Date(value),
   )
   .refine(isInRange, "must be from 1970 to 9998")
-  .meta({
-    description:
-      "The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included.",
-  });
+  .describe(
+    "The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included.",
+  );
 
 function isInRange(time: Date): boolean {
   return time.getTime() >= 0 && time.getTime() <= END_MS;

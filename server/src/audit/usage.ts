@@ -12,23 +12,37 @@ export type ServiceUsageGrouping = "none" | "model" | "account";
 
 /** The usage of a group of requests. */
 export interface UsageTotals {
+  /** The number of requests, including refused ones. */
   readonly requests: number;
   /** The requests answered with a status of 400 or more. */
   readonly errors: number;
+  /** The tokens of the prompts. */
   readonly promptTokens: number;
+  /** The tokens of the answers. */
   readonly completionTokens: number;
   /** The part of the prompts' tokens that an upstream read from its cache. */
   readonly cachedTokens: number;
+  /** The cost in nano-USD. */
   readonly costNanoUsd: bigint;
 }
 
 export interface UsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** `null` unless grouped by it; the empty model for requests that named none, `unknown model` for all that the catalog lacks. */
+  /**
+   * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
+   * that the catalog does not have.
+   */
   readonly model: string | null;
-  /** `null` unless grouped by it. */
-  readonly key: { readonly id: KeyUuid; readonly keyId: string; readonly name: string } | null;
+  /** The key; `null` unless rows are grouped by key. */
+  readonly key: {
+    /** The id of the key, a UUID. */
+    readonly id: KeyUuid;
+    /** Last 4 characters of the key string. */
+    readonly keyId: string;
+    /** The name of the key. */
+    readonly name: string;
+  } | null;
   /** Whether the row sums up the models or keys without rows of their own. Neither is named then. */
   readonly isOther: boolean;
 }
@@ -37,10 +51,18 @@ export interface UsageRow extends UsageTotals {
 export interface ServiceUsageRow extends UsageTotals {
   /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** As that of a {@link UsageRow}. */
+  /**
+   * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
+   * that the catalog does not have.
+   */
   readonly model: string | null;
-  /** `null` unless grouped by it. */
-  readonly account: { readonly id: AccountId; readonly name: string } | null;
+  /** The account; `null` unless rows are grouped by account. */
+  readonly account: {
+    /** The id of the account, a UUID. */
+    readonly id: AccountId;
+    /** The name of the account. */
+    readonly name: string;
+  } | null;
   /** Whether the row sums up the models or accounts without rows of their own. Neither is named then. */
   readonly isOther: boolean;
 }
@@ -62,7 +84,9 @@ export interface ServiceUsageQuestion extends UsageSpan {
 }
 
 export interface UsageSummary<Row> {
+  /** One row per interval and group, in order of time. Intervals without requests have none. */
   readonly rows: readonly Row[];
+  /** The sums over all rows. */
   readonly total: UsageTotals;
 }
 

@@ -10,24 +10,32 @@ export interface Catalog {
 }
 
 export interface CatalogModel {
+  /** The id of the model, which requests name. */
   readonly id: string;
+  /** Other names by which requests may name the model. */
   readonly aliases: readonly string[];
+  /** The organization that made the model. */
   readonly ownedBy: string;
   /** When the model was added to the catalog, in Unix seconds. */
   readonly created: number;
   /** Whether the sandbox answers, without a real model. */
   readonly sandbox: boolean;
+  /** The maximum tokens of prompt and answer together; `null`: unknown. */
   readonly contextTokens: number | null;
+  /** The maximum tokens of one answer; `null`: unknown. */
   readonly maxOutputTokens: number | null;
+  /** What the model reads and writes. */
   readonly modalities: Modalities;
-  /** `null`: free. */
+  /** Prices in nano-USD per million tokens; `null`: free. */
   readonly prices: ModelPrices | null;
-  /** At least one. */
+  /** The upstreams that serve the model, at least one. */
   readonly routes: readonly Route[];
 }
 
 export interface Modalities {
+  /** What a prompt may contain. */
   readonly input: readonly Modality[];
+  /** What an answer may contain. */
   readonly output: readonly Modality[];
 }
 
@@ -45,6 +53,7 @@ export interface Route {
 }
 
 export interface Upstream {
+  /** The name of the upstream in the catalog. */
   readonly name: string;
   /** The name of a dialect. */
   readonly dialect: string;
@@ -52,12 +61,13 @@ export interface Upstream {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Whether the sandbox answers, without a real model. */
   readonly isSandbox: boolean;
-  /** Up to and with the version, no trailing slash: `https://api.openai.com/v1`. Empty: where its package finds it. */
+  /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the default of the upstream's package. */
   readonly baseUrl: string;
   /** `null`: requests carry no `Authorization`. */
   readonly credential: Credential | null;
+  /** The timeouts of a request, in milliseconds. */
   readonly timeouts: TransportTimeouts;
-  /** Requests under way at once. */
+  /** The maximum number of concurrent requests of this node to the upstream. */
   readonly maxConcurrency: number;
   /** The settings of its circuit breaker. */
   readonly breaker: BreakerSettings;
@@ -65,8 +75,9 @@ export interface Upstream {
 
 /** Timeouts of a request to an upstream, in milliseconds. */
 export interface TransportTimeouts {
+  /** Until the connection is established. */
   readonly connectMs: number;
-  /** From the request sent to the answer's headers. */
+  /** From the end of the request to the headers of the answer. */
   readonly firstByteMs: number;
   /** Between two chunks of the answer's body. */
   readonly idleMs: number;
@@ -75,7 +86,7 @@ export interface TransportTimeouts {
 export interface BreakerSettings {
   /** The number of consecutive failures that opens the breaker. */
   readonly failures: number;
-  /** How long the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
+  /** How many milliseconds the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
   readonly openMs: number;
 }
 

@@ -1,10 +1,12 @@
 /** Nano-USD per million tokens. */
 export interface ModelPrices {
+  /** For prompt tokens. */
   readonly inputNanoUsdPerMTok: bigint;
   /** For prompt tokens read from the upstream's cache. */
   readonly cachedInputNanoUsdPerMTok: bigint;
+  /** For tokens of answers. */
   readonly outputNanoUsdPerMTok: bigint;
-  /** Nano-USD for each image in a prompt, beside its tokens. */
+  /** Nano-USD for each image in a prompt, in addition to its tokens. */
   readonly imageNanoUsd: bigint;
 }
 

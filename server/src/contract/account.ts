@@ -10,27 +10,36 @@ export const ACCOUNT_STATES = ["active", "suspended"] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
 export interface Account {
+  /** The id of the account, a UUID. */
   readonly id: AccountId;
+  /** The name of the account. */
   readonly name: string;
+  /** The plan, which sets limits and retention. */
   readonly plan: Plan;
+  /** Whether the account's keys and tokens are accepted. */
   readonly state: AccountState;
-  /** `null` while the account is active. */
+  /** When and why the account was suspended; `null` while it is active. */
   readonly suspension: Suspension | null;
+  /** The addresses from which the keys may be used. */
   readonly ipRules: IpRules;
+  /** The account's own limits. `null`: the limit of the plan. */
   readonly limits: LimitOverrides;
+  /** When the account was created. */
   readonly createdAt: Date;
 }
 
 export interface Suspension {
+  /** When the account was suspended. */
   readonly at: Date;
+  /** The reason that the operator gave. */
   readonly reason: string;
 }
 
 /** From where an enterprise account's keys may be used (specification, section 5). */
 export interface IpRules {
-  /** `report`: requests from elsewhere pass, and their entries say that they would have been refused. */
+  /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
   readonly mode: "enforce" | "report";
-  /** IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere. */
+  /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
   readonly networks: readonly string[];
 }
 

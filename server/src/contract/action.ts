@@ -5,9 +5,11 @@ export type ActionId = string & { readonly __id: "action" };
 
 /** The author of a change: a user by session, or a script with their management token. */
 export interface Actor {
+  /** The id of the user, a UUID. */
   readonly userId: UserId;
-  /** `null` for a session. */
+  /** The id of the management token that a script used; `null` for a session. */
   readonly managementToken: TokenUuid | null;
+  /** The address of the client; `null`: unknown. */
   readonly sourceIp: string | null;
 }
 
@@ -38,20 +40,29 @@ export type ActionState = Readonly<Record<string, unknown>>;
 
 /** A recorded change. It is written in the transaction of the change. */
 export interface NewAction {
+  /** When the change was made. */
   readonly at: Date;
-  /** `null`: the service itself. */
+  /** The author of the change; `null`: the service itself, or an operator where the account's users read it. */
   readonly by: Actor | null;
+  /** The id of the account that was changed; `null`: none, such as for a node. */
   readonly accountId: AccountId | null;
+  /** The change. */
   readonly action: ActionName;
+  /** The reason that its author gave; `null`: none. */
   readonly reason: string | null;
-  /** The parts that differ. */
+  /** The parts that changed, before the change. `null`: nothing to show. */
   readonly before: ActionState | null;
+  /** The same parts after the change. `null`: nothing to show. */
   readonly after: ActionState | null;
 }
 
 export interface Action extends NewAction {
+  /** The id of the change, a UUID. */
   readonly id: ActionId;
+  /** The e-mail address of the author; `null` where `by` is. */
   readonly userEmail: string | null;
+  /** Whether an operator made the change. */
   readonly byOperator: boolean;
+  /** The name of the account; `null`: none. */
   readonly accountName: string | null;
 }

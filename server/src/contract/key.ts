@@ -6,46 +6,54 @@ export type KeyState = "active" | "revoked";
 
 /** A key as its owner sees it. */
 export interface Key {
+  /** The id of the key, a UUID. */
   readonly id: KeyUuid;
+  /** The name of the key. */
   readonly name: string;
   /** Last 4 characters of the key string. */
   readonly keyId: string;
+  /** Whether requests with the key are accepted. */
   readonly state: KeyState;
+  /** When the key was created. */
   readonly createdAt: Date;
+  /** When the key was revoked; `null`: it is active. */
   readonly revokedAt: Date | null;
-  /** The key that this one was created to take over from. */
+  /** The id of the key that this one was created to replace; `null`: none. */
   readonly replaces: KeyUuid | null;
 }
 
 /** The usage of a key. Refused requests count, too, because a client still sends them. */
 export interface KeyUsage {
+  /** When the last request arrived; `null`: never used. */
   readonly lastUsedAt: Date | null;
-  /** Where the last request came from; `null` also when that address is unknown. */
+  /** The address of the last request; `null` if the key was never used or the address is unknown. */
   readonly lastUsedIp: string | null;
   /** The number of client addresses in the last 30 days. */
   readonly addresses: number;
-  /** Exactly the last 60 seconds. */
+  /** Requests in the last 60 seconds. */
   readonly requestsLastMinute: number;
-  /** Whole minutes: the present one and the 60 before it. */
+  /** Requests in the present minute and the 60 before it. */
   readonly requestsLastHour: number;
-  /** Whole minutes: the present one and the 1,440 before it. */
+  /** Requests in the present minute and the 1,440 before it. */
   readonly requestsLastDay: number;
 }
 
 export interface ListedKey extends Key {
+  /** How much the key is used. */
   readonly usage: KeyUsage;
-  /** Set once a successor was made by `rotate`. */
+  /** How far the successor has taken over; `null`: `rotate` has created none. */
   readonly rotation: Rotation | null;
 }
 
 /** How far a key's successor has taken over. The owner must revoke the old key. */
 export interface Rotation {
+  /** The id of the successor. */
   readonly successorId: KeyUuid;
-  /** For how long the old key has to be unused. */
+  /** Seconds without a request after which the old key counts as idle. */
   readonly idleAfterSeconds: number;
-  /** Since when it has been unused: its last request, or the successor's creation if that was later. */
+  /** Since when the old key has been unused: its last request, or the creation of the successor if that was later. */
   readonly idleSince: Date;
-  /** True when it has been unused for long enough. */
+  /** Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision. */
   readonly isIdle: boolean;
 }
 

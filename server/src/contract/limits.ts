@@ -2,9 +2,11 @@ import type { AccountId } from "./account.ts";
 
 /** Limits on an account's requests; `null`: none. */
 export interface Limits {
+  /** Requests in 60 seconds. */
   readonly requestsPerMinute: number | null;
+  /** Tokens of prompts and answers in 60 seconds. */
   readonly tokensPerMinute: number | null;
-  /** Requests that are being answered at the same time. */
+  /** Requests that may be answered at the same time. */
   readonly concurrentRequests: number | null;
 }
 
@@ -37,11 +39,11 @@ export interface Rates {
 
 /** The present use of an account's limits. Without a limit nothing is counted, so the use is 0. */
 export interface LimitUse {
-  /** In the last minute. */
+  /** Requests of the last minute. 0 without a limit, because then they are not counted. */
   readonly requests: number;
-  /** In the last minute; estimated, of requests that have not ended. */
+  /** Tokens of the last minute, estimated for requests that have not ended. 0 without a limit. */
   readonly tokens: number;
-  /** Being answered. */
+  /** Requests that are being answered. 0 without a limit. */
   readonly concurrent: number;
 }
 

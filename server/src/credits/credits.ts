@@ -148,7 +148,12 @@ export class Credits {
   }
 
   /** The holds of requests that are being answered. */
-  outstanding(): { readonly holds: number; readonly nanoUsd: bigint } {
+  outstanding(): {
+    /** The number of requests with a hold. */
+    readonly holds: number;
+    /** The sum of the holds in nano-USD. */
+    readonly nanoUsd: bigint;
+  } {
     let holds = 0;
     let nanoUsd = 0n;
     for (const spender of this.#spenders.values()) {

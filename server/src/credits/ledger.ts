@@ -4,15 +4,22 @@ import type { Database } from "../database/database.ts";
 
 /** A change of an account's balance, which is the sum of its entries. */
 export interface LedgerEntry {
+  /** The id of the transaction, a UUID. */
   readonly id: LedgerEntryId;
+  /** When the transaction was recorded. */
   readonly at: Date;
   /**
-   * A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay
-   * of it is a separate `uncollected` entry with the reason of an {@link Uncollected}.
+   * A `charge` covers many requests, whose entries are in the audit log. It is written in full; the part that the account did not pay
+   * is a row of its own, `uncollected`. A `grant` adds credit, and an `adjustment` takes it back.
    */
   readonly kind: "grant" | "adjustment" | "charge" | "uncollected";
-  /** Negative for charges. */
+  /** The amount in nano-USD. Charges and adjustments are negative. */
   readonly amountNanoUsd: bigint;
+  /**
+   * Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held
+   * for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or
+   * `implausible` (reported by an upstream beyond what the model can do).
+   */
   readonly reason: string;
 }
 
@@ -29,14 +36,17 @@ export interface Uncollected {
 }
 
 export interface Balance {
+  /** The balance in nano-USD, including the reserved part. */
   readonly balanceNanoUsd: bigint;
-  /** The part of it that nodes have reserved. */
+  /** The part of the balance that nodes have reserved for requests, in nano-USD. */
   readonly reservedNanoUsd: bigint;
 }
 
 /** An account whose balance is not the sum of its ledger, or is negative. */
 export interface BalanceMismatch extends Balance {
+  /** The id of the account. */
   readonly accountId: AccountId;
+  /** The sum of the account's ledger, in nano-USD. */
   readonly ledgerNanoUsd: bigint;
 }
 

@@ -7,14 +7,15 @@ import type { BalanceMismatch } from "./ledger.ts";
 
 /** A sum of usage that differs from its entries. */
 export interface UsageMismatch {
-  /** `null`: the whole service. */
+  /** The id of the account; `null`: the whole service. */
   readonly accountId: AccountId | null;
-  /** `hour`: not the sum of the entries; `day`: not the sum of the hours; `month`: not the sum of the days. */
+  /** What differs: an `hour` from its entries, a `day` from its hours, or a `month` from its days. */
   readonly interval: "hour" | "day" | "month";
+  /** When the interval begins, in UTC. */
   readonly start: Date;
-  /** `null`: all keys. */
+  /** The id of the key; `null`: all keys. */
   readonly key: KeyUuid | null;
-  /** `null`: all models. */
+  /** The model; `null`: all models. */
   readonly model: string | null;
 }
 
@@ -56,16 +57,19 @@ async function reconcile(
 ) {
   const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);
   return {
-    /** There should be none. */
+    /** Accounts whose balance is negative or not the sum of their ledger, up to 100. There should be none. */
     mismatches: await findMismatches(database, MAX_MISMATCHES),
-    /** There should be none. */
+    /** Sums of usage that differ from what they sum up, up to 100. There should be none. */
     usageMismatches: await findUsageMismatches(database, since, MAX_MISMATCHES),
     /** The start of the period in which usage was compared and uncollected amounts were added up. */
     since,
+    /** The credit that all nodes have reserved. */
     reserved: await readReserved(database),
+    /** Amounts that accounts did not pay since then, by reason. */
     uncollected: await readUncollected(database, since),
     /** The holds of requests on this node. */
     held: credits.outstanding(),
+    /** When the comparison was made. */
     checkedAt,
   };
 }
@@ -161,7 +165,16 @@ export async function findUsageMismatches(
 
 /** The credit that all nodes have reserved. `stuckNanoUsd`: the part of it of nodes that have not been seen for a minute. */
 async function readReserved(database: Database) {
-  const [reserved] = await database<{ reservations: number; nanoUsd: bigint; stuckNanoUsd: bigint }[]>`
+  const [reserved] = await database<
+    {
+      /** The number of accounts and nodes with reserved credit. */
+      reservations: number;
+      /** The reserved credit in nano-USD. */
+      nanoUsd: bigint;
+      /** The part of it that nodes hold which have not been seen for a minute. */
+      stuckNanoUsd: bigint;
+    }[]
+  >`
     select count(*)::int as reservations, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as "nanoUsd",
            coalesce(sum(granted_nano_usd - charged_nano_usd) filter (
              where seen_at < now() - interval '1 minute'
@@ -174,7 +187,16 @@ async function readReserved(database: Database) {
 /** What accounts did not pay, by reason: that of an {@link Uncollected}, or one that an operator wrote. */
 async function readUncollected(database: Database, since: Date) {
   // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
-  const rows = await database<{ reason: string; accounts: number; nanoUsd: bigint }[]>`
+  const rows = await database<
+    {
+      /** Why the amounts were not paid: see the `reason` of a ledger's transaction. */
+      reason: string;
+      /** The number of accounts. */
+      accounts: number;
+      /** The sum of the amounts in nano-USD. */
+      nanoUsd: bigint;
+    }[]
+  >`
     select reason, count(distinct account_id)::int as accounts, sum(amount_nano_usd)::bigint as "nanoUsd"
     from credit_ledger where kind = 'uncollected' and at >= ${since} group by reason order by reason`;
   return [...rows];

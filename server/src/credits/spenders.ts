@@ -3,21 +3,27 @@ import type { CreditStore } from "./credit-store.ts";
 
 /** A life of a node that has reserved credit, as operators see it. */
 export interface ListedSpender {
+  /** The number of this start of the node, which `operator.nodes.release` takes. */
   readonly id: SpenderId;
+  /** The id of the node, which it keeps when it is started again. */
   readonly nodeId: string;
-  /** For people: host and process. */
+  /** The host and process of the node, for people to read. */
   readonly label: string;
+  /** When the node was last seen. */
   readonly seenAt: Date;
   /** Whether it has not been seen for a minute. Other nodes can't spend what it has reserved. */
   readonly isAway: boolean;
   /** The number of accounts whose credit it has reserved. */
   readonly accounts: number;
+  /** The credit that it has reserved, in nano-USD. */
   readonly reservedNanoUsd: bigint;
 }
 
 /** The outcome of a release. */
 export interface ReleasedSpender {
+  /** The number of accounts whose credit was released. */
   readonly accounts: number;
+  /** The released credit in nano-USD. */
   readonly amountNanoUsd: bigint;
 }
 

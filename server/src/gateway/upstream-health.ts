@@ -4,16 +4,26 @@ import { Slots } from "./slots.ts";
 
 /** The state of an upstream as this node has observed it. */
 export interface UpstreamHealth {
+  /** The name of the upstream in the catalog. */
   readonly name: string;
+  /** The circuit breaker. `closed`: healthy; `open`: no requests are sent; `half-open`: one request tests the upstream. */
   readonly breaker: BreakerState;
-  /** Requests that it is answering, and those that wait for a concurrency slot. */
+  /** Requests that the upstream is answering. */
   readonly inFlight: number;
+  /** Requests that wait for a concurrency slot. */
   readonly waiting: number;
-  /** Since this node was started. */
+  /** Requests that succeeded since this node was started. */
   readonly successes: number;
+  /** Requests that failed since this node was started. */
   readonly failures: number;
-  readonly lastFailure: { readonly at: Date; readonly reason: string } | null;
-  /** When it last refused the service's credential; `null` since it last accepted it. */
+  /** The last failure; `null`: none since this node was started. */
+  readonly lastFailure: {
+    /** When the request failed. */
+    readonly at: Date;
+    /** Why it failed. */
+    readonly reason: string;
+  } | null;
+  /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
   readonly credentialRefusedAt: Date | null;
 }
 

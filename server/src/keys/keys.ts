@@ -67,14 +67,19 @@ export interface StoredKey {
 }
 
 export interface CreatedKey {
+  /** The id of the key, a UUID. */
   readonly id: KeyUuid;
+  /** The name of the key. */
   readonly name: string;
+  /** Last 4 characters of the key string. */
   readonly keyId: string;
   /** The complete key string, which cannot be read again. */
   readonly key: string;
+  /** A new key is active. */
   readonly state: "active";
+  /** When the key was created. */
   readonly createdAt: Date;
-  /** The key that this one replaces. */
+  /** The id of the key that this one replaces; `null`: none. */
   readonly replaces: KeyUuid | null;
 }
 

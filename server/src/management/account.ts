@@ -14,39 +14,57 @@ export function accountRouter({ accountAdmin, ipRules, plans, admission }: RpcSe
     return account;
   };
   return router({
+    /** The account, with the limits and rules that are in force. */
     get: accountReader.query(async ({ ctx }) => {
       const account = await get(ctx.accountId);
       return {
         ...account,
-        /** `null`: audit entries are kept for ever. */
+        /** The days for which audit entries are kept; `null`: forever. */
         auditRetentionDays: plans[account.plan].auditRetentionDays,
+        /** The maximum of active keys; `null`: no maximum. */
         keyLimit: ACTIVE_KEY_LIMITS[account.plan],
-        /** The limits in force: the account's own, or those of its plan. */
+        /** The limits in force: the account's own, or those of its plan. `null`: no limit. */
         limitsInForce: limitsOf(plans, account),
         /** Whether the IP rules are in force. An account that left the enterprise plan keeps its rules without effect. */
         ipRulesInForce: rulesInForce(account) !== null,
       };
     }),
 
-    /**
-     * The limits in force (`null`: none) and their present use. Without a limit nothing is counted.
-     */
+    /** The limits in force and their present use on all nodes. */
     limits: accountReader.query(async ({ ctx }) => {
       const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);
-      return { limits: limitsOf(plans, account), used };
+      return {
+        /** The limits in force. `null`: no limit. */
+        limits: limitsOf(plans, account),
+        /** The present use of the limits. */
+        used,
+      };
     }),
 
     /** Whether a request from an address would pass the account's IP rules. */
-    tryAddress: accountReader.input(z.strictObject({ address: ipAddress })).query(async ({ ctx, input }) => ({
-      verdict: ipRules.judge(await get(ctx.accountId), input.address),
-    })),
+    tryAddress: accountReader
+      .input(
+        z.strictObject({
+          /** The address to test. */
+          address: ipAddress,
+        }),
+      )
+      .query(async ({ ctx, input }) => ({
+        /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
+        verdict: ipRules.judge(await get(ctx.accountId), input.address),
+      })),
 
     /** The audit trail of the account, newest first. It does not name operators. */
     actions: accountProcedure
-      .input(z.strictObject(paging<ActionId>(200)).default({ limit: 50 }))
+      .input(z.strictObject(paging<ActionId>()).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
         const page = await accountAdmin.listActions(ctx.accountId, input.cursor ?? null, input.limit);
-        return { actions: page.actions.map(forOwner), nextCursor: page.nextCursor };
+        return {
+          /** The changes of the page, newest first. */
+          actions: page.actions.map(forOwner),
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: page.nextCursor,
+        };
       }),
   });
 }

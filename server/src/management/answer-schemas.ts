@@ -22,20 +22,31 @@ export const ANSWER_SCHEMAS = {
       "ipRulesInForce",
     ],
     properties: {
-      id: { type: "string" },
-      name: { type: "string" },
-      plan: { type: "string", enum: ["enterprise", "free", "pro"] },
-      state: { type: "string", enum: ["active", "suspended"] },
+      id: { type: "string", description: "The id of the account, a UUID." },
+      name: { type: "string", description: "The name of the account." },
+      plan: {
+        type: "string",
+        enum: ["enterprise", "free", "pro"],
+        description: "The plan, which sets limits and retention.",
+      },
+      state: {
+        type: "string",
+        enum: ["active", "suspended"],
+        description: "Whether the account's keys and tokens are accepted.",
+      },
       suspension: {
         anyOf: [
           {
             type: "object",
             required: ["at", "reason"],
-            properties: { at: { type: "string", format: "date-time" }, reason: { type: "string" } },
+            properties: {
+              at: { type: "string", format: "date-time", description: "When the account was suspended." },
+              reason: { type: "string", description: "The reason that the operator gave." },
+            },
           },
           { type: "null" },
         ],
-        description: "`null` while the account is active.",
+        description: "When and why the account was suspended; `null` while it is active.",
       },
       ipRules: {
         type: "object",
@@ -45,45 +56,53 @@ export const ANSWER_SCHEMAS = {
             type: "string",
             enum: ["enforce", "report"],
             description:
-              "`report`: requests from elsewhere pass, and their entries say that they would have been refused.",
+              "`enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`.",
           },
           networks: {
             type: "array",
             items: { type: "string" },
-            description: "IPv4 and IPv6 addresses and CIDR blocks; none: from everywhere.",
+            description: "IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass.",
           },
         },
+        description: "The addresses from which the keys may be used.",
       },
       limits: {
         type: "object",
         required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
         properties: {
-          requestsPerMinute: { type: ["integer", "null"] },
-          tokensPerMinute: { type: ["integer", "null"] },
+          requestsPerMinute: { type: ["integer", "null"], description: "Requests in 60 seconds." },
+          tokensPerMinute: {
+            type: ["integer", "null"],
+            description: "Tokens of prompts and answers in 60 seconds.",
+          },
           concurrentRequests: {
             type: ["integer", "null"],
-            description: "Requests that are being answered at the same time.",
+            description: "Requests that may be answered at the same time.",
           },
         },
+        description: "The account's own limits. `null`: the limit of the plan.",
       },
-      createdAt: { type: "string", format: "date-time" },
+      createdAt: { type: "string", format: "date-time", description: "When the account was created." },
       auditRetentionDays: {
         type: ["integer", "null"],
-        description: "`null`: audit entries are kept for ever.",
+        description: "The days for which audit entries are kept; `null`: forever.",
       },
-      keyLimit: { type: ["integer", "null"] },
+      keyLimit: { type: ["integer", "null"], description: "The maximum of active keys; `null`: no maximum." },
       limitsInForce: {
         type: "object",
         required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
         properties: {
-          requestsPerMinute: { type: ["integer", "null"] },
-          tokensPerMinute: { type: ["integer", "null"] },
+          requestsPerMinute: { type: ["integer", "null"], description: "Requests in 60 seconds." },
+          tokensPerMinute: {
+            type: ["integer", "null"],
+            description: "Tokens of prompts and answers in 60 seconds.",
+          },
           concurrentRequests: {
             type: ["integer", "null"],
-            description: "Requests that are being answered at the same time.",
+            description: "Requests that may be answered at the same time.",
           },
         },
-        description: "The limits in force: the account's own, or those of its plan.",
+        description: "The limits in force: the account's own, or those of its plan. `null`: no limit.",
       },
       ipRulesInForce: {
         type: "boolean",
@@ -100,32 +119,51 @@ export const ANSWER_SCHEMAS = {
         type: "object",
         required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
         properties: {
-          requestsPerMinute: { type: ["integer", "null"] },
-          tokensPerMinute: { type: ["integer", "null"] },
+          requestsPerMinute: { type: ["integer", "null"], description: "Requests in 60 seconds." },
+          tokensPerMinute: {
+            type: ["integer", "null"],
+            description: "Tokens of prompts and answers in 60 seconds.",
+          },
           concurrentRequests: {
             type: ["integer", "null"],
-            description: "Requests that are being answered at the same time.",
+            description: "Requests that may be answered at the same time.",
           },
         },
+        description: "The limits in force. `null`: no limit.",
       },
       used: {
         type: "object",
         required: ["requests", "tokens", "concurrent"],
         properties: {
-          requests: { type: "integer", description: "In the last minute." },
+          requests: {
+            type: "integer",
+            description: "Requests of the last minute. 0 without a limit, because then they are not counted.",
+          },
           tokens: {
             type: "integer",
-            description: "In the last minute; estimated, of requests that have not ended.",
+            description:
+              "Tokens of the last minute, estimated for requests that have not ended. 0 without a limit.",
           },
-          concurrent: { type: "integer", description: "Being answered." },
+          concurrent: {
+            type: "integer",
+            description: "Requests that are being answered. 0 without a limit.",
+          },
         },
+        description: "The present use of the limits.",
       },
     },
   },
   "account.tryAddress": {
     type: "object",
     required: ["verdict"],
-    properties: { verdict: { type: "string", enum: ["blocked", "passes", "reported"] } },
+    properties: {
+      verdict: {
+        type: "string",
+        enum: ["blocked", "passes", "reported"],
+        description:
+          "`passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode.",
+      },
+    },
   },
   "account.actions": {
     type: "object",
@@ -137,21 +175,28 @@ export const ANSWER_SCHEMAS = {
           type: "object",
           required: ["at", "by", "action", "reason", "before", "after", "id", "userEmail", "byOperator"],
           properties: {
-            at: { type: "string", format: "date-time" },
+            at: { type: "string", format: "date-time", description: "When the change was made." },
             by: {
               anyOf: [
                 {
                   type: "object",
                   required: ["userId", "managementToken", "sourceIp"],
                   properties: {
-                    userId: { type: "string" },
-                    managementToken: { type: ["string", "null"], description: "`null` for a session." },
-                    sourceIp: { type: ["string", "null"] },
+                    userId: { type: "string", description: "The id of the user, a UUID." },
+                    managementToken: {
+                      type: ["string", "null"],
+                      description: "The id of the management token that a script used; `null` for a session.",
+                    },
+                    sourceIp: {
+                      type: ["string", "null"],
+                      description: "The address of the client; `null`: unknown.",
+                    },
                   },
                 },
                 { type: "null" },
               ],
-              description: "`null`: the service itself.",
+              description:
+                "The author of the change; `null`: the service itself, or an operator where the account's users read it.",
             },
             action: {
               type: "string",
@@ -177,20 +222,34 @@ export const ANSWER_SCHEMAS = {
                 "user.signOutAll",
                 "user.signUp",
               ],
+              description: "The change.",
             },
-            reason: { type: ["string", "null"] },
+            reason: {
+              type: ["string", "null"],
+              description: "The reason that its author gave; `null`: none.",
+            },
             before: {
               anyOf: [{ type: "object", additionalProperties: {} }, { type: "null" }],
-              description: "The parts that differ.",
+              description: "The parts that changed, before the change. `null`: nothing to show.",
             },
-            after: { anyOf: [{ type: "object", additionalProperties: {} }, { type: "null" }] },
-            id: { type: "string" },
-            userEmail: { type: ["string", "null"] },
-            byOperator: { type: "boolean" },
+            after: {
+              anyOf: [{ type: "object", additionalProperties: {} }, { type: "null" }],
+              description: "The same parts after the change. `null`: nothing to show.",
+            },
+            id: { type: "string", description: "The id of the change, a UUID." },
+            userEmail: {
+              type: ["string", "null"],
+              description: "The e-mail address of the author; `null` where `by` is.",
+            },
+            byOperator: { type: "boolean", description: "Whether an operator made the change." },
           },
         },
+        description: "The changes of the page, newest first.",
       },
-      nextCursor: { type: ["string", "null"] },
+      nextCursor: {
+        type: ["string", "null"],
+        description: "The `cursor` of the next page; `null` on the last page.",
+      },
     },
   },
   "keys.list": {
@@ -224,25 +283,31 @@ export const ANSWER_SCHEMAS = {
                 "requestsLastDay",
               ],
               properties: {
-                lastUsedAt: { type: ["string", "null"], format: "date-time" },
+                lastUsedAt: {
+                  type: ["string", "null"],
+                  format: "date-time",
+                  description: "When the last request arrived; `null`: never used.",
+                },
                 lastUsedIp: {
                   type: ["string", "null"],
-                  description: "Where the last request came from; `null` also when that address is unknown.",
+                  description:
+                    "The address of the last request; `null` if the key was never used or the address is unknown.",
                 },
                 addresses: {
                   type: "integer",
                   description: "The number of client addresses in the last 30 days.",
                 },
-                requestsLastMinute: { type: "integer", description: "Exactly the last 60 seconds." },
+                requestsLastMinute: { type: "integer", description: "Requests in the last 60 seconds." },
                 requestsLastHour: {
                   type: "integer",
-                  description: "Whole minutes: the present one and the 60 before it.",
+                  description: "Requests in the present minute and the 60 before it.",
                 },
                 requestsLastDay: {
                   type: "integer",
-                  description: "Whole minutes: the present one and the 1,440 before it.",
+                  description: "Requests in the present minute and the 1,440 before it.",
                 },
               },
+              description: "How much the key is used.",
             },
             rotation: {
               anyOf: [
@@ -250,38 +315,54 @@ export const ANSWER_SCHEMAS = {
                   type: "object",
                   required: ["successorId", "idleAfterSeconds", "idleSince", "isIdle"],
                   properties: {
-                    successorId: { type: "string" },
+                    successorId: { type: "string", description: "The id of the successor." },
                     idleAfterSeconds: {
                       type: "integer",
-                      description: "For how long the old key has to be unused.",
+                      description: "Seconds without a request after which the old key counts as idle.",
                     },
                     idleSince: {
                       type: "string",
                       format: "date-time",
                       description:
-                        "Since when it has been unused: its last request, or the successor's creation if that was later.",
+                        "Since when the old key has been unused: its last request, or the creation of the successor if that was later.",
                     },
-                    isIdle: { type: "boolean", description: "True when it has been unused for long enough." },
+                    isIdle: {
+                      type: "boolean",
+                      description:
+                        "Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision.",
+                    },
                   },
                 },
                 { type: "null" },
               ],
-              description: "Set once a successor was made by `rotate`.",
+              description: "How far the successor has taken over; `null`: `rotate` has created none.",
             },
-            id: { type: "string" },
-            name: { type: "string" },
+            id: { type: "string", description: "The id of the key, a UUID." },
+            name: { type: "string", description: "The name of the key." },
             keyId: { type: "string", description: "Last 4 characters of the key string." },
-            state: { type: "string", enum: ["active", "revoked"] },
-            createdAt: { type: "string", format: "date-time" },
-            revokedAt: { type: ["string", "null"], format: "date-time" },
+            state: {
+              type: "string",
+              enum: ["active", "revoked"],
+              description: "Whether requests with the key are accepted.",
+            },
+            createdAt: { type: "string", format: "date-time", description: "When the key was created." },
+            revokedAt: {
+              type: ["string", "null"],
+              format: "date-time",
+              description: "When the key was revoked; `null`: it is active.",
+            },
             replaces: {
               type: ["string", "null"],
-              description: "The key that this one was created to take over from.",
+              description: "The id of the key that this one was created to replace; `null`: none.",
             },
           },
         },
+        description: "The keys of the page.",
       },
-      nextCursor: { type: ["string", "null"] },
+      nextCursor: {
+        type: ["string", "null"],
+        description: "The `cursor` of the next page; `null` on the last page.",
+      },
     },
   },
   "keys.usage": {
@@ -300,24 +381,33 @@ export const ANSWER_SCHEMAS = {
       "rotation",
     ],
     properties: {
-      id: { type: "string" },
-      name: { type: "string" },
+      id: { type: "string", description: "The id of the key, a UUID." },
+      name: { type: "string", description: "The name of the key." },
       keyId: { type: "string", description: "Last 4 characters of the key string." },
-      state: { type: "string", enum: ["active", "revoked"] },
-      lastUsedAt: { type: ["string", "null"], format: "date-time" },
+      state: {
+        type: "string",
+        enum: ["active", "revoked"],
+        description: "Whether requests with the key are accepted.",
+      },
+      lastUsedAt: {
+        type: ["string", "null"],
+        format: "date-time",
+        description: "When the last request arrived; `null`: never used.",
+      },
       lastUsedIp: {
         type: ["string", "null"],
-        description: "Where the last request came from; `null` also when that address is unknown.",
+        description:
+          "The address of the last request; `null` if the key was never used or the address is unknown.",
       },
       addresses: { type: "integer", description: "The number of client addresses in the last 30 days." },
-      requestsLastMinute: { type: "integer", description: "Exactly the last 60 seconds." },
+      requestsLastMinute: { type: "integer", description: "Requests in the last 60 seconds." },
       requestsLastHour: {
         type: "integer",
-        description: "Whole minutes: the present one and the 60 before it.",
+        description: "Requests in the present minute and the 60 before it.",
       },
       requestsLastDay: {
         type: "integer",
-        description: "Whole minutes: the present one and the 1,440 before it.",
+        description: "Requests in the present minute and the 1,440 before it.",
       },
       rotation: {
         anyOf: [
@@ -325,23 +415,27 @@ export const ANSWER_SCHEMAS = {
             type: "object",
             required: ["successorId", "idleAfterSeconds", "idleSince", "isIdle"],
             properties: {
-              successorId: { type: "string" },
+              successorId: { type: "string", description: "The id of the successor." },
               idleAfterSeconds: {
                 type: "integer",
-                description: "For how long the old key has to be unused.",
+                description: "Seconds without a request after which the old key counts as idle.",
               },
               idleSince: {
                 type: "string",
                 format: "date-time",
                 description:
-                  "Since when it has been unused: its last request, or the successor's creation if that was later.",
+                  "Since when the old key has been unused: its last request, or the creation of the successor if that was later.",
               },
-              isIdle: { type: "boolean", description: "True when it has been unused for long enough." },
+              isIdle: {
+                type: "boolean",
+                description:
+                  "Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision.",
+              },
             },
           },
           { type: "null" },
         ],
-        description: "Set once a successor was made by `rotate`.",
+        description: "How far the successor has taken over; `null`: `rotate` has created none.",
       },
     },
   },
@@ -349,41 +443,55 @@ export const ANSWER_SCHEMAS = {
     type: "object",
     required: ["id", "name", "keyId", "key", "state", "createdAt", "replaces"],
     properties: {
-      id: { type: "string" },
-      name: { type: "string" },
-      keyId: { type: "string" },
+      id: { type: "string", description: "The id of the key, a UUID." },
+      name: { type: "string", description: "The name of the key." },
+      keyId: { type: "string", description: "Last 4 characters of the key string." },
       key: { type: "string", description: "The complete key string, which cannot be read again." },
-      state: { type: "string", enum: ["active"] },
-      createdAt: { type: "string", format: "date-time" },
-      replaces: { type: ["string", "null"], description: "The key that this one replaces." },
+      state: { type: "string", enum: ["active"], description: "A new key is active." },
+      createdAt: { type: "string", format: "date-time", description: "When the key was created." },
+      replaces: {
+        type: ["string", "null"],
+        description: "The id of the key that this one replaces; `null`: none.",
+      },
     },
   },
   "keys.rotate": {
     type: "object",
     required: ["id", "name", "keyId", "key", "state", "createdAt", "replaces"],
     properties: {
-      id: { type: "string" },
-      name: { type: "string" },
-      keyId: { type: "string" },
+      id: { type: "string", description: "The id of the key, a UUID." },
+      name: { type: "string", description: "The name of the key." },
+      keyId: { type: "string", description: "Last 4 characters of the key string." },
       key: { type: "string", description: "The complete key string, which cannot be read again." },
-      state: { type: "string", enum: ["active"] },
-      createdAt: { type: "string", format: "date-time" },
-      replaces: { type: ["string", "null"], description: "The key that this one replaces." },
+      state: { type: "string", enum: ["active"], description: "A new key is active." },
+      createdAt: { type: "string", format: "date-time", description: "When the key was created." },
+      replaces: {
+        type: ["string", "null"],
+        description: "The id of the key that this one replaces; `null`: none.",
+      },
     },
   },
   "keys.revoke": {
     type: "object",
     required: ["id", "name", "keyId", "state", "createdAt", "revokedAt", "replaces"],
     properties: {
-      id: { type: "string" },
-      name: { type: "string" },
+      id: { type: "string", description: "The id of the key, a UUID." },
+      name: { type: "string", description: "The name of the key." },
       keyId: { type: "string", description: "Last 4 characters of the key string." },
-      state: { type: "string", enum: ["active", "revoked"] },
-      createdAt: { type: "string", format: "date-time" },
-      revokedAt: { type: ["string", "null"], format: "date-time" },
+      state: {
+        type: "string",
+        enum: ["active", "revoked"],
+        description: "Whether requests with the key are accepted.",
+      },
+      createdAt: { type: "string", format: "date-time", description: "When the key was created." },
+      revokedAt: {
+        type: ["string", "null"],
+        format: "date-time",
+        description: "When the key was revoked; `null`: it is active.",
+      },
       replaces: {
         type: ["string", "null"],
-        description: "The key that this one was created to take over from.",
+        description: "The id of the key that this one was created to replace; `null`: none.",
       },
     },
   },
@@ -412,50 +520,57 @@ export const ANSWER_SCHEMAS = {
             model: {
               type: ["string", "null"],
               description:
-                "`null` unless grouped by it; the empty model for requests that named none, `unknown model` for all that the catalog lacks.",
+                "The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models that the catalog does not have.",
             },
             key: {
               anyOf: [
                 {
                   type: "object",
                   required: ["id", "keyId", "name"],
-                  properties: { id: { type: "string" }, keyId: { type: "string" }, name: { type: "string" } },
+                  properties: {
+                    id: { type: "string", description: "The id of the key, a UUID." },
+                    keyId: { type: "string", description: "Last 4 characters of the key string." },
+                    name: { type: "string", description: "The name of the key." },
+                  },
                 },
                 { type: "null" },
               ],
-              description: "`null` unless grouped by it.",
+              description: "The key; `null` unless rows are grouped by key.",
             },
             isOther: {
               type: "boolean",
               description:
                 "Whether the row sums up the models or keys without rows of their own. Neither is named then.",
             },
-            requests: { type: "integer" },
+            requests: { type: "integer", description: "The number of requests, including refused ones." },
             errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
-            promptTokens: { type: "integer" },
-            completionTokens: { type: "integer" },
+            promptTokens: { type: "integer", description: "The tokens of the prompts." },
+            completionTokens: { type: "integer", description: "The tokens of the answers." },
             cachedTokens: {
               type: "integer",
               description: "The part of the prompts' tokens that an upstream read from its cache.",
             },
-            costNanoUsd: { type: "string", format: "bigint" },
+            costNanoUsd: { type: "string", format: "bigint", description: "The cost in nano-USD." },
           },
         },
+        description:
+          "One row per interval and group, in order of time. Intervals without requests have none.",
       },
       total: {
         type: "object",
         required: ["requests", "errors", "promptTokens", "completionTokens", "cachedTokens", "costNanoUsd"],
         properties: {
-          requests: { type: "integer" },
+          requests: { type: "integer", description: "The number of requests, including refused ones." },
           errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
-          promptTokens: { type: "integer" },
-          completionTokens: { type: "integer" },
+          promptTokens: { type: "integer", description: "The tokens of the prompts." },
+          completionTokens: { type: "integer", description: "The tokens of the answers." },
           cachedTokens: {
             type: "integer",
             description: "The part of the prompts' tokens that an upstream read from its cache.",
           },
-          costNanoUsd: { type: "string", format: "bigint" },
+          costNanoUsd: { type: "string", format: "bigint", description: "The cost in nano-USD." },
         },
+        description: "The sums over all rows.",
       },
     },
   },
@@ -463,11 +578,15 @@ export const ANSWER_SCHEMAS = {
     type: "object",
     required: ["balanceNanoUsd", "reservedNanoUsd"],
     properties: {
-      balanceNanoUsd: { type: "string", format: "bigint" },
+      balanceNanoUsd: {
+        type: "string",
+        format: "bigint",
+        description: "The balance in nano-USD, including the reserved part.",
+      },
       reservedNanoUsd: {
         type: "string",
         format: "bigint",
-        description: "The part of it that nodes have reserved.",
+        description: "The part of the balance that nodes have reserved for requests, in nano-USD.",
       },
     },
   },
@@ -481,20 +600,32 @@ export const ANSWER_SCHEMAS = {
           type: "object",
           required: ["id", "at", "kind", "amountNanoUsd", "reason"],
           properties: {
-            id: { type: "string" },
-            at: { type: "string", format: "date-time" },
+            id: { type: "string", description: "The id of the transaction, a UUID." },
+            at: { type: "string", format: "date-time", description: "When the transaction was recorded." },
             kind: {
               type: "string",
               enum: ["adjustment", "charge", "grant", "uncollected"],
               description:
-                "A charge covers many requests, whose entries are in the audit log. It is written in full. What the account did not pay of it is a separate `uncollected` entry with the reason of an `Uncollected`.",
+                "A `charge` covers many requests, whose entries are in the audit log. It is written in full; the part that the account did not pay is a row of its own, `uncollected`. A `grant` adds credit, and an `adjustment` takes it back.",
             },
-            amountNanoUsd: { type: "string", format: "bigint", description: "Negative for charges." },
-            reason: { type: "string" },
+            amountNanoUsd: {
+              type: "string",
+              format: "bigint",
+              description: "The amount in nano-USD. Charges and adjustments are negative.",
+            },
+            reason: {
+              type: "string",
+              description:
+                "Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or `implausible` (reported by an upstream beyond what the model can do).",
+            },
           },
         },
+        description: "The transactions of the page, newest first.",
       },
-      nextCursor: { type: ["string", "null"] },
+      nextCursor: {
+        type: ["string", "null"],
+        description: "The `cursor` of the next page; `null` on the last page.",
+      },
     },
   },
 } as const;

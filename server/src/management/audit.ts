@@ -11,7 +11,7 @@ import { accountReader, router, toTrpcError } from "./trpc.ts";
 
 const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** As answers carry it in `x-request-id`. */
+/** The `x-request-id` of the answer to the request. */
 const requestId = z.string().transform((text, context) => {
   const id = entryIdOf(text);
   if (id !== null) return id;
@@ -24,14 +24,17 @@ const requestId = z.string().transform((text, context) => {
 
 export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
   return router({
+    /** Entries of the audit log, newest first. If few of many entries match, a page may have fewer entries than `limit`, or none. */
     list: accountReader
       .input(
         z
           .strictObject({
             ...filterInput,
+            /** The `nextCursor` of the previous page. Omit it for the first page. */
             cursor: z.string().optional(),
-            // Infinite queries of tRPC send this. Pages go from newer to older only.
+            /** Has no effect. Infinite queries of TanStack Query send it. */
             direction: z.literal("forward").optional(),
+            /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
             limit: z.number().int().min(1).max(AUDIT_PAGE_LIMIT).default(50),
           })
           .default({ limit: 50 }),
@@ -45,18 +48,30 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
           input.limit,
           reader,
         );
-        return { entries: page.entries.map(publicView), nextCursor: page.nextCursor };
+        return {
+          /** The entries of the page, newest first. */
+          entries: page.entries.map(publicView),
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: page.nextCursor,
+        };
       }),
     /** The entry of one request. */
     get: accountReader
       .input(z.strictObject({ requestId }))
       .query(async ({ ctx, input }) => publicView(await auditLog.get(ctx.accountId, input.requestId))),
     /**
-     * Entries that are recorded from now on, or after `lastEventId`: at most some hundred at a time; `skipped` counts the
-     * others. Ends when the caller may no longer read the account.
+     * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account.
      */
     tail: accountReader
-      .input(z.strictObject({ ...filterInput, lastEventId: z.string().optional() }).default({}))
+      .input(
+        z
+          .strictObject({
+            ...filterInput,
+            /** The `id` of the last event that was received: the subscription continues after it. Default: only new entries. */
+            lastEventId: z.string().optional(),
+          })
+          .default({}),
+      )
       .subscription(async function* ({ ctx, input, signal }) {
         const ended = signal ?? new AbortController().signal;
         const after = input.lastEventId === undefined ? null : readEventId(input.lastEventId);
@@ -67,7 +82,14 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
             if (news === null) continue;
             const { upTo, entries, skipped, hasGap } = news;
             if (entries.length > 0 || hasGap) {
-              yield tracked(String(upTo), { entries: entries.map(publicView), skipped, hasGap });
+              yield tracked(String(upTo), {
+                /** The new entries, at most 200, oldest first. */
+                entries: entries.map(publicView),
+                /** The number of further entries, which the event leaves out, counted up to 10,000. */
+                skipped,
+                /** Whether entries before these may be missing. `audit.list` has them. */
+                hasGap,
+              });
             }
           }
         } catch (thrown) {
@@ -82,10 +104,14 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
       .input(
         z
           .strictObject({
+            /** `next` of the previous call. Omit it to begin with the first batch. */
             after: batchNumber.optional(),
+            /** A `head` that you saved earlier. The call then reports if the chain no longer contains it. */
             expected: z
               .strictObject({
+                /** The number of the batch, from 1. */
                 batch: batchNumber.min(1),
+                /** The SHA-256 digest: 64 hexadecimal digits in lower case. */
                 digest: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 digest in hexadecimal"),
               })
               .optional(),

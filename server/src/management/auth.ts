@@ -1,14 +1,19 @@
 import { z } from "zod";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
+import type { Account } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 import { idOf, words } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { publicProcedure, router, sessionProcedure } from "./trpc.ts";
 
+/** An e-mail address of up to 254 characters. */
 export const emailInput = z.email("must be an e-mail address").max(254);
-/** Length is what makes a password strong (NIST SP 800-63B, section 5.1.1); the upper bound is for the hash. */
+// Length is what makes a password strong (NIST SP 800-63B, section 5.1.1); the upper bound is for the hash.
+/** The new password: 10 to 200 characters. */
 const newPassword = z.string().min(10, "must have at least 10 characters").max(200);
+/** The password of the user. */
 const password = z.string().min(1).max(200);
+/** The name of the new account: 1 to 80 characters. */
 export const accountNameInput = words(80);
 
 /** Signing up, in and out of the dashboard, by cookie. */
@@ -26,6 +31,7 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
         return publicView(session.signedIn);
       }),
 
+    /** Signs a user in with a cookie. Ends the session of an earlier cookie. */
     signIn: publicProcedure
       .input(z.strictObject({ email: emailInput, password }))
       .mutation(async ({ ctx, input }) => {
@@ -38,6 +44,7 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
         return publicView(session.signedIn);
       }),
 
+    /** Ends the session of the cookie, and deletes the cookie. */
     signOut: publicProcedure.mutation(async ({ ctx }) => {
       if (ctx.caller.kind === "session") {
         await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
@@ -54,15 +61,22 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
 
     /** The user's sessions, last seen first. */
     sessions: sessionProcedure.query(async ({ ctx }) => ({
+      /** Up to 1,000 sessions. */
       sessions: (await signIn.listSessions(ctx.user.id)).map((session) => ({
         ...session,
+        /** Whether the call was made in this session. */
         isCurrent: session.id === ctx.sessionId,
       })),
     })),
 
     /** Ends one session. */
     endSession: sessionProcedure
-      .input(z.strictObject({ id: idOf<SessionId>() }))
+      .input(
+        z.strictObject({
+          /** The id of the session. */
+          id: idOf<SessionId>(),
+        }),
+      )
       .mutation(async ({ ctx, input }) => {
         await signIn.endSession(ctx.user.id, input.id);
         if (input.id === ctx.sessionId) ctx.sessionCookie.clear();
@@ -74,10 +88,16 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
       ctx.sessionCookie.clear();
     }),
 
-    /** Ends every session of the user and starts a new one. `revokeTokens` also revokes their management tokens. */
+    /** Ends every session of the user and starts a new one. */
     changePassword: sessionProcedure
       .input(
-        z.strictObject({ current: password, next: newPassword, revokeTokens: z.boolean().default(false) }),
+        z.strictObject({
+          /** The present password. */
+          current: password,
+          next: newPassword,
+          /** Whether the user's management tokens are revoked, too. Default `false`. */
+          revokeTokens: z.boolean().default(false),
+        }),
       )
       .mutation(async ({ ctx, input }) => {
         ctx.sessionCookie.set(await signIn.changePassword(ctx.actor, ctx.signedIn, input, ctx.clientInfo));
@@ -86,8 +106,22 @@ export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
 }
 
 function publicView(signedIn: SignedIn) {
-  const user = { id: signedIn.user.id, email: signedIn.user.email, role: signedIn.role };
-  if (signedIn.role === "operator") return { user, account: null };
-  const { id, name, plan, state } = signedIn.account;
-  return { user, account: { id, name, plan, state } };
+  const user = {
+    /** The id of the user, a UUID. */
+    id: signedIn.user.id,
+    /** The e-mail address, in lower case. */
+    email: signedIn.user.email,
+    /** `owner`: a user of an account; `operator`: an operator of the service. */
+    role: signedIn.role,
+  };
+  return {
+    /** The signed-in user. */
+    user,
+    /** The user's account; `null` for operators, who have none. */
+    account: signedIn.role === "operator" ? null : accountView(signedIn.account),
+  };
+}
+
+function accountView({ id, name, plan, state }: Account): Pick<Account, "id" | "name" | "plan" | "state"> {
+  return { id, name, plan, state };
 }

@@ -14,6 +14,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
       return read();
     });
   return router({
+    /** The balance of the account, after all requests that this node has recorded. */
     balance: accountReader.query(async ({ ctx }) => {
       const balance = await onceCharged(() => ledger.readBalance(ctx.accountId));
       if (balance === null) throw new Failure("not_found", "The account no longer exists.");
@@ -22,12 +23,17 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
 
     /** The transactions of the account, newest first. */
     ledger: accountReader
-      .input(z.strictObject(paging<LedgerEntryId>(200)).default({ limit: 50 }))
+      .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
         const page = await onceCharged(() =>
           readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
         );
-        return { entries: page.items, nextCursor: page.last?.id ?? null };
+        return {
+          /** The transactions of the page, newest first. */
+          entries: page.items,
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: page.last?.id ?? null,
+        };
       }),
   });
 }

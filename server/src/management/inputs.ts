@@ -15,7 +15,7 @@ export const words = (max: number) =>
     .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control or invisible characters")
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
-/** The name of a key or token. */
+/** A name for people: 1 to 64 characters. */
 export const label = words(64);
 
 /** An IPv4 address in four decimal parts, or an IPv6 address. */
@@ -37,7 +37,7 @@ export const idempotencyKey = z
   .max(255)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces")
   .describe(
-    "A random value for this request. Repeated with it within 24 hours, the request creates no second key.",
+    "A random value for this request: 8 to 255 characters. Repeated with it within 24 hours, the request creates no second key.",
   );
 
 /** A UUID, typed as an id of its kind. */
@@ -53,9 +53,14 @@ export const idOf = <Id extends string>() =>
 export const CURSOR = "The cursor of the next page, from the answer with the previous page.";
 export const LIMIT = "The maximum number of rows of the page.";
 
-/** The inputs of a paged list. Infinite queries of tRPC send `direction`. */
-export const paging = <Id extends string>(maxLimit: number) => ({
+const MAX_PAGE = 200;
+
+/** The inputs of a paged list. */
+export const paging = <Id extends string>() => ({
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   cursor: idOf<Id>().describe(CURSOR).optional(),
+  /** Has no effect. Infinite queries of TanStack Query send it. */
   direction: z.literal("forward").optional(),
-  limit: wholeNumber(1, maxLimit).describe(LIMIT).default(50),
+  /** The maximum number of rows of the page: 1 to 200. Default 50. */
+  limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(50),
 });

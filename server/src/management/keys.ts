@@ -4,6 +4,7 @@ import { CURSOR, idempotencyKey, idOf, LIMIT, label, wholeNumber } from "./input
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
+/** The id of the key, a UUID. Not its key ID. */
 const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
@@ -30,7 +31,9 @@ export function keysRouter({ keys }: RpcServices) {
       .input(
         z
           .strictObject({
+            /** The `nextCursor` of the previous page. Omit it for the first page. */
             cursor: position.describe(CURSOR).optional(),
+            /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
             limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
           })
           .default({ limit: MAX_PAGE }),
@@ -38,7 +41,12 @@ export function keysRouter({ keys }: RpcServices) {
       .query(async ({ ctx, input }) => {
         const page = { after: input.cursor ?? null, limit: input.limit };
         const { keys: found, next } = await keys.list(ctx.accountId, page, ctx.reader);
-        return { keys: found, nextCursor: next === null ? null : `${next.state}~${next.id}` };
+        return {
+          /** The keys of the page. */
+          keys: found,
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: next === null ? null : `${next.state}~${next.id}`,
+        };
       }),
 
     /** The present usage of a key, and how far its successor has taken over. */
@@ -46,11 +54,11 @@ export function keysRouter({ keys }: RpcServices) {
       .input(z.strictObject({ id }))
       .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
 
-    /** The only answer, beside that of `rotate`, that ever holds the key string. */
+    /** Creates a key. The answer contains the key string; it cannot be read again. */
     create: accountProcedure
       .input(
         z.strictObject({
-          name: label.describe("A name that no other active key of the account has."),
+          name: label.describe("A name that no other active key of the account has: 1 to 64 characters."),
           idempotencyKey: idempotencyKey.optional(),
         }),
       )
@@ -58,16 +66,20 @@ export function keysRouter({ keys }: RpcServices) {
         keys.create(ctx.actor, ctx.accountId, input.name, input.idempotencyKey ?? null),
       ),
 
-    /** Creates a successor. The old key works until it is revoked; `usage` reports when it is idle. */
+    /** Creates a successor of a key. The answer contains its key string; it cannot be read again. The old key works until it is revoked; `usage` reports when it is idle. */
     rotate: accountProcedure
       .input(
         z.strictObject({
           id,
           name: label
-            .describe("The name of the successor; by default the name of the old key with a number.")
+            .describe(
+              "The name of the successor: 1 to 64 characters. Default: the name of the old key with a number.",
+            )
             .optional(),
           idleAfterSeconds: wholeNumber(60, 30 * DAY_S)
-            .describe("Seconds without a request after which the old key counts as idle.")
+            .describe(
+              "Seconds without a request after which the old key counts as idle: 60 to 2,592,000 (30 days). Default 86,400 (a day).",
+            )
             .default(DAY_S),
           idempotencyKey: idempotencyKey.optional(),
         }),
@@ -81,7 +93,7 @@ export function keysRouter({ keys }: RpcServices) {
         }),
       ),
 
-    /** When this has answered, no node admits the key. */
+    /** Revokes a key. Once this has answered, no node admits the key. */
     revoke: accountProcedure
       .input(z.strictObject({ id }))
       .mutation(({ ctx, input }) => keys.revoke(ctx.actor, ctx.accountId, input.id)),

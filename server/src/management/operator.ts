@@ -15,8 +15,11 @@ import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput } from "./usage.ts";
 
+/** The id of the account. */
 const accountId = idOf<AccountId>();
+/** The reason, for the audit trail: 1 to 500 characters. */
 const reason = words(500);
+/** The beginning of a name or of a user's e-mail address, or an id: up to 254 characters. Default: all accounts. */
 const searchText = z
   .string()
   .max(254)
@@ -29,15 +32,25 @@ const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
 
+/** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
 const networks = z.array(z.string().trim().max(64)).max(MAX_NETWORKS);
 const ipRuleMode = z.enum(["enforce", "report"]);
 const ipRuleChange = z
-  .strictObject({ mode: ipRuleMode.nullable().default(null), networks })
+  .strictObject({
+    /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default: the current mode. */
+    mode: ipRuleMode.nullable().default(null),
+    networks,
+  })
   .transform((rules): IpRuleChange => ({ ...rules, networks: requireNetworks(rules.networks) }));
 const ipRules = z
-  .strictObject({ mode: ipRuleMode.default("enforce"), networks })
+  .strictObject({
+    /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default `enforce`. */
+    mode: ipRuleMode.default("enforce"),
+    networks,
+  })
   .transform((rules): IpRules => ({ ...rules, networks: requireNetworks(rules.networks) }));
 
+/** The `id` of the node in the list. */
 const spenderId = z
   .bigint()
   .min(1n)
@@ -65,17 +78,23 @@ export function operatorRouter(services: RpcServices) {
   ) => accountAdmin.change(actor, id, what, reason);
   return router({
     /** Dangerous settings that this node was started with: a sentence or two each. */
-    warnings: operatorProcedure.query(() => ({ warnings: services.warnings })),
+    warnings: operatorProcedure.query(() => ({
+      /** The warnings. Empty: there are none. */
+      warnings: services.warnings,
+    })),
+    /** The accounts of the service. */
     accounts: router({
-      /** Newest first; `search` is the beginning of a name or of a user's e-mail address, or an id. */
+      /** Accounts, newest first. */
       list: operatorProcedure
         .input(
           z
             .strictObject({
               search: searchText,
+              /** The state of the accounts. Default: any. */
               state: z.enum(ACCOUNT_STATES).optional(),
+              /** The plan of the accounts. Default: any. */
               plan: z.enum(PLANS).optional(),
-              ...paging<AccountId>(200),
+              ...paging<AccountId>(),
             })
             .default({ search: "", limit: 50 }),
         )
@@ -83,43 +102,61 @@ export function operatorRouter(services: RpcServices) {
           accountAdmin.list({ search, state, plan }, cursor, limit),
         ),
 
+      /** One account. */
       get: operatorProcedure
         .input(z.strictObject({ id: accountId }))
         .query(({ input }) => accountAdmin.get(input.id)),
 
-      /** Works while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
+      /** Creates an account with its first user, also while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
       create: operatorProcedure
         .input(
           z.strictObject({
+            /** The e-mail address of the first user: up to 254 characters. */
             email: emailInput,
             accountName: accountNameInput,
+            /** The plan. Default `free`. */
             plan: z.enum(PLANS).default("free"),
           }),
         )
         .mutation(({ ctx, input }) => accountAdmin.create(ctx.actor, input)),
 
-      /** Once this has answered, every node refuses the keys and management tokens of the account. */
+      /** Suspends an account. Once this has answered, every node refuses the keys and management tokens of the account. */
       suspend: operatorProcedure
         .input(z.strictObject({ id: accountId, reason }))
         .mutation(({ ctx, input }) =>
           change(ctx.actor, input, { action: "account.suspend", reason: input.reason }),
         ),
 
+      /** Ends the suspension of an account. */
       reinstate: operatorProcedure
         .input(z.strictObject({ id: accountId, reason: reason.optional() }))
         .mutation(({ ctx, input }) => change(ctx.actor, input, { action: "account.reinstate" })),
 
-      /** Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
+      /** Sets the plan. Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
       setPlan: operatorProcedure
-        .input(z.strictObject({ id: accountId, plan: z.enum(PLANS), reason: reason.optional() }))
+        .input(
+          z.strictObject({
+            id: accountId,
+            /** The new plan. */
+            plan: z.enum(PLANS),
+            reason: reason.optional(),
+          }),
+        )
         .mutation(({ ctx, input }) =>
           change(ctx.actor, input, { action: "account.setPlan", plan: input.plan }),
         ),
 
-      /** Omit `mode` to keep the current one. */
+      /** Replaces the IP rules, which are in force on the enterprise plan. */
       setIpRules: operatorProcedure
         .meta({ maxInputBytes: MAX_RULES_BYTES })
-        .input(z.strictObject({ id: accountId, rules: ipRuleChange, reason: reason.optional() }))
+        .input(
+          z.strictObject({
+            id: accountId,
+            /** The new rules. */
+            rules: ipRuleChange,
+            reason: reason.optional(),
+          }),
+        )
         .mutation(({ ctx, input }) =>
           change(ctx.actor, input, { action: "account.setIpRules", ipRules: input.rules }),
         ),
@@ -127,19 +164,32 @@ export function operatorRouter(services: RpcServices) {
       /** Tests an address against the account's rules, or against `rules` before they are set. */
       tryIpRules: operatorProcedure
         .meta({ maxInputBytes: MAX_RULES_BYTES })
-        .input(z.strictObject({ id: accountId, address: ipAddress, rules: ipRules.optional() }))
+        .input(
+          z.strictObject({
+            id: accountId,
+            /** The address to test. */
+            address: ipAddress,
+            /** The rules to test it against. Default: those of the account. */
+            rules: ipRules.optional(),
+          }),
+        )
         .query(async ({ input }) => ({
+          /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
           verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),
         })),
 
-      /** `null` uses the plan's limit. */
+      /** Sets limits of the account's own. */
       setLimits: operatorProcedure
         .input(
           z.strictObject({
             id: accountId,
+            /** All three limits: 1 to 1,000,000,000 each. `null` uses the plan's limit. */
             limits: z.strictObject({
+              /** Requests in 60 seconds. */
               requestsPerMinute: limit,
+              /** Tokens of prompts and answers in 60 seconds. */
               tokensPerMinute: limit,
+              /** Requests that may be answered at the same time. */
               concurrentRequests: limit,
             }),
             reason: reason.optional(),
@@ -149,11 +199,12 @@ export function operatorRouter(services: RpcServices) {
           change(ctx.actor, input, { action: "account.setLimits", limits: input.limits }),
         ),
 
-      /** A negative amount takes credit back, at most what the account has. */
+      /** Grants credit. A negative amount takes credit back, at most what the account has. */
       grantCredits: operatorProcedure
         .input(
           z.strictObject({
             id: accountId,
+            /** The amount in nano-USD: not 0, and at most 9 million USD either way. */
             amountNanoUsd: z
               .bigint()
               .refine((amount) => amount !== 0n, "must not be 0")
@@ -169,24 +220,38 @@ export function operatorRouter(services: RpcServices) {
         ),
     }),
 
+    /** The users of accounts. */
     users: router({
       /**
        * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
-       * given. The answer contains the password; it cannot be read again.
+       * set. The answer contains the password; it cannot be read again.
        */
       resetPassword: operatorProcedure
-        .input(z.strictObject({ email: emailInput, keepTokens: z.boolean().default(false) }))
+        .input(
+          z.strictObject({
+            /** The e-mail address of the user. */
+            email: emailInput,
+            /** Whether the user's management tokens stay valid. Default `false`. */
+            keepTokens: z.boolean().default(false),
+          }),
+        )
         .mutation(({ ctx, input }) =>
           services.signIn.resetPassword(ctx.actor, input.email, input.keepTokens),
         ),
     }),
 
     /**
-     * Usage of all accounts, in the form of `services.usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
+     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
      * period have rows of their own. All others share one row per interval (`isOther`).
      */
     usage: operatorProcedure
-      .input(z.strictObject({ ...spanInput, groupBy: z.enum(["none", "model", "account"]).default("none") }))
+      .input(
+        z.strictObject({
+          ...spanInput,
+          /** What has rows of its own in each interval. Default `none`. */
+          groupBy: z.enum(["none", "model", "account"]).default("none"),
+        }),
+      )
       .query(({ input }) => services.usage.serviceSummary(input)),
 
     /**
@@ -197,10 +262,13 @@ export function operatorRouter(services: RpcServices) {
       .input(
         z
           .strictObject({
+            /** The kind of the events. Default: any. */
             kind: z.enum(SECURITY_EVENT_KINDS).optional(),
+            /** The id of the account. Default: events of all accounts and of none. */
             accountId: accountId.optional(),
             source: filterInput.source,
-            ...paging(200),
+            ...paging(),
+            /** The `nextCursor` of the previous page. Omit it for the first page. */
             cursor: z.string().max(64).optional(),
           })
           .default({ limit: 50 }),
@@ -210,26 +278,37 @@ export function operatorRouter(services: RpcServices) {
       ),
 
     /** Health of each upstream, as this node sees it. */
-    upstreams: operatorProcedure.query(() => ({ upstreams: services.gateway.health() })),
+    upstreams: operatorProcedure.query(() => ({
+      /** The upstreams of the catalog. */
+      upstreams: services.gateway.health(),
+    })),
 
     /** The current catalog with its routes, without credentials. */
     catalog: operatorProcedure.query(() => ({
+      /** The models, in the order of the catalog. */
       models: catalog.models,
+      /** The upstreams that serve them. */
       upstreams: [...catalog.upstreams.values()].map(
         ({ credential, settings, isSandbox: _, ...upstream }) => ({
           ...upstream,
+          /** The package of the AI SDK that speaks to the upstream; `null`: none. */
           package: typeof settings.package === "string" ? settings.package : null,
+          /** Whether the service sends a credential. */
           hasCredential: credential !== null,
         }),
       ),
     })),
 
+    /** The nodes of the service, as far as they reserve credit. */
     nodes: router({
       /**
        * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
        * node is started again or its credit is released.
        */
-      list: operatorProcedure.query(async () => ({ nodes: await spenders.list() })),
+      list: operatorProcedure.query(async () => ({
+        /** The nodes. */
+        nodes: await spenders.list(),
+      })),
 
       /**
        * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
@@ -256,7 +335,10 @@ export function operatorRouter(services: RpcServices) {
     checkBooks: operatorProcedure
       .input(
         z
-          .strictObject({ hours: z.number().int().min(1).max(MAX_RECONCILED_HOURS).default(24) })
+          .strictObject({
+            /** The past hours of usage to compare: 1 to 8,784, and at most the shortest retention of all plans. Default 24. */
+            hours: z.number().int().min(1).max(MAX_RECONCILED_HOURS).default(24),
+          })
           .default({ hours: 24 }),
       )
       .query(({ input }) =>
@@ -265,12 +347,19 @@ export function operatorRouter(services: RpcServices) {
         ),
       ),
 
+    /** Lines of the answering node's journal that could not be read or recorded. */
     journal: journalRouter(services.journalRepair),
 
     /** The audit trail of one account or of all, newest first. */
     audit: operatorProcedure
       .input(
-        z.strictObject({ accountId: accountId.optional(), ...paging<ActionId>(200) }).default({ limit: 50 }),
+        z
+          .strictObject({
+            /** The id of the account. Default: all accounts. */
+            accountId: accountId.optional(),
+            ...paging<ActionId>(),
+          })
+          .default({ limit: 50 }),
       )
       .query(({ input }) =>
         accountAdmin.listActions(input.accountId ?? null, input.cursor ?? null, input.limit),

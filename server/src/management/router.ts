@@ -65,23 +65,36 @@ export interface RpcServices {
 /** All procedures of the management API. */
 export function createAppRouter(services: RpcServices) {
   return router({
+    /** The service itself. */
     service: router({
       /** What the dashboard needs before sign-in. */
       info: publicProcedure.query(() => ({
         ...services.service(),
+        /** Whether anyone can create an account. */
         signUp: services.signUpIsOpen ? ("open" as const) : ("closed" as const),
       })),
     }),
+    /** Signing up, in and out of the dashboard. */
     auth: authRouter(services),
+    /** The account of the caller. */
     account: accountRouter(services),
+    /** API keys. */
     keys: keysRouter(services),
+    /** Management tokens, by which scripts manage an account. */
     tokens: tokensRouter(services),
+    /** The audit log: an entry for each request. */
     audit: auditRouter(services),
+    /** Sums over the audit log. */
     usage: usageRouter(services),
+    /** The credit of the account. */
     credits: creditsRouter(services),
+    /** Procedures for operators. The audit trail records every change. */
     operator: operatorRouter(services),
+    /** The models of the catalog. */
     models: router({
+      /** All models, with their prices. */
       list: accountReader.query(() => ({
+        /** The models, in the order of the catalog. */
         models: services.catalog.models.map(({ routes: _, ...model }) => model),
       })),
     }),

@@ -129,13 +129,30 @@ const t = initTRPC
       const { status, type } = ERROR_CODES[failure.code];
       return {
         ...shape,
+        /** The JSON-RPC code that tRPC has for the error. */
+        code: shape.code,
+        /** What went wrong, and what to do next. */
         message: failure.message,
+        /** The details of the error. */
         data: {
           ...shape.data,
+          /** The name that tRPC has for the error. */
+          code: shape.data.code,
           // The procedure that was asked for, as it was asked for.
           ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
+          /** The HTTP status. */
           httpStatus: status,
-          ostiary: { code: failure.code, type, param: failure.param, requestId: ctx?.requestId ?? null },
+          /** The error, as the HTTP API writes it. */
+          ostiary: {
+            /** The error code, such as `not_found`. */
+            code: failure.code,
+            /** The class of the error, such as `invalid_request_error`. */
+            type,
+            /** The path of the input's field that is at fault; `null`: none. */
+            param: failure.param,
+            /** The id of the request, also in `x-request-id`; `null` if the call was refused before it had one. */
+            requestId: ctx?.requestId ?? null,
+          },
         },
       };
     },

@@ -7,7 +7,11 @@ import { accountReader, router } from "./trpc.ts";
 export const spanInput = {
   from: periodStart,
   to: periodEnd,
-  interval: z.enum(["hour", "day", "month"]).describe("The intervals of UTC that rows stand for."),
+  interval: z
+    .enum(["hour", "day", "month"])
+    .describe(
+      "The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month.",
+    ),
 };
 
 export function usageRouter({ usage }: RpcServices) {
@@ -22,7 +26,7 @@ export function usageRouter({ usage }: RpcServices) {
           ...spanInput,
           groupBy: z
             .enum(["none", "model", "key"])
-            .describe("What has rows of its own, beside the intervals.")
+            .describe("What has rows of its own in each interval. Default `none`.")
             .default("none"),
         }),
       )

@@ -12,17 +12,30 @@ import { addEvents, findUsers, listEvents } from "./security-store.ts";
 
 /** The events of one hour that agree in every field, as operators see them. */
 export interface ListedSecurityEvent {
+  /** The id of the event, a UUID. */
   readonly id: SecurityEventId;
+  /** What happened. */
   readonly kind: SecurityEventKind;
+  /** How often it happened. */
   readonly count: number;
+  /** When it happened first. */
   readonly firstAt: Date;
+  /** When it happened last. */
   readonly lastAt: Date;
-  /** The account of the key, the management token or the user. */
-  readonly account: { readonly id: AccountId; readonly name: string } | null;
-  /** Last 4 characters of the key. */
+  /** The account of the key, the management token or the user; `null` if there is none. */
+  readonly account: {
+    /** The id of the account, a UUID. */
+    readonly id: AccountId;
+    /** The name of the account. */
+    readonly name: string;
+  } | null;
+  /** Last 4 characters of the key; `null` for other events. */
   readonly keyId: string | null;
+  /** The e-mail address of the user; `null` if there is none. */
   readonly userEmail: string | null;
+  /** The address of the client; `null` if it is unknown or there is none. */
   readonly sourceIp: string | null;
+  /** The name of the upstream that refused the credential; `null` for other events. */
   readonly upstream: string | null;
 }
 
@@ -76,7 +89,12 @@ export class SecurityLog implements SecurityEvents {
     filter: SecurityFilter,
     cursor: string | null,
     limit: number,
-  ): Promise<{ readonly events: readonly ListedSecurityEvent[]; readonly nextCursor: string | null }> {
+  ): Promise<{
+    /** The events of the page, the last seen first. */
+    readonly events: readonly ListedSecurityEvent[];
+    /** The `cursor` of the next page; `null` on the last page. */
+    readonly nextCursor: string | null;
+  }> {
     const after = cursor === null ? null : readCursor(cursor);
     await this.flush();
     const { items, last } = await readPage(limit, (max) => listEvents(this.#database, filter, after, max));
