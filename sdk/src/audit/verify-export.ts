@@ -51,8 +51,13 @@ export interface ExportVerification {
   readonly ok: boolean;
   /** What the export contains all of; `null` if it has problems. */
   readonly complete: ExportScope | null;
-  /** The period of the export, RFC 3339: `from` is included, `to` is not; `null` if it was not limited. */
-  readonly period: { readonly from: string | null; readonly to: string | null };
+  /** The period of the export. */
+  readonly period: {
+    /** Its beginning in RFC 3339, which is included; `null` if it was not limited. */
+    readonly from: string | null;
+    /** Its end in RFC 3339, which is not included; `null` if it was not limited. */
+    readonly to: string | null;
+  };
   /** The filters of the export, by the names of their parameters. */
   readonly filter: Readonly<Record<string, string>>;
   /** The number of entries in the export. */

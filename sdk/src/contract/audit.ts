@@ -44,6 +44,7 @@ export interface ExportedAuditEntry extends AuditEntry {
  * the log.
  */
 export interface ExportProofLine {
+  /** The line's part of the proof. */
   readonly proof: ExportHeader | ExportedBatch | ExportEnd;
   /** Pass it as `cursor` to resume the export after this line. */
   readonly cursor: string;
@@ -51,6 +52,7 @@ export interface ExportProofLine {
 
 /** The first line of an export with a proof: what was exported. */
 export interface ExportHeader {
+  /** The period and the filters of the export. */
   readonly export: {
     /** RFC 3339. Included. `null`: from the beginning. */
     readonly from: string | null;
@@ -63,8 +65,11 @@ export interface ExportHeader {
 
 /** What an export leaves out of a batch. A batch of very many entries has several such lines. */
 export interface ExportedBatch {
+  /** The number of the batch, from 1. */
   readonly batch: number;
+  /** The number of entries in the batch. */
   readonly entries: number;
+  /** The digest of the batch: SHA-256, in hexadecimal. */
   readonly digest: string;
   /** The entries that were left out: whole if only the period limits the export, otherwise their digests. */
   readonly left_out?: readonly LeftOutEntry[];
@@ -87,8 +92,11 @@ export type CoveredEntry = Omit<AuditEntry, "request_id" | "key_name" | "token_c
 
 /** The last line of an export with a proof: which batches it proves. `null` if there is no entry. */
 export interface ExportEnd {
+  /** The batches that the export proves. */
   readonly end: {
+    /** The number of the first batch. */
     readonly first: number | null;
+    /** The number of the last batch. */
     readonly last: number | null;
     /** The digest of the batch before the first. */
     readonly previous: string | null;
