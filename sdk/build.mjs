@@ -1,5 +1,5 @@
 // Builds the package into sdk/dist, or into the folder given: its entries as ES modules and CommonJS modules, each with
-// declarations of its own kind, and the command line.
+// declarations of its own kind and a source map; the command line; and the licenses of the packages bundled with it.
 import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,36 +10,38 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const dist = resolve(process.argv[2] ?? join(here, "dist"));
 rmSync(dist, { recursive: true, force: true });
 
-const common = {
-  bundle: true,
-  platform: "neutral",
-  target: "es2022",
-  logLevel: "warning",
-};
-for (const name of ["index", "operator"]) {
-  const entryPoints = [join(here, `src/${name}.ts`)];
-  await build({ ...common, entryPoints, format: "esm", outfile: join(dist, `${name}.js`) });
-  await build({ ...common, entryPoints, format: "cjs", outfile: join(dist, `${name}.cjs`) });
+/** Source files of every bundle, by their paths in the repository. */
+const inputs = new Set();
+
+/** Bundles an entry of sdk/src into dist. Its source map contains the sources, which are not published otherwise. */
+async function bundle(entry, outfile, options) {
+  const { metafile } = await build({
+    absWorkingDir: join(here, ".."),
+    entryPoints: [join(here, "src", entry)],
+    outfile: join(dist, outfile),
+    bundle: true,
+    platform: "neutral",
+    target: "es2022",
+    sourcemap: true,
+    sourcesContent: true,
+    metafile: true,
+    logLevel: "warning",
+    ...options,
+  });
+  for (const input of Object.keys(metafile.inputs)) inputs.add(input);
 }
-// tRPC's own packages stay outside: the errors that the link throws must be those of the application's version.
+
 for (const [format, extension] of [
   ["esm", "js"],
   ["cjs", "cjs"],
 ]) {
-  await build({
-    ...common,
-    entryPoints: [join(here, "src/trpc.ts")],
-    external: ["@trpc/*"],
-    format,
-    outfile: join(dist, `trpc.${extension}`),
-  });
+  for (const name of ["index", "operator"]) await bundle(`${name}.ts`, `${name}.${extension}`, { format });
+  // tRPC's own packages stay outside: the errors that the link throws must be those of the application's version.
+  await bundle("trpc.ts", `trpc.${extension}`, { format, external: ["@trpc/*"] });
 }
-await build({
-  ...common,
-  entryPoints: [join(here, "src/cli/main.ts")],
+await bundle("cli/main.ts", "cli.js", {
   platform: "node",
   format: "esm",
-  outfile: join(dist, "cli.js"),
   banner: {
     // commander is CommonJS, which asks for Node's own modules in its own way.
     js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
@@ -61,4 +63,22 @@ for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
   const importing = (extension) => text.replaceAll(/(["'])(\.\.?\/[^"']+)\.ts\1/g, `$1$2.${extension}$1`);
   writeFileSync(path, importing("js"));
   writeFileSync(path.replace(/\.d\.ts$/, ".d.cts"), importing("cjs"));
+}
+
+writeFileSync(join(dist, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices());
+
+/** The license of each package whose files are in a bundle. */
+function thirdPartyNotices() {
+  const folders = new Set(
+    [...inputs].flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
+  );
+  const notices = [...folders].sort().map((folder) => noticeOf(join(here, "..", folder)));
+  return `${["The package ostiary contains the following software.", ...notices].join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
+
+function noticeOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));
+  if (file === undefined) throw new Error(`${name} has no license file, so it must not be bundled.`);
+  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}`;
 }

@@ -4,6 +4,7 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     command: /^npm ci( && npm (start|test))?$/,
     reason: "Installs packages. .ci/run and test/installation do it.",
   },
+  { command: /^npm install ostiary$/, reason: "The package is already installed from its tarball." },
   {
     command: /^npm start$/,
     reason: "Runs until stopped. test/integration/newcomer.test.ts starts the service.",

@@ -20,6 +20,8 @@ export const DOCUMENTS: readonly string[] = [
   "CONTRIBUTING.md",
   "SECURITY.md",
   "sdk/README.md",
+  "sdk/CHANGELOG.md",
+  "sdk/examples/README.md",
   ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".md"))
     .map((path) => join("docs", path))

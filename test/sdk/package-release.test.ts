@@ -1,0 +1,155 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ROOT } from "../fixtures/service.ts";
+
+const GITHUB = {
+  GITHUB_SERVER_URL: "https://git.example",
+  GITHUB_REPOSITORY: "someone/ostiary",
+  ACTIONS_ID_TOKEN_REQUEST_URL: "https://token.example",
+};
+
+let folder: string;
+let repository: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ostiary-release-test-"));
+  repository = join(folder, "repository");
+  for (const path of ["scripts", "sdk/src/core", "sdk/dist"])
+    mkdirSync(join(repository, path), { recursive: true });
+  copyFileSync(join(ROOT, "scripts/release.mjs"), join(repository, "scripts/release.mjs"));
+  write("sdk/package.json", JSON.stringify({ name: "ostiary", version: "1.2.3", files: ["dist"] }));
+  write("sdk/jsr.json", JSON.stringify({ version: "1.2.3" }));
+  write("sdk/src/core/version.ts", 'export const VERSION = "1.2.3";\n');
+  write("sdk/CHANGELOG.md", "# Changelog\n\n## 1.2.3 (2026-11-22)\n");
+  write("sdk/dist/index.js", "export {};\n");
+  git("init", "--quiet");
+  commit();
+  git("tag", "v1.2.3");
+  installRecordingNpm();
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(path: string, content: string): void {
+  writeFileSync(join(repository, path), content);
+}
+
+function git(...args: readonly string[]): void {
+  execFileSync("git", ["-c", "user.name=Test", "-c", "user.email=test@example.com", ...args], {
+    cwd: repository,
+  });
+}
+
+function commit(): void {
+  git("add", "--all");
+  git("commit", "--quiet", "--message", "A change");
+}
+
+/** An npm that packs, and records what else it is asked to do. */
+function installRecordingNpm(): void {
+  mkdirSync(join(folder, "bin"));
+  const real = execFileSync("which", ["npm"], { encoding: "utf8" }).trim();
+  const script = `#!/bin/bash
+[ "$1" = pack ] && exec ${real} "$@"
+echo "$@" >>${folder}/calls
+[ "$1" = publish ] && cp "$2/package.json" ${folder}/published.json
+exit 0
+`;
+  writeFileSync(join(folder, "bin/npm"), script);
+  chmodSync(join(folder, "bin/npm"), 0o755);
+}
+
+function release(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/release.mjs", ...args], {
+    cwd: repository,
+    encoding: "utf8",
+    env: { HOME: folder, PATH: `${folder}/bin:${process.env.PATH}`, ...env },
+  });
+  const calls = existsSync(join(folder, "calls"))
+    ? readFileSync(join(folder, "calls"), "utf8").trim().split("\n")
+    : [];
+  return { status, stderr, calls };
+}
+
+const publishedManifest = () => JSON.parse(readFileSync(join(folder, "published.json"), "utf8"));
+
+describe("a release", () => {
+  it("is a dry run by default, after the package was checked", () => {
+    const { status, calls, stderr } = release([]);
+    expect(status, stderr).toBe(0);
+    expect(calls).toEqual([
+      expect.stringMatching(/^run .*check-package$/),
+      expect.stringMatching(/^publish \S+\/package --provenance --access public --tag latest --dry-run$/),
+    ]);
+    expect(publishedManifest()).toEqual({ name: "ostiary", version: "1.2.3", files: ["dist"] });
+  });
+
+  it("is published from CI with provenance, and names the repository that the job builds", () => {
+    const { status, calls, stderr } = release(["--publish"], GITHUB);
+    expect(status, stderr).toBe(0);
+    expect(calls.at(-1)).toMatch(/^publish \S+\/package --provenance --access public --tag latest$/);
+    expect(publishedManifest()).toMatchObject({
+      repository: { type: "git", url: "git+https://git.example/someone/ostiary.git", directory: "sdk" },
+      homepage: "https://git.example/someone/ostiary#readme",
+      bugs: "https://git.example/someone/ostiary/issues",
+    });
+  });
+
+  it("of a prerelease is not the latest version", () => {
+    for (const [path, content] of [
+      ["sdk/package.json", JSON.stringify({ name: "ostiary", version: "1.3.0-beta.1", files: ["dist"] })],
+      ["sdk/jsr.json", JSON.stringify({ version: "1.3.0-beta.1" })],
+      ["sdk/src/core/version.ts", 'export const VERSION = "1.3.0-beta.1";\n'],
+      ["sdk/CHANGELOG.md", "## 1.3.0-beta.1 (2026-11-23)\n"],
+    ] as const) {
+      write(path, content);
+    }
+    commit();
+    expect(release([]).calls.at(-1)).toContain("--tag next");
+  });
+
+  it.each([
+    ["uncommitted changes", () => write("sdk/dist/index.js", "export const a = 1;\n"), /uncommitted changes/],
+    [
+      "another version elsewhere",
+      () => {
+        write("sdk/jsr.json", JSON.stringify({ version: "1.2.2" }));
+        commit();
+      },
+      /jsr\.json has version 1\.2\.2/,
+    ],
+    [
+      "no date in the changelog",
+      () => {
+        write("sdk/CHANGELOG.md", "## 1.2.3 (unreleased)\n");
+        commit();
+      },
+      /no heading "## 1\.2\.3 \(<date>\)"/,
+    ],
+  ])("with %s is refused before anything runs", (_, change, message) => {
+    change();
+    const { status, stderr, calls } = release([]);
+    expect({ status, calls }).toEqual({ status: 1, calls: [] });
+    expect(stderr).toMatch(message);
+  });
+
+  it("is not published outside of CI, or from a commit without its tag", () => {
+    write("sdk/dist/index.js", "export const a = 1;\n");
+    commit();
+    const { status, stderr, calls } = release(["--publish"]);
+    expect({ status, calls }).toEqual({ status: 1, calls: [] });
+    expect(stderr).toMatch(/no identity to sign with.*\n.*address is unknown.*\n.*no tag v1\.2\.3/);
+  });
+});
