@@ -100,8 +100,10 @@ describe("the built and installed package", () => {
       "RateLimitError",
       "StreamInterruptedError",
       "UnprocessableEntityError",
+      "UnverifiableExportError",
       "VERSION",
       "tool",
+      "verifyActionsExport",
       "verifyAuditExport",
     ]);
     expect(exported.VERSION).toBe(PACKAGE.version);

@@ -276,6 +276,60 @@ export interface Procedures {
         readonly nextCursor: string | null;
       };
     };
+    /** The audit trail of the account as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    readonly exportActions: {
+      readonly kind: "query";
+      readonly input:
+        | {
+            readonly after?: number | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
+      readonly output: {
+        /** JSON, without line breaks, in the order of recording. */
+        readonly lines: readonly string[];
+        /** Pass it as `after` to continue; `null` at the end. */
+        readonly next: number | null;
+      };
+    };
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    readonly verifyActions: {
+      readonly kind: "query";
+      readonly input:
+        | {
+            readonly after?: number | undefined;
+            readonly expected?:
+              | {
+                  readonly position: number;
+                  readonly digest: string;
+                }
+              | undefined;
+          }
+        | undefined;
+      readonly output: {
+        /** The last action; `null`: none was recorded. */
+        readonly head: {
+          /** From 1. */
+          readonly position: number;
+          /** SHA-256, in hexadecimal. */
+          readonly digest: string;
+        } | null;
+        /** The number of actions that this call has verified. */
+        readonly actions: number;
+        /** The first 100. */
+        readonly problems: readonly {
+          /** `null` for an action that is not in the chain. */
+          readonly position: number | null;
+          /**
+           * `changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the
+           * chain. `digest_differs`: the chain does not contain the expected point.
+           */
+          readonly problem: "added" | "changed" | "digest_differs" | "missing";
+        }[];
+        /** Pass it as `after` to verify the rest; `null`: everything is verified. */
+        readonly next: number | null;
+      };
+    };
   };
   readonly keys: {
     /**
@@ -1755,6 +1809,60 @@ export interface Procedures {
           } | null;
         }[];
         readonly nextCursor: string | null;
+      };
+    };
+    /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    readonly exportActions: {
+      readonly kind: "query";
+      readonly input:
+        | {
+            readonly after?: number | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
+      readonly output: {
+        /** JSON, without line breaks, in the order of recording. */
+        readonly lines: readonly string[];
+        /** Pass it as `after` to continue; `null` at the end. */
+        readonly next: number | null;
+      };
+    };
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    readonly verifyActions: {
+      readonly kind: "query";
+      readonly input:
+        | {
+            readonly after?: number | undefined;
+            readonly expected?:
+              | {
+                  readonly position: number;
+                  readonly digest: string;
+                }
+              | undefined;
+          }
+        | undefined;
+      readonly output: {
+        /** The last action; `null`: none was recorded. */
+        readonly head: {
+          /** From 1. */
+          readonly position: number;
+          /** SHA-256, in hexadecimal. */
+          readonly digest: string;
+        } | null;
+        /** The number of actions that this call has verified. */
+        readonly actions: number;
+        /** The first 100. */
+        readonly problems: readonly {
+          /** `null` for an action that is not in the chain. */
+          readonly position: number | null;
+          /**
+           * `changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the
+           * chain. `digest_differs`: the chain does not contain the expected point.
+           */
+          readonly problem: "added" | "changed" | "digest_differs" | "missing";
+        }[];
+        /** Pass it as `after` to verify the rest; `null`: everything is verified. */
+        readonly next: number | null;
       };
     };
   };

@@ -15,6 +15,7 @@ import { parseNetworks } from "../networks/networks.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, noticesOf } from "./account-change.ts";
 import type { PostgresAccounts } from "./accounts-store.ts";
+import type { ActionChain } from "./action-chain.ts";
 import type { PostgresActions } from "./actions-store.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
@@ -170,6 +171,11 @@ export class AccountAdmin {
       if (outcome.freeNanoUsd === 0n) throw nothingToTake();
       amount = -outcome.freeNanoUsd;
     }
+  }
+
+  /** The chains of actions, which exports and verifications read. */
+  get actionChain(): ActionChain {
+    return this.#parts.actions.chain;
   }
 
   /** Lists actions on one account or on all (`null`), newest first. */

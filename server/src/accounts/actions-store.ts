@@ -3,8 +3,9 @@ import type { AccountId, UserId } from "../contract/account.ts";
 import type { Action, ActionId, ActionName, ActionState, NewAction } from "../contract/action.ts";
 import type { TokenUuid } from "../contract/ids.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
+import { ActionChain } from "./action-chain.ts";
 
-/** Records an action in the transaction of its change. */
+/** Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. */
 export async function recordAction(transaction: Transaction, action: NewAction): Promise<void> {
   const json = (state: ActionState | null) =>
     state === null ? null : transaction.json(state as Parameters<typeof transaction.json>[0]);
@@ -36,9 +37,12 @@ interface ActionRow {
 /** Recorded actions in PostgreSQL. */
 export class PostgresActions {
   readonly #database: Database;
+  /** The actions as they are chained. */
+  readonly chain: ActionChain;
 
   constructor(database: Database) {
     this.#database = database;
+    this.chain = new ActionChain(database);
   }
 
   /** Records an action that changes nothing else in the database. */
