@@ -1,4 +1,6 @@
 export type { AuditExport, ExportOptions, ExportProgress } from "./audit/export.ts";
+export type { ActionsExportParams } from "./audit/export-actions.ts";
+export * from "./audit/verify-actions.ts";
 export * from "./audit/verify-export.ts";
 export { type ClientOptions, Ostiary, Ostiary as default } from "./client.ts";
 export type * from "./contract/audit.ts";

@@ -1,3 +1,4 @@
+import { type ActionsExportParams, actionLines } from "./audit/export-actions.ts";
 import type { ClientOptions } from "./client.ts";
 import type {
   AccountChange,
@@ -20,6 +21,8 @@ import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings
 import type { RequestOptions } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
 
+export type { ActionsExportParams } from "./audit/export-actions.ts";
+export * from "./audit/verify-actions.ts";
 export type * from "./contract/operator.ts";
 
 type Operator = Procedures["operator"];
@@ -105,6 +108,22 @@ export class OstiaryOperator {
     options?: RequestOptions,
   ): APIPromise<Decimals<Operator["audit"]["output"]>> {
     return this.trpc.operator.audit.query(params, options);
+  }
+
+  /** Exports the whole audit trail as lines of JSON, oldest first. `verifyActionsExport` verifies them without the service. */
+  exportActions(
+    { after = 0 }: ActionsExportParams = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<string, void, undefined> {
+    return actionLines((from) => this.trpc.operator.exportActions.query({ after: from }, options), after);
+  }
+
+  /** Verifies that the audit trail is unmodified, some thousand actions per call. Pass `next` as `after` to continue. */
+  verifyActions(
+    params: NonNullable<Procedures["operator"]["verifyActions"]["input"]> = {},
+    options?: RequestOptions,
+  ): Promise<Procedures["operator"]["verifyActions"]["output"]> {
+    return this.trpc.operator.verifyActions.query(params, options);
   }
 }
 

@@ -103,6 +103,7 @@ describe("the built and installed package", () => {
       "UnverifiableExportError",
       "VERSION",
       "tool",
+      "verifyActionsExport",
       "verifyAuditExport",
     ]);
     expect(exported.VERSION).toBe(PACKAGE.version);

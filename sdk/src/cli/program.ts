@@ -8,6 +8,7 @@ import type { AuditExportParams } from "../contract/audit.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
+import { addActionsCommands } from "./actions-commands.ts";
 import { exportTo } from "./export-file.ts";
 import { table, toJson, usdOf } from "./output.ts";
 
@@ -137,6 +138,11 @@ export function createProgram(signal: AbortSignal): Command {
       const verification = await verifyAuditExport(lines, options);
       report(print, verification, scopeOf(verification));
     });
+
+  addActionsCommands(
+    program.command("actions").description("the account's audit trail; needs OSTIARY_MANAGEMENT_TOKEN"),
+    { client: () => client().account, print, signal },
+  );
 
   const keys = program
     .command("keys")

@@ -337,6 +337,64 @@ export interface Procedures {
         readonly nextCursor: string | null;
       }
     >;
+    /** The audit trail of the account as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    readonly exportActions: Procedure<
+      "query",
+      | {
+          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+          readonly after?: number | undefined;
+          /** The maximum number of lines, 1 to 1,000. Default 1,000. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** JSON, without line breaks, in the order of recording. */
+        readonly lines: readonly string[];
+        /** Pass it as `after` to continue; `null` at the end. */
+        readonly next: number | null;
+      }
+    >;
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    readonly verifyActions: Procedure<
+      "query",
+      | {
+          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+          readonly after?: number | undefined;
+          /** A point that was kept earlier, which the chain must contain. */
+          readonly expected?:
+            | {
+                /** Its position in the chain, from 1. */
+                readonly position: number;
+                /** Its digest: SHA-256, in hexadecimal. */
+                readonly digest: string;
+              }
+            | undefined;
+        }
+      | undefined,
+      {
+        /** The last action; `null`: none was recorded. */
+        readonly head: {
+          /** From 1. */
+          readonly position: number;
+          /** SHA-256, in hexadecimal. */
+          readonly digest: string;
+        } | null;
+        /** The number of actions that this call has verified. */
+        readonly actions: number;
+        /** The first 100. */
+        readonly problems: readonly {
+          /** `null` for an action that is not in the chain. */
+          readonly position: number | null;
+          /**
+           * `changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the
+           * chain. `digest_differs`: the chain does not contain the expected point.
+           */
+          readonly problem: "added" | "changed" | "digest_differs" | "missing";
+        }[];
+        /** Pass it as `after` to verify the rest; `null`: everything is verified. */
+        readonly next: number | null;
+      }
+    >;
   };
   /** API keys. */
   readonly keys: {
@@ -2305,6 +2363,64 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
+      }
+    >;
+    /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    readonly exportActions: Procedure<
+      "query",
+      | {
+          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+          readonly after?: number | undefined;
+          /** The maximum number of lines, 1 to 1,000. Default 1,000. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** JSON, without line breaks, in the order of recording. */
+        readonly lines: readonly string[];
+        /** Pass it as `after` to continue; `null` at the end. */
+        readonly next: number | null;
+      }
+    >;
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    readonly verifyActions: Procedure<
+      "query",
+      | {
+          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+          readonly after?: number | undefined;
+          /** A point that was kept earlier, which the chain must contain. */
+          readonly expected?:
+            | {
+                /** Its position in the chain, from 1. */
+                readonly position: number;
+                /** Its digest: SHA-256, in hexadecimal. */
+                readonly digest: string;
+              }
+            | undefined;
+        }
+      | undefined,
+      {
+        /** The last action; `null`: none was recorded. */
+        readonly head: {
+          /** From 1. */
+          readonly position: number;
+          /** SHA-256, in hexadecimal. */
+          readonly digest: string;
+        } | null;
+        /** The number of actions that this call has verified. */
+        readonly actions: number;
+        /** The first 100. */
+        readonly problems: readonly {
+          /** `null` for an action that is not in the chain. */
+          readonly position: number | null;
+          /**
+           * `changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the
+           * chain. `digest_differs`: the chain does not contain the expected point.
+           */
+          readonly problem: "added" | "changed" | "digest_differs" | "missing";
+        }[];
+        /** Pass it as `after` to verify the rest; `null`: everything is verified. */
+        readonly next: number | null;
       }
     >;
   };

@@ -1,3 +1,4 @@
+import { type ActionsExportParams, actionLines } from "../audit/export-actions.ts";
 import type {
   Account,
   AccountAction,
@@ -14,6 +15,7 @@ import type {
   UsageSummary,
   UsageSummaryParams,
 } from "../contract/management.ts";
+import type { Procedures } from "../contract/procedures.ts";
 import type { APIPromise } from "../core/api-promise.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
 import type { RequestOptions } from "../core/transport.ts";
@@ -111,6 +113,28 @@ export class AccountResource {
       const { actions, nextCursor } = await this.#trpc.account.actions.query(page, options);
       return { data: actions, nextCursor };
     });
+  }
+
+  /**
+   * Exports the changes of the account as lines of JSON, oldest first. `verifyActionsExport` verifies them without the service. Requires
+   * a management token.
+   */
+  exportActions(
+    { after = 0 }: ActionsExportParams = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<string, void, undefined> {
+    return actionLines((from) => this.#trpc.account.exportActions.query({ after: from }, options), after);
+  }
+
+  /**
+   * Verifies that the recorded changes are unmodified, some thousand per call. Pass `next` as `after` to continue. Requires a management
+   * token.
+   */
+  verifyActions(
+    params: NonNullable<Procedures["account"]["verifyActions"]["input"]> = {},
+    options?: RequestOptions,
+  ): Promise<Procedures["account"]["verifyActions"]["output"]> {
+    return this.#trpc.account.verifyActions.query(params, options);
   }
 }
 

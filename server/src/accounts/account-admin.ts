@@ -16,6 +16,7 @@ import { parseNetworks } from "../networks/networks.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, changed, differenceOf, noticesOf, reasonOf } from "./account-change.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
+import { ActionChain } from "./action-chain.ts";
 import { listActions, recordAction } from "./actions-store.ts";
 import { grantCredits } from "./credit-grant.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
@@ -55,9 +56,12 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** Administers accounts for operators. Every change is recorded in the audit trail. */
 export class AccountAdmin {
+  /** The chains of actions, which exports and verifications read. */
+  readonly actionChain: ActionChain;
   readonly #parts: AccountAdminParts;
 
   constructor(parts: AccountAdminParts) {
+    this.actionChain = new ActionChain(parts.database);
     this.#parts = parts;
   }
 

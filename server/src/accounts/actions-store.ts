@@ -3,7 +3,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { Action, ActionId, ActionState, NewAction } from "../contract/action.ts";
 import type { Database, Transaction } from "../database/database.ts";
 
-/** Records an action in the transaction of its change. */
+/** Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. */
 export async function recordAction(transaction: Transaction, action: NewAction): Promise<void> {
   const json = (state: ActionState | null) =>
     state === null ? null : transaction.json(state as Parameters<typeof transaction.json>[0]);

@@ -1,11 +1,12 @@
 import process from "node:process";
 import type { Command } from "commander";
+import { addActionsCommands } from "../../../sdk/src/cli/actions-commands.ts";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { Action, ReconciliationReport } from "../../../sdk/src/operator.ts";
 import { usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
-/** `audit` lists the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
+/** `audit` lists, exports and verifies the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
 export function addAuditCommands(program: Command, { client, print }: CommandParts): void {
   program
     .command("reconcile")
@@ -31,8 +32,9 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
       if (wrong.length > 0) process.exitCode = 1;
     });
 
-  program
-    .command("audit")
+  const audit = program.command("audit").description("the audit trail");
+  audit
+    .command("list", { isDefault: true })
     .description("list changes to accounts, keys, users and the service, newest first")
     .option("--account <id>", "only changes of this account")
     .option("--limit <number>", "changes per page, 1 to 200", "50")
@@ -45,6 +47,7 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
       const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
       print(page, [...page.actions.flatMap(describe), ...more]);
     });
+  addActionsCommands(audit, { client, print });
 }
 
 function describeBalance({

@@ -3,11 +3,13 @@ import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../contract/acc
 import type { Action, ActionId } from "../contract/action.ts";
 import { limitsOf } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
+import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { ipAddress, paging } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
-export function accountRouter({ accountAdmin, ipRules, plans, admission }: RpcServices) {
+export function accountRouter({ accountAdmin, ipRules, plans, admission, reads }: RpcServices) {
+  const chained = actionChainReads(accountAdmin.actionChain, reads);
   const get = async (id: AccountId) => {
     const account = await accountAdmin.findAccount(id);
     if (account === null) throw new Failure("not_found", "The account no longer exists.");
@@ -66,6 +68,16 @@ export function accountRouter({ accountAdmin, ipRules, plans, admission }: RpcSe
           nextCursor: page.nextCursor,
         };
       }),
+
+    /** The audit trail of the account as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    exportActions: accountProcedure
+      .input(z.strictObject(exportInput).prefault({}))
+      .query(({ ctx, input }) => chained.lines(ctx.accountId, ctx.accountId, input)),
+
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    verifyActions: accountProcedure
+      .input(z.strictObject(verificationInput).prefault({}))
+      .query(({ ctx, input }) => chained.verify(ctx.accountId, ctx.accountId, input)),
   });
 }
 

@@ -252,6 +252,63 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "account.exportActions": {
+    type: "object",
+    required: ["lines", "next"],
+    properties: {
+      lines: {
+        type: "array",
+        items: { type: "string" },
+        description: "JSON, without line breaks, in the order of recording.",
+      },
+      next: { type: ["integer", "null"], description: "Pass it as `after` to continue; `null` at the end." },
+    },
+  },
+  "account.verifyActions": {
+    type: "object",
+    required: ["head", "actions", "problems", "next"],
+    properties: {
+      head: {
+        anyOf: [
+          {
+            type: "object",
+            required: ["position", "digest"],
+            properties: {
+              position: { type: "integer", description: "From 1." },
+              digest: { type: "string", description: "SHA-256, in hexadecimal." },
+            },
+          },
+          { type: "null" },
+        ],
+        description: "The last action; `null`: none was recorded.",
+      },
+      actions: { type: "integer", description: "The number of actions that this call has verified." },
+      problems: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["position", "problem"],
+          properties: {
+            position: {
+              type: ["integer", "null"],
+              description: "`null` for an action that is not in the chain.",
+            },
+            problem: {
+              type: "string",
+              enum: ["added", "changed", "digest_differs", "missing"],
+              description:
+                "`changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the chain. `digest_differs`: the chain does not contain the expected point.",
+            },
+          },
+        },
+        description: "The first 100.",
+      },
+      next: {
+        type: ["integer", "null"],
+        description: "Pass it as `after` to verify the rest; `null`: everything is verified.",
+      },
+    },
+  },
   "keys.list": {
     type: "object",
     required: ["keys", "nextCursor"],

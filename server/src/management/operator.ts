@@ -8,6 +8,7 @@ import type { ActionId, Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
+import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
@@ -70,6 +71,7 @@ function checkableHours(plans: Plans): number {
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
   const { accountAdmin, catalog, plans, spenders } = services;
+  const chained = actionChainReads(accountAdmin.actionChain, services.reads);
   /** Resolves when the change is in force on every node. */
   const change = (
     actor: Actor,
@@ -364,5 +366,15 @@ export function operatorRouter(services: RpcServices) {
       .query(({ input }) =>
         accountAdmin.listActions(input.accountId ?? null, input.cursor ?? null, input.limit),
       ),
+
+    /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    exportActions: operatorProcedure
+      .input(z.strictObject(exportInput).prefault({}))
+      .query(({ input }) => chained.lines("operators", null, input)),
+
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    verifyActions: operatorProcedure
+      .input(z.strictObject(verificationInput).prefault({}))
+      .query(({ input }) => chained.verify("operators", null, input)),
   });
 }

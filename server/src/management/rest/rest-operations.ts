@@ -2,19 +2,16 @@ import { type AnyTRPCProcedure, TRPCError } from "@trpc/server";
 import type { z } from "zod";
 import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
 import { errors, json, KEY_ERRORS, KEY_OR_TOKEN, MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
-import {
-  JSON_HEADERS,
-  type ManagementCall,
-  type ManagementOperation,
-  NO_FACTS,
-} from "../../operations/operation.ts";
+import { JSON_HEADERS, type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
 import { ANSWER_SCHEMAS } from "../answer-schemas.ts";
 import type { CallLimits } from "../call-limits.ts";
-import { type CallerParts, callerOfToken, type RpcCaller } from "../caller.ts";
+import type { CallerParts } from "../caller.ts";
 import { maxBodyBytes, proceduresOf } from "../calls.ts";
 import type { AppRouter } from "../router.ts";
-import { createCallerFactory, failureOf, keyRefused, type RpcContext } from "../trpc.ts";
+import { failureOf, keyRefused } from "../trpc.ts";
+import { exportActions } from "./actions-export.ts";
 import { restAnswerOf, restSchemaOf } from "./rest-answer.ts";
+import { callerOf, callerOfProcedure, contextOf } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restBody, restFieldsOf, restParameters } from "./rest-input.ts";
 
 type NamesIn<Procedures, Prefix extends string = ""> = {
@@ -142,7 +139,7 @@ export interface RestParts extends CallerParts {
 
 /** The procedures' REST operations under `/v1`. */
 export function restOperations(parts: RestParts): readonly ManagementOperation[] {
-  return DEFINITIONS.map((definition) => restOperation(definition, parts));
+  return [...DEFINITIONS.map((definition) => restOperation(definition, parts)), exportActions(parts)];
 }
 
 function restOperation(definition: RestDefinition, parts: RestParts): ManagementOperation {
@@ -205,35 +202,4 @@ function errorsOf({ method, errors: own = [] }: RestDefinition): readonly ErrorC
     ...ofBodies,
     ...own,
   ];
-}
-
-async function callerOf({ credential, clientInfo }: ManagementCall, parts: RestParts): Promise<RpcCaller> {
-  return credential.kind === "key" ? credential : await callerOfToken(parts, credential.token, clientInfo);
-}
-
-/** REST requests have no session, and end with their answer. */
-function contextOf({ requestId, clientInfo }: ManagementCall, caller: RpcCaller): RpcContext {
-  return {
-    requestId,
-    caller,
-    clientInfo,
-    requireSameCaller: () => Promise.reject(new Error("a REST operation has no long calls")),
-    sessionCookie: { set: () => {}, clear: () => {} },
-  };
-}
-
-type Call = (context: RpcContext, input: unknown) => Promise<unknown>;
-
-/** Calls a procedure by its full name. */
-function callerOfProcedure(router: AppRouter, procedure: RestProcedure): Call {
-  const createCaller = createCallerFactory(router);
-  return (context, input) => {
-    const found = procedure
-      .split(".")
-      .reduce<unknown>(
-        (part, name) => (part as Readonly<Record<string, unknown>>)[name],
-        createCaller(context),
-      );
-    return (found as (input: unknown) => Promise<unknown>)(input);
-  };
 }

@@ -1,0 +1,108 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import type { Command } from "commander";
+import { type ActionPoint, verifyActionsExport } from "../audit/verify-actions.ts";
+import { OstiaryError } from "../core/errors.ts";
+import type { RequestOptions } from "../core/transport.ts";
+
+const TAMPERED = 3;
+const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
+
+/** A client that exports and verifies actions: of an account, or of the service. */
+export interface ActionsClient {
+  exportActions(params: { after?: number }, options: RequestOptions): AsyncIterable<string>;
+  verifyActions(
+    params: { after?: number; expected?: ActionPoint | undefined },
+    options: RequestOptions,
+  ): Promise<Verified & { readonly next: number | null }>;
+}
+
+interface Verified {
+  readonly head: ActionPoint | null;
+  readonly actions: number;
+  readonly problems: readonly object[];
+}
+
+export interface ActionsCommandParts {
+  readonly client: () => ActionsClient;
+  readonly print: (value: unknown, lines: readonly string[]) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Adds `export` and `verify` to a command about actions. */
+export function addActionsCommands(command: Command, { client, print, signal }: ActionsCommandParts): void {
+  command
+    .command("export")
+    .description("export all changes as lines of JSON, oldest first")
+    .option("-o, --output <file>", "file to write (default: standard output)")
+    .option("--after <position>", "begin after this position of the chain", position, 0)
+    .action(async ({ output, after }: { output?: string; after: number }) =>
+      writeLines(client().exportActions({ after }, { signal }), output ?? null),
+    );
+  command
+    .command("verify")
+    .description("verify that an export, or the service's audit trail, is complete and unmodified")
+    .argument("[file]", "the export; without it, the service verifies its own audit trail")
+    .option("--expected <position:digest>", "head of an earlier verification", point)
+    .action(async (file: string | undefined, { expected }: { expected?: ActionPoint }) => {
+      const report =
+        file === undefined
+          ? await verifyService(client(), expected, signal)
+          : await verifyActionsExport(
+              createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }),
+              { expected },
+            );
+      const { head, problems, actions } = report;
+      const found = problems.map((problem) =>
+        Object.entries(problem)
+          .map(([name, value]) => `${name} ${value}`)
+          .join("  "),
+      );
+      const verdict = problems.length === 0 ? "Verified: no changes." : "Verification failed:";
+      const end = head === null ? "none" : `${head.position}:${head.digest}`;
+      print(report, [verdict, ...found, `actions  ${actions}`, `head     ${end}`]);
+      if (problems.length > 0) process.exitCode = TAMPERED;
+    });
+}
+
+async function writeLines(lines: AsyncIterable<string>, file: string | null): Promise<void> {
+  if (file === null) {
+    for await (const line of lines) process.stdout.write(`${line}\n`);
+    return;
+  }
+  const target = await open(file, "w");
+  try {
+    for await (const line of lines) await target.appendFile(`${line}\n`);
+  } finally {
+    await target.close();
+  }
+}
+
+async function verifyService(
+  client: ActionsClient,
+  expected: ActionPoint | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Verified> {
+  let report = await client.verifyActions({ expected }, { signal });
+  let { actions } = report;
+  const problems = [...report.problems];
+  while (report.next !== null) {
+    report = await client.verifyActions({ after: report.next }, { signal });
+    actions += report.actions;
+    problems.push(...report.problems);
+  }
+  return { head: report.head, actions, problems };
+}
+
+function position(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new OstiaryError("--after must be a position, such as 120.");
+  return Number(text);
+}
+
+function point(text: string): ActionPoint {
+  const [, at, digest] = POINT.exec(text) ?? [];
+  if (at === undefined || digest === undefined) throw new OstiaryError("--expected must be position:digest.");
+  return { position: Number(at), digest };
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import type { ActionChain, ActionChainReport, ActionLines } from "../accounts/action-chain.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { Reader, Reads } from "../database/reads.ts";
+
+const MAX_LINES = 1_000;
+const position = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** The position in the chain after which to begin. */
+export const afterPosition = position.default(0).describe("The position after which to begin.");
+
+/** Fields of the input of an export. */
+export const exportInput = {
+  /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+  after: afterPosition,
+  /** The maximum number of lines, 1 to 1,000. Default 1,000. */
+  limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES),
+};
+
+/** Fields of the input of a verification. */
+export const verificationInput = {
+  /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+  after: afterPosition,
+  /** A point that was kept earlier, which the chain must contain. */
+  expected: z
+    .strictObject({
+      /** Its position in the chain, from 1. */
+      position: position.min(1),
+      /** Its digest: SHA-256, in hexadecimal. */
+      digest: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 digest in hexadecimal"),
+    })
+    .optional(),
+};
+
+type ExportInput = z.output<z.ZodObject<typeof exportInput>>;
+type VerificationInput = z.output<z.ZodObject<typeof verificationInput>>;
+
+/** The chains of actions as procedures read them, with the budget of the reader. */
+export function actionChainReads(chain: ActionChain, reads: Reads) {
+  const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
+    reads.whole(reader, (parts) => parts.run(part));
+  return {
+    /** Lines of an export: of an account, or of the whole trail (`null`). */
+    lines: (
+      reader: Reader,
+      accountId: AccountId | null,
+      { after, limit }: ExportInput,
+    ): Promise<ActionLines> => read(reader, () => chain.readLines(accountId, after, limit)),
+    /** Verifies some thousand actions. */
+    verify: (
+      reader: Reader,
+      accountId: AccountId | null,
+      { after, expected }: VerificationInput,
+    ): Promise<ActionChainReport> => read(reader, () => chain.verify(accountId, after, expected ?? null)),
+  };
+}
