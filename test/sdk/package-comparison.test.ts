@@ -14,8 +14,8 @@ const ADDRESSES = new Map(
 );
 /** A row of the comparison: a feature, and a cell for each package. */
 const ROWS = [...DOCUMENT.matchAll(/^\| (.+) \|$/gm)]
-  .map(([, row = ""]) => row.split(" | "))
-  .filter((cells) => cells.length === 5 && cells[0] !== "feature" && cells[0] !== "---")
+  .map(([, row = ""]) => row.split(" | ").map((cell) => cell.trim()))
+  .filter((cells) => cells.length === 5 && cells[0] !== "feature" && !cells[0]?.startsWith("---"))
   .map(([feature = "", ostiary = "", ...others]) => ({ feature, ostiary, others }));
 
 /** The links of a cell with a target in the repository: `[text](target#anchor "title")`. */
