@@ -137,8 +137,8 @@ export class Ostiary {
    *
    * @example
    * ```ts
-   * const patient = client.withOptions({ timeout: 3_600_000, maxRetries: 5 });
-   * console.log((await patient.models.list()).data.length);
+   * const longRunning = client.withOptions({ timeout: 3_600_000, maxRetries: 5 });
+   * console.log((await longRunning.models.list()).data.length);
    * ```
    */
   withOptions(options: ClientOptions): Ostiary {

@@ -77,8 +77,6 @@ export interface OstiaryLinkOptions extends ClientOptions {
 
 /** The service refuses a larger batch. */
 const MAX_BATCH_SIZE = 20;
-/** Longer addresses do not pass every proxy. */
-const MAX_URL_LENGTH = 4_000;
 
 /**
  * A link for `createTRPCClient<AppRouter>()` and TanStack Query. It authenticates with the management token (or, for procedures
@@ -93,20 +91,23 @@ export function ostiaryLink(options: OstiaryLinkOptions = {}): TRPCLink<AppRoute
   if (!(Number.isInteger(maxItems) && maxItems >= 1 && maxItems <= MAX_BATCH_SIZE)) {
     throw new OstiaryError(`maxBatchSize must be a whole number from 1 to ${MAX_BATCH_SIZE}.`);
   }
-  const batches = httpBatchLink<AppRouter>({
-    // Only the path counts. The transport knows the address of the service.
-    url: "http://ostiary/trpc",
-    transformer: clientTransformer,
-    maxItems,
-    maxURLLength: MAX_URL_LENGTH,
-    fetch: (url, init) => exchange(transport, new URL(String(url)), init ?? {}),
-  });
+  const batchesOf = (type: "query" | "mutation") =>
+    httpBatchLink<AppRouter>({
+      // Only the path counts. The transport knows the address of the service.
+      url: "http://ostiary/trpc",
+      transformer: clientTransformer,
+      maxItems,
+      // Inputs may be longer than an address can be.
+      methodOverride: "POST",
+      fetch: (url, init) => exchange(transport, new URL(String(url)), init ?? {}, type === "query"),
+    });
+  const [queryBatches, mutationBatches] = [batchesOf("query"), batchesOf("mutation")];
   return (runtime) => {
-    const call = batches(runtime);
-    return (operation) =>
-      operation.op.type === "subscription"
-        ? subscription(transport, operation.op)
-        : withCause(call(operation));
+    const [query, mutate] = [queryBatches(runtime), mutationBatches(runtime)];
+    return (operation) => {
+      if (operation.op.type === "subscription") return subscription(transport, operation.op);
+      return withCause(operation.op.type === "query" ? query(operation) : mutate(operation));
+    };
   };
 }
 
@@ -125,17 +126,22 @@ function openTransport(options: OstiaryLinkOptions): Transport {
 }
 
 interface ExchangeInit {
-  readonly method?: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | null | undefined;
 }
 
 /** Sends a request of tRPC's link through the client's transport. @throws {APIError} an error of the whole request. */
-async function exchange(transport: Transport, url: URL, { method, body, signal }: ExchangeInit) {
+async function exchange(
+  transport: Transport,
+  url: URL,
+  { body, signal }: ExchangeInit,
+  isIdempotent: boolean,
+) {
   const answer = await transport.send(
     {
-      method: method === "POST" ? "POST" : "GET",
+      method: "POST",
       path: url.pathname,
+      isIdempotent,
       plane: "management",
       readsErrors: true,
       query: Object.fromEntries(url.searchParams),

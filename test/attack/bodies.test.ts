@@ -233,11 +233,20 @@ describe.concurrent("a slow client", () => {
     expect(await refused("too_slow")).toBeGreaterThanOrEqual(1);
   });
 
-  it("is answered 408 while it sends the body of a procedure call", async () => {
-    await signUp(service.baseUrl);
+  it("is answered 408 while it sends the body of a procedure call or of a management operation", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const { token } = await trpc.tokens.create.mutate({ name: "slow" });
     using connection = await openRaw(service.baseUrl);
     connection.send(signInHead(5_000));
+    using rest = await openRaw(service.baseUrl);
+    rest.send(
+      `POST /v1/keys HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n` +
+        `content-type: application/json\r\n${declared(5_000)}\r\n\r\n{`,
+    );
     expect((await connection.answer()).status).toBe(408);
+    const { status, body } = await rest.answer();
+    expect(status).toBe(408);
+    expect(JSON.parse(body).error.code).toBe("request_timeout");
   });
 
   it.skipIf(RUNTIME === "deno")(

@@ -13,7 +13,7 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Runs until stopped. test/fixtures/operator.ts does it.",
   },
   {
-    command: /^npm run (dev|check|bench|check-package)( |$)/,
+    command: /^npm run (dev|check|bench|check-package|procedures|reference)( |$)/,
     reason: "Long-running commands for contributors; .ci/run runs the checks.",
   },
   { command: /^npm test$/, reason: "Would run this test." },

@@ -35,6 +35,26 @@ afterAll(async () => {
 const client = (options: object = {}) =>
   new Ostiary({ apiKey: key, managementToken: token, baseURL: service.baseUrl, maxRetries: 0, ...options });
 
+describe("periods", () => {
+  it("are given as dates, times or `Date`s, also of the audit log", async () => {
+    await client().chat.completions.create({
+      model: "sandbox/echo",
+      messages: [{ role: "user", content: "one" }],
+    });
+    const now = new Date();
+    const today = now.toISOString().slice(0, 10);
+    const anHourAgo = new Date(now.getTime() - 3_600_000);
+    for (const from of [today, anHourAgo, anHourAgo.toISOString()]) {
+      expect((await client().audit.list({ from, limit: 1 })).data, String(from)).toHaveLength(1);
+      const { total } = await client().usage.summary({ from, to: new Date(), interval: "day" });
+      expect(total.requests, String(from)).toBeGreaterThan(0);
+    }
+    const lines: string[] = [];
+    for await (const line of client().audit.export({ from: today, to: new Date() })) lines.push(line);
+    expect(lines.length).toBeGreaterThan(0);
+  });
+});
+
 describe("the client with a management token", () => {
   it("creates, rotates and revokes keys, with dates and amounts in their own types", async () => {
     const created = await client().keys.create({ name: "by script" });
@@ -120,6 +140,14 @@ describe("the operator's client", () => {
     const listed = await operator.accounts.list({ search: id, state: "active", plan: "free" });
     expect(listed.accounts).toMatchObject([{ id, balanceNanoUsd: expect.stringMatching(/^\d+$/) }]);
     expect((await operator.accounts.list({ search: id, state: "suspended" })).accounts).toEqual([]);
+    // As many networks as rules may have, which no address of a request can hold.
+    const networks = Array.from(
+      { length: 1_000 },
+      (_, n) => `2001:db8:aaaa:bbbb:cccc:dddd:eeee:${n.toString(16)}`,
+    );
+    const rules = { mode: "enforce", networks } as const;
+    const tried = await operator.accounts.tryIpRules(id, { address: "2001:db8::1", rules });
+    expect(tried.verdict).toBe("blocked");
     const day = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() + 86_400_000) };
     const usage = await operator.usage({ ...day, interval: "day", groupBy: "account" });
     expect(usage.rows.find(({ account }) => account?.id === id)?.start).toBeInstanceOf(Date);

@@ -100,6 +100,7 @@ describe("the built and installed package", () => {
       "RateLimitError",
       "StreamInterruptedError",
       "UnprocessableEntityError",
+      "UnverifiableExportError",
       "VERSION",
       "tool",
       "verifyAuditExport",

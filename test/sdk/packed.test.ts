@@ -62,7 +62,7 @@ describe("the packed and installed package", () => {
       teed: true,
       parsed: "string",
       tools: "The tool answered: sunny in a string",
-      patient: 3,
+      withOptions: 3,
       embedding: 256,
       models: 3,
       missing: 404,

@@ -113,6 +113,7 @@ beforeEach(() => {
 const RUNTIMES = {
   Node: [process.execPath, []],
   Deno: [join(ROOT, "node_modules/.bin/deno"), ["run", "--allow-all"]],
+  Bun: [join(ROOT, "node_modules/.bin/bun"), ["run"]],
 } as const;
 
 /** What a program with a client says, with these variables. */
@@ -145,7 +146,7 @@ async function run(runtime: keyof typeof RUNTIMES, env: Record<string, string>):
 
 const proxyUrl = (user = "") => `http://${user}127.0.0.1:${proxy.port}`;
 
-describe.each(["Node", "Deno"] as const)("a proxy that the environment names, on %s", (runtime) => {
+describe.each(["Node", "Deno", "Bun"] as const)("a proxy that the environment names, on %s", (runtime) => {
   it("is used for HTTPS, by a tunnel", async () => {
     const said = await run(runtime, { BASE_URL: `https://${HOST}`, HTTPS_PROXY: proxyUrl("me:p%40ss@") });
     expect(said).toEqual([0, 0]);

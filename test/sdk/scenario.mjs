@@ -38,7 +38,7 @@ const question = [{ role: "user", content: "weather" }];
 seen.tools = await client.chat.completions
   .runTools({ model: "sandbox/echo", messages: question, tools: [weather] })
   .finalContent();
-seen.patient = (await client.withOptions({ timeout: 60_000 }).get("/models")).data.length;
+seen.withOptions = (await client.withOptions({ timeout: 60_000 }).get("/models")).data.length;
 seen.embedding = (
   await client.embeddings.create({ model: "sandbox/embedding", input: "x" })
 ).data[0].embedding.length;

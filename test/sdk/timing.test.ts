@@ -155,7 +155,7 @@ describe("the timing of requests", () => {
     }
   });
 
-  it("takes heartbeats for signs of life, and does not count the time that the reader takes", async () => {
+  it("counts heartbeats as data, and does not count the time that the reader takes", async () => {
     const { client, write } = silentStream({ timeout: 1_000 });
     const stream = await client.chat.completions.create({ model: "m", messages: [], stream: true });
     const chunks = stream[Symbol.asyncIterator]();

@@ -147,11 +147,19 @@ describe("a run with tools", () => {
     expect(fetch).toHaveBeenCalledTimes(3);
   });
 
-  it("demands a call in its first round only", async () => {
+  it.each([
+    ["required", undefined],
+    [{ type: "function", function: { name: "add" } }, undefined],
+    ["auto", "auto"],
+    [
+      { type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } },
+      { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [] } },
+    ],
+  ] as const)("demands a call in its first round only: %j", async (choice, later) => {
     const fetch = answersInTurn(calling(addCall("1", 1, 2)), final);
     const { completions } = newClient({ fetch }).chat;
-    await completions.runTools({ model: "m", messages, tools: [add], tool_choice: "required" }).done();
-    expect(bodiesOf(fetch).map((body) => body.tool_choice)).toEqual(["required", undefined]);
+    await completions.runTools({ model: "m", messages, tools: [add], tool_choice: choice }).done();
+    expect(bodiesOf(fetch).map((body) => body.tool_choice)).toEqual([choice, later]);
   });
 
   it("has an idempotency key for each round", async () => {
@@ -190,18 +198,18 @@ describe("a run with tools", () => {
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
-  it("ends at once when it is aborted, even if a function does not heed its signal", async () => {
+  it("ends at once when it is aborted, even if a function ignores its signal", async () => {
     const started = deferred<void>();
-    const deaf = tool({
-      name: "deaf",
+    const stuck = tool({
+      name: "stuck",
       schema: z.object({}),
       run: () => {
         started.resolve();
         return new Promise(() => {});
       },
     });
-    const fetch = answersInTurn(calling(callOf("1", "deaf", "{}")));
-    const run = newClient({ fetch }).chat.completions.runTools({ model: "m", messages, tools: [deaf] });
+    const fetch = answersInTurn(calling(callOf("1", "stuck", "{}")));
+    const run = newClient({ fetch }).chat.completions.runTools({ model: "m", messages, tools: [stuck] });
     const error = caught(run.done());
     await started.promise;
     run.abort();

@@ -1,6 +1,13 @@
 import type { AppRouter } from "@ostiary/server/router";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from "@trpc/client";
+import {
+  createTRPCClient,
+  type HTTPLinkOptions,
+  httpBatchLink,
+  httpLink,
+  httpSubscriptionLink,
+  splitLink,
+} from "@trpc/client";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenHealed } from "./connection.ts";
@@ -38,17 +45,25 @@ export const queryClient = new QueryClient({
   },
 });
 
+const MAX_INPUT_IN_ADDRESS = 2_000;
+const http: Omit<HTTPLinkOptions<AppRouter["_def"]["_config"]["$types"]>, "headers"> = {
+  url: "/trpc",
+  transformer: clientTransformer,
+  fetch: (url, options) => watchedFetch(url, { ...options, signal: options?.signal ?? null }),
+};
+
 /** The procedures without a cache, for answers that must not be cached. */
 export const client = createTRPCClient<AppRouter>({
   links: [
     splitLink({
       condition: ({ type }) => type === "subscription",
       true: httpSubscriptionLink({ url: "/trpc", transformer: clientTransformer }),
-      false: httpBatchLink({
-        url: "/trpc",
-        transformer: clientTransformer,
-        maxItems: 10,
-        fetch: (url, options) => watchedFetch(url, { ...options, signal: options?.signal ?? null }),
+      false: splitLink({
+        // The networks of IP rules are longer than an address can be.
+        condition: ({ type, input }) =>
+          type === "query" && JSON.stringify(input ?? "").length > MAX_INPUT_IN_ADDRESS,
+        true: httpLink({ ...http, methodOverride: "POST" }),
+        false: httpBatchLink({ ...http, maxItems: 10 }),
       }),
     }),
   ],

@@ -13,7 +13,7 @@ import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 
 /** Progress of an export. */
 export interface ExportProgress {
-  /** Lines so far, without the header of a CSV export. */
+  /** Entries so far: lines without the header of a CSV export and without those of a proof. */
   readonly lines: number;
   /** Characters so far. */
   readonly characters: number;
@@ -39,6 +39,8 @@ const DEFAULT_RESUMPTIONS = 8;
 /** Matches the cursor at the end of an NDJSON line. */
 const CURSOR = /"cursor":"([^"]+)"\}$/;
 const CSV_CURSOR = /,([^,"]+)$/;
+/** Matches the beginning of a line that is not an entry. */
+const PROOF_LINE = '{"proof":';
 /** A UUIDv7 begins with 48 bits of milliseconds. */
 const ENTRY_ID = /~([0-9a-f]{8})-([0-9a-f]{4})-/;
 
@@ -83,14 +85,14 @@ export class AuditExport implements AsyncIterable<string> {
     this.#started = true;
     const maxResumptions = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
     for (let failures = 0; ; ) {
-      const before = this.#progress.lines;
+      const before = this.#progress.characters;
       try {
         yield* this.#stretch();
         this.#options.onProgress?.(this.#progress);
         return;
       } catch (error) {
         if (!mayGoOn(error, this.#options.signal)) throw error;
-        failures = this.#progress.lines > before ? 1 : failures + 1;
+        failures = this.#progress.characters > before ? 1 : failures + 1;
         if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
         this.#options.onProgress?.(this.#progress);
@@ -101,9 +103,9 @@ export class AuditExport implements AsyncIterable<string> {
 
   /** Yields the text of one request. */
   async *#stretch(): AsyncGenerator<string, void, undefined> {
-    const { format = "ndjson", cursor: _, ...filters } = this.#params;
+    const { format = "ndjson", proof = false, cursor: _, ...filters } = this.#params;
     const cursor = this.#progress.cursor ?? undefined;
-    const query = { format, ...filters, cursor };
+    const query = { format, ...filters, ...(proof ? { proof: "true" } : {}), cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
     // A request that restarts at the beginning sends the header again, which is skipped.
     let isHeader = format === "csv" && cursor === undefined;
@@ -128,9 +130,14 @@ export class AuditExport implements AsyncIterable<string> {
 
   #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean): void {
     let lines = hasHeader ? -1 : 0;
-    for (let at = whole.indexOf("\n"); at !== -1; at = whole.indexOf("\n", at + 1)) lines++;
+    let start = 0;
+    for (let end = whole.indexOf("\n"); end !== -1; end = whole.indexOf("\n", start)) {
+      if (!whole.startsWith(PROOF_LINE, start)) lines++;
+      start = end + 1;
+    }
     const last = whole.slice(whole.lastIndexOf("\n", whole.length - 2) + 1, -1);
-    const found = lines > 0 ? (format === "csv" ? CSV_CURSOR : CURSOR).exec(last)?.[1] : undefined;
+    const hasCursor = lines > 0 || last.startsWith(PROOF_LINE);
+    const found = hasCursor ? (format === "csv" ? CSV_CURSOR : CURSOR).exec(last)?.[1] : undefined;
     const cursor = found ?? this.#progress.cursor;
     this.#progress = {
       ...this.#progress,
@@ -171,7 +178,9 @@ async function* piecesOf({
 
 function timeOf(cursor: string | null): Date | null {
   const [, high, low] = ENTRY_ID.exec(cursor ?? "") ?? [];
-  return high === undefined || low === undefined ? null : new Date(Number.parseInt(high + low, 16));
+  const milliseconds = Number.parseInt(`${high}${low}`, 16);
+  // The first line of a proof may come before every entry.
+  return Number.isNaN(milliseconds) || milliseconds === 0 ? null : new Date(milliseconds);
 }
 
 function mayGoOn(error: unknown, signal: AbortSignal | undefined): boolean {

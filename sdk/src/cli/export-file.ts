@@ -62,8 +62,8 @@ class ProgressBar {
   #drawnMs = 0;
 
   constructor({ from, to }: AuditExportParams) {
-    this.#from = from === undefined ? null : Date.parse(from);
-    this.#to = to === undefined ? Date.now() : Math.min(Date.parse(to), Date.now());
+    this.#from = from === undefined ? null : new Date(from).getTime();
+    this.#to = to === undefined ? Date.now() : Math.min(new Date(to).getTime(), Date.now());
   }
 
   draw(progress: ExportProgress): void {

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { Command, Option } from "commander";
-import { verifyAuditExport } from "../audit/verify-export.ts";
+import { type ExportVerification, verifyAuditExport } from "../audit/verify-export.ts";
 import { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
 import type { ChainPoint } from "../contract/management.ts";
@@ -104,48 +104,38 @@ export function createProgram(signal: AbortSignal): Command {
     .option("--status <status>", "only this status, or a class such as 4xx")
     .option("--error-code <code>")
     .option("--source <network>", "only requests from this address or CIDR block")
+    .option("--proof", "add what verifies an export by itself (default for a part of the log as NDJSON)")
+    .option("--no-proof", "write only entries")
     .action(async (options: ExportCommand) => {
-      const { output, resume, errorCode, ...filters } = options;
+      const { output, resume, errorCode, proof, ...filters } = options;
       if (resume === true && output === undefined) throw new OstiaryError("--resume needs --output.");
       const params: AuditExportParams = {
         ...filters,
         ...(errorCode === undefined ? {} : { error_code: errorCode }),
+        proof: proof ?? (options.format === "ndjson" && isPart(options)),
       };
       await exportTo({ client: client(), params, file: output ?? null, isResumed: resume === true, signal });
     });
   audit
     .command("verify")
-    .description(
-      "verify that the entries of an export (NDJSON), or of the service, are complete and unmodified",
-    )
+    .description("verify that an export (NDJSON), or the service's log, is complete and unmodified")
     .argument("[file]", "the export; without it, the service verifies its own log")
     .option(
       "--expected <batch:digest>",
-      "head of an earlier verification, which the log must contain",
-      chainPoint,
+      "head of an earlier verification, which the log must contain; may be repeated for a file",
+      chainPoints,
     )
     .option(
       "--removed-batches <number>",
       "number of batches deleted at the end of their retention, as the service reports it",
       wholeNumber,
     )
-    .action(async (file: string | undefined, options: { expected?: ChainPoint; removedBatches?: number }) => {
-      const report =
-        file === undefined
-          ? await verifyService(client(), options.expected, signal)
-          : await verifyAuditExport(
-              createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }),
-              options,
-            );
-      const head = report.head === null ? "none" : `${report.head.batch}:${report.head.digest}`;
-      const found = report.problems.map((problem) =>
-        Object.entries(problem)
-          .map(([name, value]) => `${name} ${value}`)
-          .join("  "),
-      );
-      const verdict = report.problems.length === 0 ? "Verified: no changes." : "Verification failed:";
-      print(report, [verdict, ...found, `entries  ${report.entries}`, `head     ${head}`]);
-      if (report.problems.length > 0) process.exitCode = TAMPERED;
+    .action(async (file: string | undefined, options: VerifyCommand) => {
+      if (file === undefined)
+        return report(print, await verifyService(client(), options.expected, signal), []);
+      const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
+      const verification = await verifyAuditExport(lines, options);
+      report(print, verification, scopeOf(verification));
     });
 
   const keys = program
@@ -260,10 +250,57 @@ interface ExportCommand {
   readonly status?: string;
   readonly errorCode?: string;
   readonly source?: string;
+  readonly proof?: boolean;
 }
 
-async function verifyService(client: Ostiary, expected: ChainPoint | undefined, signal: AbortSignal) {
-  let report = await client.audit.verify({ expected }, { signal });
+interface VerifyCommand {
+  readonly expected?: readonly ChainPoint[];
+  readonly removedBatches?: number;
+}
+
+/** Whether an export is limited to a part of the log. */
+function isPart({ from, to, key, model, status, errorCode, source }: ExportCommand): boolean {
+  return [from, to, key, model, status, errorCode, source].some((value) => value !== undefined);
+}
+
+type Verified = Pick<ExportVerification, "head" | "entries"> & { readonly problems: readonly object[] };
+
+/** Prints a verification. The last line is the head. */
+function report(
+  print: (value: unknown, lines: readonly string[]) => void,
+  verification: Verified,
+  scope: readonly string[],
+): void {
+  const { head, problems, entries } = verification;
+  const found = problems.map((problem) =>
+    Object.entries(problem)
+      .map(([name, value]) => `${name} ${value}`)
+      .join("  "),
+  );
+  const verdict = problems.length === 0 ? "Verified: no changes." : "Verification failed:";
+  const end = head === null ? "none" : `${head.batch}:${head.digest}`;
+  print(verification, [verdict, ...found, ...scope, `entries  ${entries}`, `head     ${end}`]);
+  if (problems.length > 0) process.exitCode = TAMPERED;
+}
+
+/** What the export of a part of the log contains. */
+function scopeOf({ complete, period, filter, leftOut }: ExportVerification): string[] {
+  if (complete === null || complete === "log") return [];
+  const filters = Object.entries(filter).map(([name, value]) => `${name}=${value}`);
+  return [
+    `period   ${period.from ?? "beginning"} to ${period.to ?? "end"}`,
+    complete === "range" ? "complete every entry of the period" : `filter   ${filters.join(" ")}`,
+    `left out ${leftOut} other entries of the same batches`,
+  ];
+}
+
+async function verifyService(
+  client: Ostiary,
+  expected: readonly ChainPoint[] = [],
+  signal: AbortSignal | undefined = undefined,
+) {
+  if (expected.length > 1) throw new OstiaryError("--expected can be repeated only for a file.");
+  let report = await client.audit.verify({ expected: expected[0] }, { signal });
   let { entries } = report;
   const problems = [...report.problems];
   while (report.next !== null) {
@@ -274,10 +311,10 @@ async function verifyService(client: Ostiary, expected: ChainPoint | undefined, 
   return { head: report.head, removedBatches: report.removedBatches, entries, problems };
 }
 
-function chainPoint(text: string): ChainPoint {
+function chainPoints(text: string, earlier: readonly ChainPoint[] = []): readonly ChainPoint[] {
   const [, batch, digest] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
   if (batch === undefined || digest === undefined) throw new OstiaryError("--expected must be batch:digest.");
-  return { batch: Number(batch), digest };
+  return [...earlier, { batch: Number(batch), digest }];
 }
 
 /** The date so many days before today, in UTC. */

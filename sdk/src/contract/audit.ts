@@ -32,17 +32,83 @@ export interface ExportedAuditEntry extends AuditEntry {
     readonly entries: number;
     /** SHA-256 of the previous digest and of the batch's entries, in hexadecimal. */
     readonly digest: string;
+    /** Whether the export may lack entries of the batch, because it is limited by a period or a filter and has no proof. */
+    readonly part?: true;
   };
   /** Pass it as `cursor` to resume the export after this line. */
   readonly cursor: string;
 }
 
+/**
+ * A line of an export with a proof that is not an entry. It completes what `verifyAuditExport` needs to verify an export of a part of
+ * the log.
+ */
+export interface ExportProofLine {
+  /** What the line proves. */
+  readonly proof: ExportHeader | ExportedBatch | ExportEnd;
+  /** Pass it as `cursor` to resume the export after this line. */
+  readonly cursor: string;
+}
+
+/** The first line of an export with a proof: what was exported. */
+export interface ExportHeader {
+  /** The period and the filters. */
+  readonly export: {
+    /** The beginning of the period, included: an RFC 3339 time; `null`: from the beginning of the log. */
+    readonly from: string | null;
+    /** The end of the period, not included: an RFC 3339 time; `null`: to the end of the log. */
+    readonly to: string | null;
+    /** The other filters, by the names of their parameters. */
+    readonly filter: Readonly<Record<string, string>>;
+  };
+}
+
+/** What an export leaves out of a batch. A batch of very many entries has several such lines. */
+export interface ExportedBatch {
+  /** The number of the batch, from 1. */
+  readonly batch: number;
+  /** The number of entries in the batch. */
+  readonly entries: number;
+  /** SHA-256 of the previous digest and of the batch's entries, in hexadecimal. */
+  readonly digest: string;
+  /** The entries that were left out: whole if only the period limits the export, otherwise their digests. */
+  readonly left_out?: readonly LeftOutEntry[];
+  /** If all entries were left out because of a filter: SHA-256 of their digests. */
+  readonly content?: string;
+}
+
+/** An entry that was left out. It has an `entry` or a `digest`. */
+export interface LeftOutEntry {
+  /** Its place in the batch in order of ids, from 0. */
+  readonly place: number;
+  /** The fields that its digest covers. */
+  readonly entry?: CoveredEntry;
+  /** The SHA-256 digest of the entry, in hexadecimal. */
+  readonly digest?: string;
+}
+
+/** The fields of an entry that its digest covers. */
+export type CoveredEntry = Omit<AuditEntry, "request_id" | "key_name" | "token_count">;
+
+/** The last line of an export with a proof: which batches it proves. `null` if there is no entry. */
+export interface ExportEnd {
+  /** The batches. */
+  readonly end: {
+    /** The number of the first batch. */
+    readonly first: number | null;
+    /** The number of the last batch. */
+    readonly last: number | null;
+    /** The digest of the batch before the first, in hexadecimal. */
+    readonly previous: string | null;
+  };
+}
+
 /** Filters. Omit a field to match every value. */
 export interface AuditFilter {
-  /** The beginning of the period: an RFC 3339 time, which is included, or a date, which means the beginning of that day in UTC. */
-  readonly from?: string | undefined;
+  /** The beginning of the period, included: an RFC 3339 time, or a date (`2026-01-31`), which means the beginning of that day in UTC. */
+  readonly from?: Date | string | undefined;
   /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
-  readonly to?: string | undefined;
+  readonly to?: Date | string | undefined;
   /** The id of a key, or its key ID: the last 4 characters of the key string. */
   readonly key?: string | undefined;
   /** The catalog's id of a model. */
@@ -59,6 +125,11 @@ export interface AuditFilter {
 export interface AuditExportParams extends AuditFilter {
   /** The format of the lines: JSON, or CSV with a header. Default `ndjson`. */
   readonly format?: "ndjson" | "csv" | undefined;
+  /**
+   * Whether to add lines with a `proof`, so that `verifyAuditExport` can verify an export of a part of the log by itself. Only for
+   * `ndjson`. Default `false`.
+   */
+  readonly proof?: boolean | undefined;
   /** The cursor of the last line of an earlier export, to resume after it. */
   readonly cursor?: string | undefined;
 }

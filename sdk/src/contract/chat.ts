@@ -196,6 +196,17 @@ export type ChatCompletionToolChoice =
         /** The name of the tool. */
         readonly name: string;
       };
+    }
+  | {
+      /** A choice among some of the tools. */
+      readonly type: "allowed_tools";
+      /** The tools. */
+      readonly allowed_tools: {
+        /** Whether the model may, or must, call one of them. */
+        readonly mode: "auto" | "required";
+        /** Some of the request's tools, such as `{ type: "function", function: { name: "…" } }`. */
+        readonly tools: readonly Readonly<Record<string, unknown>>[];
+      };
     };
 
 /** The required format of the answer. */

@@ -561,14 +561,14 @@ export interface Procedures {
         readonly expiresInDays?: number | undefined;
       },
       {
+        /** The complete token, which cannot be read again. */
+        readonly token: string;
         /** The id of the token, a UUID. */
         readonly id: string;
-        /** The name of the token. */
+        /** The name that its user gave it. */
         readonly name: string;
         /** Last 4 characters of the token. */
         readonly tokenId: string;
-        /** The complete token, which cannot be read again. */
-        readonly token: string;
         /** When the token was created. */
         readonly createdAt: Date;
         /** When the token expires; `null`: never. */

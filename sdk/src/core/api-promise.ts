@@ -31,7 +31,7 @@ export class APIPromise<Data> extends Promise<Data> {
     return Promise;
   }
 
-  /** The HTTP response with its body unread. Errors are thrown as usual. */
+  /** The HTTP response with its body unread, to which neither `timeout` nor `signal` applies. Errors are thrown as usual. */
   async asResponse(): Promise<Response> {
     const { wire, release } = await this.#answer;
     release();

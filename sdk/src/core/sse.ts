@@ -13,7 +13,7 @@ const MAX_TAIL_MS = 1_000;
  *
  * @param last The data of the last event. After it, the body may end by itself, so that its connection can be reused.
  *   A body that is left anywhere else is cancelled.
- * @param idleTimeoutMs The longest time that the body may be silent while it is read. Comments count as signs of life.
+ * @param idleTimeoutMs The longest time that the body may be silent while it is read, in milliseconds. A comment ends the silence too.
  */
 export async function* eventData(
   body: ReadableStream<Uint8Array>,

@@ -190,7 +190,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
     return known.call(call.function.arguments, { signal: this.#controller.signal, call });
   }
 
-  /** Settles as the work does, or rejects as soon as the run is aborted: a function may not heed its signal. */
+  /** Settles as the work does, or rejects as soon as the run is aborted: a function may ignore its signal. */
   async #unlessAborted<Result>(work: Promise<Result>): Promise<Result> {
     const { signal } = this.#controller;
     let stop = () => {};
@@ -218,7 +218,10 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
 /** A model that must call a function in every round would never answer. */
 function withoutForcedChoice(body: ChatCompletionCreateParams): ChatCompletionCreateParams {
   const { tool_choice: choice, ...rest } = body;
-  return choice === undefined || choice === "auto" || choice === "none" ? body : rest;
+  if (choice === undefined || choice === "auto" || choice === "none") return body;
+  if (typeof choice === "string" || choice.type !== "allowed_tools") return rest;
+  const { tools } = choice.allowed_tools;
+  return { ...rest, tool_choice: { type: "allowed_tools", allowed_tools: { mode: "auto", tools } } };
 }
 
 /** A key of the caller's names one request, so each round has its own. */

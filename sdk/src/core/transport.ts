@@ -33,8 +33,8 @@ export interface TransportSettings {
   readonly send: Send;
 }
 
-/** Parameters of a URL. Those that are `undefined` are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+/** Parameters of a URL. A `Date` is sent in RFC 3339. Those that are `undefined` are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | Date | undefined>>;
 
 /** Options of one request. */
 export interface RequestOptions {
@@ -153,7 +153,7 @@ export class Transport {
    * Returns the answer's JSON.
    *
    * @throws the errors of {@link Transport.send}; also when the answer is interrupted (`APIConnectionError`) or is not JSON
-   *   (`APIError`). Neither is retried, because the service has done the work.
+   *   (`APIError`). Neither is retried, because the service has done the work, unless the request has an idempotency key.
    */
   async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
     return this.read<Body>(await this.send(target, options));
@@ -343,7 +343,8 @@ function withQuery(address: string, query: Query): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   if (given.length === 0) return address;
   const url = new URL(address);
-  for (const [name, value] of given) url.searchParams.set(name, String(value));
+  for (const [name, value] of given)
+    url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
   return url.href;
 }
 

@@ -4,7 +4,10 @@ import { APIPromise } from "./api-promise.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { APIError } from "./errors.ts";
 import { subscribe } from "./subscription.ts";
-import type { Answer, RequestOptions, Transport } from "./transport.ts";
+import type { Answer, RequestOptions, RequestTarget, Transport } from "./transport.ts";
+
+/** Longer addresses do not pass every proxy. */
+const MAX_INPUT_IN_ADDRESS = 2_000;
 
 /** The arguments of a call: the input may be omitted where the procedure needs none. */
 type Arguments<Input> = undefined extends Input
@@ -59,9 +62,9 @@ function procedures(transport: Transport, names: readonly string[]): object {
   const procedure = names.join(".");
   const ways = {
     query: (input?: unknown, options?: RequestOptions) =>
-      callProcedure(transport, "GET", procedure, input, options),
+      callProcedure(transport, "query", procedure, input, options),
     mutate: (input?: unknown, options?: RequestOptions) =>
-      callProcedure(transport, "POST", procedure, input, options),
+      callProcedure(transport, "mutation", procedure, input, options),
     subscribe: (input?: unknown, options?: RequestOptions) =>
       subscribe(transport, procedure, withoutUndefined(input), options),
   };
@@ -80,12 +83,12 @@ function procedures(transport: Transport, names: readonly string[]): object {
 
 function callProcedure(
   transport: Transport,
-  method: "GET" | "POST",
+  kind: "query" | "mutation",
   procedure: string,
   input: unknown,
   options: RequestOptions | undefined,
 ): APIPromise<unknown> {
-  const target = { ...targetOf(method, procedure, input), plane: "management" } as const;
+  const target = targetOf(kind, procedure, input);
   return new APIPromise(transport.send(target, options), (answer) => outputOf(transport, answer));
 }
 
@@ -102,16 +105,22 @@ async function outputOf(transport: Transport, answer: Answer): Promise<unknown> 
   }
 }
 
-function targetOf(method: "GET" | "POST", procedure: string, input: unknown) {
+/** A query is sent with its input in the address, unless it is too long for one. */
+function targetOf(kind: "query" | "mutation", procedure: string, input: unknown): RequestTarget {
   const path = `/trpc/${procedure}`;
-  if (method === "POST") {
-    const isIdempotent =
-      (input as { readonly idempotencyKey?: string } | undefined)?.idempotencyKey !== undefined;
-    return { method, path, body: writeProcedureData(withoutUndefined(input)), isIdempotent };
+  const body = input === undefined ? undefined : writeProcedureData(withoutUndefined(input));
+  const text = body === undefined ? "" : JSON.stringify(body);
+  if (kind === "query" && text.length <= MAX_INPUT_IN_ADDRESS) {
+    return { method: "GET", path, plane: "management", query: body === undefined ? {} : { input: text } };
   }
-  const query =
-    input === undefined ? {} : { input: JSON.stringify(writeProcedureData(withoutUndefined(input))) };
-  return { method, path, query };
+  const hasKey = (input as { readonly idempotencyKey?: string } | undefined)?.idempotencyKey !== undefined;
+  return {
+    method: "POST",
+    path,
+    plane: "management",
+    body: body ?? {},
+    isIdempotent: kind === "query" || hasKey,
+  };
 }
 
 /** Removes fields that are `undefined`, because the service refuses fields that it does not know, whatever their value. */

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../contract/account.ts";
+import type { ActionState, NewAction } from "../contract/action.ts";
 import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
@@ -8,9 +9,14 @@ import type { ClientInfo, ListedSession, NewAccount, NewUser, SessionId, SignedI
 
 /** A user's row with that of their account, whose columns are all null for an operator. */
 export interface SignedInRow extends AccountRow {
-  user_id: UserId;
-  email: string;
-  role: SignedIn["role"];
+  readonly userId: UserId;
+  readonly email: string;
+  readonly role: SignedIn["role"];
+}
+
+/** The columns that {@link signedInOf} reads. */
+export function signedInColumns(sql: Database) {
+  return sql`users.id as "userId", users.email, users.role, ${accountColumns(sql)}`;
 }
 
 /** The most recently seen sessions are listed. */
@@ -42,8 +48,9 @@ export class PostgresUsers {
       }),
     );
     if (!created) return null;
-    const { userId: id, email } = account;
-    return { role: "owner", user: { id, email }, account: freshAccount(account) };
+    const { userId: id, email, accountId, accountName: name, plan, createdAt } = account;
+    const fresh = { id: accountId, name, plan, createdAt, ipRules: NO_IP_RULES, limits: NO_OVERRIDES };
+    return { role: "owner", user: { id, email }, account: { ...fresh, state: "active", suspension: null } };
   }
 
   /** @returns `null` when the e-mail address is taken. */
@@ -60,12 +67,12 @@ export class PostgresUsers {
     email: string,
   ): Promise<{ readonly signedIn: SignedIn; readonly passwordHash: string } | null> {
     // Uses users_email_key.
-    const [row] = await this.#database<(SignedInRow & { password_hash: string })[]>`
-      select users.id as user_id, users.email, users.role, users.password_hash, ${accountColumns(this.#database)}
+    const [row] = await this.#database<(SignedInRow & { passwordHash: string })[]>`
+      select ${signedInColumns(this.#database)}, users.password_hash as "passwordHash"
       from users
       left join accounts on accounts.id = users.account_id
       where users.email = ${email}`;
-    return row === undefined ? null : { signedIn: signedInOf(row), passwordHash: row.password_hash };
+    return row === undefined ? null : { signedIn: signedInOf(row), passwordHash: row.passwordHash };
   }
 
   async findPasswordHash(userId: UserId): Promise<string | null> {
@@ -93,7 +100,8 @@ export class PostgresUsers {
       await transaction`delete from sessions where user_id = ${userId}`;
       if (session !== null) await insertSession(transaction, session, next);
       const revoked = change.revokeTokens ? await revokeTokensOf(transaction, userId, change.at) : 0;
-      await recordUserChange(transaction, userId, change, revoked === 0 ? {} : { revokedTokens: revoked });
+      const more = revoked === 0 ? {} : { revokedTokens: revoked };
+      await recordForUser(transaction, userId, change, (email) => ({ email, ...more }));
       return revoked;
     });
   }
@@ -113,7 +121,7 @@ export class PostgresUsers {
       select sessions.id as session,
              coalesce(sessions.last_seen_at, sessions.created_at) < ${now}::timestamptz - interval '1 minute'
                as seen_long_ago,
-             users.id as user_id, users.email, users.role, ${accountColumns(this.#database)}
+             ${signedInColumns(this.#database)}
       from sessions
       join users on users.id = sessions.user_id
       left join accounts on accounts.id = users.account_id
@@ -127,29 +135,13 @@ export class PostgresUsers {
 
   async listSessions(userId: UserId, now: Date): Promise<readonly ListedSession[]> {
     // Uses sessions_by_user.
-    const rows = await this.#database<
-      {
-        id: SessionId;
-        created_at: Date;
-        last_seen_at: Date | null;
-        expires_at: Date;
-        source_ip: string | null;
-        user_agent: string | null;
-      }[]
-    >`
-      select id, created_at, last_seen_at, expires_at, host(source_ip) as source_ip, user_agent
+    return this.#database<ListedSession[]>`
+      select id, created_at as "createdAt", coalesce(last_seen_at, created_at) as "lastSeenAt",
+             expires_at as "expiresAt", host(source_ip) as "sourceIp", user_agent as "userAgent"
       from sessions
       where user_id = ${userId} and expires_at > ${now}
       order by last_seen_at desc nulls last, created_at desc
       limit ${MAX_SESSIONS}`;
-    return rows.map((row) => ({
-      id: row.id,
-      createdAt: row.created_at,
-      lastSeenAt: row.last_seen_at ?? row.created_at,
-      expiresAt: row.expires_at,
-      sourceIp: row.source_ip,
-      userAgent: row.user_agent,
-    }));
   }
 
   /** @returns `false` when the user has no such session. */
@@ -161,7 +153,7 @@ export class PostgresUsers {
   async deleteSessions(userId: UserId, change: UserChange): Promise<void> {
     await inTransaction(this.#database, async (transaction) => {
       await transaction`delete from sessions where user_id = ${userId}`;
-      await recordUserChange(transaction, userId, change);
+      await recordForUser(transaction, userId, change, (email) => ({ email }));
     });
   }
 }
@@ -190,23 +182,19 @@ async function revokeTokensOf(transaction: Transaction, userId: UserId, at: Date
   return count;
 }
 
-async function recordUserChange(
+/** Records an action of a user in the trail of their account. `after` is called with the user's address. */
+export async function recordForUser(
   transaction: Transaction,
   userId: UserId,
-  { by, at, action }: UserChange,
-  more: Readonly<Record<string, number>> = {},
+  action: Pick<NewAction, "by" | "at" | "action"> & Partial<Pick<NewAction, "before">>,
+  after: (email: string | null) => ActionState,
 ): Promise<void> {
-  const [user] = await transaction<{ email: string; account_id: Account["id"] | null }[]>`
-    select email, account_id from users where id = ${userId}`;
-  await recordAction(transaction, {
-    at,
-    by,
-    accountId: user?.account_id ?? null,
-    action,
-    reason: null,
-    before: null,
-    after: { email: user?.email ?? null, ...more },
-  });
+  const [user] = await transaction<{ email: string; accountId: Account["id"] | null }[]>`
+    select email, account_id as "accountId" from users where id = ${userId}`;
+  const { by, at, action: name, before = null } = action;
+  const accountId = user?.accountId ?? null;
+  const state = after(user?.email ?? null);
+  await recordAction(transaction, { at, by, accountId, action: name, reason: null, before, after: state });
 }
 
 /** Inserts an account with its first user and starting credit. */
@@ -237,21 +225,8 @@ export async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<b
 }
 
 export function signedInOf(row: SignedInRow): SignedIn {
-  const user = { id: row.user_id, email: row.email };
+  const user = { id: row.userId, email: row.email };
   return row.role === "operator"
     ? { role: "operator", user }
     : { role: "owner", user, account: accountOf(row) };
-}
-
-function freshAccount(account: NewAccount): Account {
-  return {
-    id: account.accountId,
-    name: account.accountName,
-    plan: account.plan,
-    state: "active",
-    suspension: null,
-    ipRules: NO_IP_RULES,
-    limits: NO_OVERRIDES,
-    createdAt: account.createdAt,
-  };
 }

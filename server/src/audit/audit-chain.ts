@@ -1,8 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
-import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
+import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "../database/database.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
-import { StoredChain } from "./audit-chain-store.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A point in an account's chain of batches. Given later, it shows whether earlier entries were changed. */
@@ -42,15 +41,14 @@ export interface ChainReport {
   readonly next: number | null;
 }
 
-export interface ChainHead {
-  readonly head: ChainPoint | null;
-  readonly removedBatches: number;
-}
+type ChainHead = Pick<ChainReport, "head" | "removedBatches">;
 
 /** About how many entries one call verifies. */
 const MAX_VERIFIED = 100_000;
 /** Entries that one transaction reads. Other reads of the database run in between. */
 const SLICE = 10_000;
+/** The maximum of one slice: many small batches cost as much as few large ones. */
+const MAX_BATCHES = 2_000;
 /** A chain that lacks many batches would otherwise make an endless list. */
 const MAX_PROBLEMS = 100;
 
@@ -86,9 +84,7 @@ export class AuditChain {
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
-        parts.run(() =>
-          atOneMoment(this.#database, (sql) => verifyStretch(new StoredChain(sql, accountId), from, point)),
-        );
+        parts.run(() => atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, from, point)));
       let report = await verify(after, expected);
       // Batches may be recorded or deleted meanwhile: each slice begins where the previous one ended.
       while (report.next !== null && isUnfinished(report) && !parts.isSpent) {
@@ -113,18 +109,19 @@ function joined(first: ChainReport, second: ChainReport): ChainReport {
   };
 }
 
+/** Verifies a stretch of the chain as one transaction sees it, whatever is recorded or removed meanwhile. */
 async function verifyStretch(
-  chain: StoredChain,
+  sql: Transaction,
+  accountId: AccountId,
   after: number | null,
   expected: ChainPoint | null,
 ): Promise<ChainReport> {
-  const chainHead = await chain.readHead();
+  const chainHead = await readHead(sql, accountId);
   const { head, removedBatches } = chainHead;
-  const problems: ChainProblem[] = [...(after === null ? await chain.findStrays(chainHead) : [])];
+  const problems: ChainProblem[] = [...(after === null ? await findStrays(sql, accountId, chainHead) : [])];
   if (expected !== null && expected.batch > removedBatches) {
-    const digest = await chain.readDigest(expected.batch);
-    if (digest !== expected.digest) {
-      const { batch } = expected;
+    const { batch } = expected;
+    if ((await readDigest(sql, accountId, batch)) !== expected.digest) {
       problems.push({ batch, problem: "digest_differs", recordedEntries: null, foundEntries: 0 });
     }
   }
@@ -132,10 +129,103 @@ async function verifyStretch(
   if (head === null || start >= head.batch) {
     return { head, removedBatches, batches: 0, entries: 0, problems, next: null };
   }
-  const { last, entries } = await chain.stretch(start, SLICE);
+  const { last, entries } = await readStretch(sql, accountId, start);
   // If batches are missing at the end, the chain's head shows that they existed.
-  const end = last <= start ? head.batch : Math.min(last, head.batch);
-  problems.push(...(await chain.findProblems(start, end)));
+  const end = last === null ? head.batch : Math.min(last, head.batch);
+  problems.push(...(await findProblems(sql, accountId, start, end)));
   const next = end < head.batch ? end : null;
   return { head, removedBatches, batches: end - start, entries, problems, next };
+}
+
+async function readHead(sql: Transaction, accountId: AccountId): Promise<ChainHead> {
+  const [row] = await sql<ChainHead[]>`
+    select case when digest is not null then json_build_object('batch', batches, 'digest', encode(digest, 'hex')) end
+             as head,
+           removed_batches::float8 as "removedBatches"
+    from audit_chains where account_id = ${accountId}`;
+  return row ?? { head: null, removedBatches: 0 };
+}
+
+/** The last batch of a stretch after `after` that can be verified at once, and the number of its entries. */
+async function readStretch(
+  sql: Transaction,
+  accountId: AccountId,
+  after: number,
+): Promise<{ readonly last: number | null; readonly entries: number }> {
+  // Uses the primary key.
+  const [row] = await sql<{ last: number | null; entries: number }[]>`
+    select max(batch)::float8 as last, coalesce(max(total), 0)::float8 as entries
+    from (
+      select batch, sum(entries) over (order by batch) as total, row_number() over (order by batch) as place
+      from (
+        select batch, entries from audit_batches
+        where account_id = ${accountId} and batch > ${after} order by batch limit ${MAX_BATCHES}
+      ) next
+    ) counted
+    where total <= ${SLICE} or place = 1`;
+  return row ?? { last: null, entries: 0 };
+}
+
+/** Finds what in the batches after `after` up to `last` differs from what was recorded. */
+async function findProblems(
+  sql: Transaction,
+  accountId: AccountId,
+  after: number,
+  last: number,
+): Promise<readonly ChainProblem[]> {
+  // Uses audit_entries_by_batch.
+  return sql<ChainProblem[]>`
+    with contents as (
+      select batch, count(*) as entries, sha256(string_agg(entry_digest(entry), ''::bytea order by id)) as content
+      from audit_entries entry
+      where account_id = ${accountId} and batch > ${after} and batch <= ${last}
+      group by batch
+    ),
+    links as (
+      select batch, entries, digest, lag(digest) over (order by batch) as previous
+      from (
+        select batch, entries, digest from audit_batches
+        where account_id = ${accountId} and batch between ${after} and ${last}
+        union all
+        select removed_batches, 0, removed_digest from audit_chains
+        where account_id = ${accountId} and removed_batches = ${after} and removed_batches > 0
+      ) kept
+    )
+    select number::float8 as batch,
+           case
+             when links.entries is null then 'batch_missing'
+             when coalesce(contents.entries, 0) < links.entries then 'entries_missing'
+             when contents.entries > links.entries then 'entries_added'
+             else 'changed'
+           end as problem,
+           links.entries as "recordedEntries", coalesce(contents.entries, 0)::float8 as "foundEntries"
+    from generate_series(${after + 1}::bigint, ${last}::bigint) number
+    left join links on links.batch = number
+    left join contents on contents.batch = number
+    where (links.digest = sha256(coalesce(links.previous, '') || contents.content)) is not true
+    order by number
+    limit ${MAX_PROBLEMS}`;
+}
+
+/** Finds entries that belong to no batch of the chain. */
+async function findStrays(
+  sql: Transaction,
+  accountId: AccountId,
+  { head, removedBatches }: ChainHead,
+): Promise<readonly ChainProblem[]> {
+  // Uses audit_entries_by_batch, twice.
+  return sql<ChainProblem[]>`
+    select batch::float8 as batch, 'entries_added' as problem, 0 as "recordedEntries",
+           count(*)::float8 as "foundEntries"
+    from audit_entries
+    where account_id = ${accountId} and (batch <= ${removedBatches} or batch > ${head?.batch ?? 0})
+    group by audit_entries.batch order by audit_entries.batch limit ${MAX_PROBLEMS}`;
+}
+
+/** The digest of a batch; `null` if there is no such batch. */
+async function readDigest(sql: Transaction, accountId: AccountId, batch: number): Promise<string | null> {
+  const [row] = await sql<{ digest: string }[]>`
+    select encode(digest, 'hex') as digest from audit_batches
+    where account_id = ${accountId} and batch = ${batch}`;
+  return row?.digest ?? null;
 }

@@ -5,6 +5,8 @@ import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
+import { exportCursorStart, isClosed, readExportCursor } from "./export-cursor.ts";
+import { provedLines, type RunPart } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -15,6 +17,15 @@ export interface ListedStretch {
   readonly entries: readonly ListedEntry[];
   /** The last entry that was searched, if fewer than `limit` matched; `null` if the search has reached the end. */
   readonly searchedTo: EntryId | null;
+}
+
+/** What an export writes, and how its cursors begin. */
+export interface ExportedStretch {
+  readonly accountId: AccountId;
+  readonly format: ExportFormat;
+  readonly filter: EntryFilter;
+  readonly asOf: AsOf;
+  readonly cursorStart: string;
 }
 
 export interface ExportedLines {
@@ -116,6 +127,7 @@ export class AuditLog {
    * Exports all matching entries as text, oldest first, some thousand lines at a time. After an interruption, the cursor in the
    * last complete line continues the export without gap or repeat.
    *
+   * @param isProved whether to add the lines that prove a part of the log: see {@link provedLines}. Only for NDJSON.
    * @throws {Failure} `invalid_request` when the cursor is not one of ours; `rate_limit_exceeded` for too many exports at once.
    */
   async export(
@@ -123,12 +135,26 @@ export class AuditLog {
     format: ExportFormat,
     filter: EntryFilter,
     cursor: string | null,
+    isProved = false,
   ): Promise<AsyncIterable<string>> {
-    const { asOf, entry } = await this.#start(accountId, cursor);
+    const position = cursor === null ? null : readExportCursor(cursor, isProved);
+    const asOf = position?.asOf ?? (await this.#start(accountId, null)).asOf;
+    const hasSnapshot = position === null ? !isClosed(filter, new Date()) : position.asOf !== null;
+    const stretch = {
+      accountId,
+      format,
+      filter,
+      asOf,
+      cursorStart: exportCursorStart(hasSnapshot ? asOf : null),
+    };
     const stream = this.#reads.stream(accountId);
-    const page = (after: EntryId | null) =>
-      stream.run(() => this.#reader.exportEntries(accountId, format, filter, after, asOf, EXPORTED_AT_ONCE));
-    return untilEnded(pagesAfter(entry, page), () => stream.end());
+    const run: RunPart = (part) => stream.run(part);
+    const pages = isProved
+      ? provedLines(this.#reader.proofs, run, stretch, position)
+      : pagesAfter(position?.entry ?? null, (after) =>
+          run(() => this.#reader.exportEntries(stretch, after, EXPORTED_AT_ONCE)),
+        );
+    return untilEnded(pages, () => stream.end());
   }
 
   async #start(

@@ -71,10 +71,11 @@ async function makePartition(sql: Transaction, { name, from, to }: Month): Promi
   await sql`alter table audit_entries attach partition audit_entries_other default`;
 }
 
-function monthOf(now: Date, offset: number): Month {
+/** The month that begins `offset` months after the present one. */
+export function monthOf(now: Date, offset: number): Month {
   const start = monthStart(now, offset);
   return {
-    name: `audit_entries_${start.getUTCFullYear()}_${String(start.getUTCMonth() + 1).padStart(2, "0")}`,
+    name: `audit_entries_${start.toISOString().slice(0, 7).replace("-", "_")}`,
     from: firstEntryIdAt(start),
     to: firstEntryIdAt(monthStart(now, offset + 1)),
   };

@@ -1,11 +1,13 @@
 import type { AccountId } from "../contract/account.ts";
-import { type EntryId, firstEntryIdAt, type ListedEntry } from "../contract/entry.ts";
+import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
-import type { ExportedLines, ExportFormat, ListedStretch } from "./audit-log.ts";
+import type { ExportedLines, ExportedStretch, ListedStretch } from "./audit-log.ts";
 import type { AsOf } from "./cursor.ts";
 import { ENTRY_COLUMNS } from "./entry-columns.ts";
-import { CSV_VALUES, JSON_FIELDS, SELECTED_COLUMNS } from "./entry-sql.ts";
+import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
+import { PostgresProofs } from "./export-proof-store.ts";
 import type { EntryFilter } from "./filter.ts";
+import { inPeriod, isPart, isSearch, matching } from "./filter-sql.ts";
 
 /** A row of {@link SELECTED_COLUMNS}. */
 type EntryRow = Readonly<Record<string, unknown>>;
@@ -20,10 +22,13 @@ export class PostgresAuditReader {
   readonly #database: Database;
   /** For statements that may read many of an account's entries. */
   readonly #longReads: Database;
+  /** Reads what the proof of an export needs. */
+  readonly proofs: PostgresProofs;
 
   constructor(database: Database) {
     this.#database = database;
     this.#longReads = database.withTimeout(LONG_READ_TIMEOUT_MS);
+    this.proofs = new PostgresProofs(this.#longReads);
   }
 
   /** The present moment: what has been recorded of the account by now. */
@@ -111,13 +116,13 @@ export class PostgresAuditReader {
     return { entries: rows.map(entryOf).reverse(), skipped: total - rows.length };
   }
 
-  /** Writes lines of the account's entries after one, oldest first, each with the cursor that continues after it. */
+  /**
+   * Writes lines of the account's entries after one, oldest first, each with the cursor that continues after it: `cursorStart` and
+   * the entry's id.
+   */
   async exportEntries(
-    accountId: AccountId,
-    format: ExportFormat,
-    filter: EntryFilter,
+    { accountId, format, filter, asOf, cursorStart }: ExportedStretch,
     after: EntryId | null,
-    asOf: AsOf,
     limit: number,
   ): Promise<ExportedLines> {
     const sql = this.#longReads;
@@ -128,7 +133,7 @@ export class PostgresAuditReader {
     // The database formats the lines, so that a batch is one value and no entry becomes an object here.
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
-        select entries.id, ${format === "csv" ? csvLine(sql, asOf) : jsonFields(sql, asOf)}
+        select entries.id, ${format === "csv" ? csvLine(sql, cursorStart) : sql`${sql.unsafe(jsonFields(isPart(filter)))}, ${cursorStart}::text || entries.id as cursor`}
         from audit_entries entries
         join keys on keys.id = entries.key
         ${format === "csv" ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
@@ -151,41 +156,8 @@ function fromNewest(sql: Database, accountId: AccountId) {
   return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
 }
 
-/** Whether the filter has to be checked entry by entry. A period alone is a range of ids. */
-function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
-  return [key, model, status, errorCode, source].some((part) => part !== null);
-}
-
-/** The account's entries in the filter's period. */
-function inPeriod(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
-  return sql`
-    entries.account_id = ${accountId}
-    ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
-    ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}`;
-}
-
-function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
-  const { key, model, status, errorCode, source } = filter;
-  return sql`
-    ${inPeriod(sql, accountId, filter)}
-    and entries.batch <= ${asOf}
-    ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
-    ${model === null ? sql`` : sql`and entries.model = ${model}`}
-    ${status === null ? sql`` : sql`and entries.status between ${status.from} and ${status.to}`}
-    ${errorCode === null ? sql`` : sql`and entries.error_code = ${errorCode}`}
-    ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;
-}
-
-/** The fields of an entry after the id, as `GET /v1/audit` writes them, and the cursor. */
-function jsonFields(sql: Database, asOf: AsOf) {
-  return sql`
-    ${sql.unsafe(JSON_FIELDS)},
-    json_build_object('batch', batch.batch, 'entries', batch.entries, 'digest', encode(batch.digest, 'hex')) as chain,
-    ${`${asOf}~`}::text || entries.id as cursor`;
-}
-
-function csvLine(sql: Database, asOf: AsOf) {
-  return sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${`${asOf}~`}::text || entries.id)) as line`;
+function csvLine(sql: Database, cursorStart: string) {
+  return sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${cursorStart}::text || entries.id)) as line`;
 }
 
 function entryOf(row: EntryRow): ListedEntry {

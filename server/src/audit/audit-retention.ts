@@ -2,6 +2,7 @@ import type { AccountId, Plan } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Plans } from "../contract/plans.ts";
 import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, isLockTimeout } from "../database/database.ts";
+import { monthOf } from "./audit-partitions.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const ACCOUNTS_AT_ONCE = 100;
@@ -82,8 +83,7 @@ async function dropBatches(database: Database, accountId: AccountId, oldest: Ent
 
 /** Drops the partitions of months that have no entries left. */
 async function dropEmptyPartitions(database: Database, now: Date): Promise<void> {
-  const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - PARTITION_MONTHS, 1));
-  const before = `audit_entries_${first.getUTCFullYear()}_${String(first.getUTCMonth() + 1).padStart(2, "0")}`;
+  const { name: before } = monthOf(now, -PARTITION_MONTHS);
   const partitions = await database<{ name: string }[]>`
     select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
     where inhparent = 'audit_entries'::regclass and relname ~ '^audit_entries_\\d{4}_\\d{2}$' and relname < ${before}`;

@@ -1,6 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { ListedEntry } from "../contract/entry.ts";
 import type { Reader, Reads } from "../database/reads.ts";
+import { pauseFor } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { AsOf } from "./cursor.ts";
@@ -144,13 +145,9 @@ export class AuditTail {
   async #pause(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, MIN_POLL_INTERVAL_MS));
     if (this.#closed) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, MAX_POLL_INTERVAL_MS - MIN_POLL_INTERVAL_MS);
-      this.#pollNow = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const pause = pauseFor(MAX_POLL_INTERVAL_MS - MIN_POLL_INTERVAL_MS);
+    this.#pollNow = pause.end;
+    await pause.over;
   }
 }
 
@@ -162,11 +159,7 @@ function stopping(): Failure {
 
 /** Resolves with whether the follower was woken before the timeout. */
 function wokenWithin(follower: Follower, timeoutMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), timeoutMs);
-    follower.wake = () => {
-      clearTimeout(timer);
-      resolve(true);
-    };
-  });
+  const pause = pauseFor(timeoutMs);
+  follower.wake = pause.end;
+  return pause.over;
 }

@@ -1,5 +1,5 @@
 import type { EntryId } from "../contract/entry.ts";
-import { Failure } from "../errors/failure.ts";
+import { cursorTextOf, readCursorText } from "../database/page.ts";
 
 /**
  * A snapshot of an account's log: the number of its last batch at some moment. Reads as of it leave out later entries.
@@ -16,17 +16,11 @@ export interface Cursor {
 const CURSOR = /^(\d{1,18})~([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
 export function cursorText({ asOf, entry }: Cursor): string {
-  return `${asOf}~${entry}`;
+  return cursorTextOf(asOf, entry);
 }
 
 /** @throws {Failure} `invalid_request` if the text is not a cursor. */
 export function readCursor(text: string): Cursor {
-  const [, asOf, entry] = CURSOR.exec(text) ?? [];
-  if (asOf !== undefined && entry !== undefined)
-    return { asOf: BigInt(asOf) as AsOf, entry: entry as EntryId };
-  throw new Failure(
-    "invalid_request",
-    "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
-    { param: "cursor" },
-  );
+  const { number, id } = readCursorText(text, CURSOR);
+  return { asOf: BigInt(number) as AsOf, entry: id as EntryId };
 }

@@ -2,6 +2,7 @@ import {
   AUDIT_FIELD_LIST,
   type AuditField,
   type AuditFieldKind,
+  COVERED_FIELDS,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
 import { CHARGE_INDEXES, ENTRY_COLUMNS } from "./entry-columns.ts";
@@ -70,8 +71,24 @@ function publicValue(column: string, kind: AuditFieldKind): string {
   return kind === "address" ? `host(entries.${column})` : `entries.${column}`;
 }
 
-/** The fields of a line of JSON, but for the id. */
-export const JSON_FIELDS = PUBLIC_FIELDS.filter(({ name }) => name !== "id")
+const JSON_FIELDS = PUBLIC_FIELDS.filter(({ name }) => name !== "id")
+  .map(({ name, value }) => `${value} as "${name}"`)
+  .join(", ");
+
+/**
+ * The fields of a line of JSON after the id, and the entry's position in the chain, from its `batch`. A line of an export that may lack
+ * entries of its batches says so, because it can be verified only with a proof.
+ */
+export function jsonFields(isOfPart: boolean): string {
+  const part = isOfPart ? ", 'part', true" : "";
+  return `${JSON_FIELDS},
+    json_build_object('batch', batch.batch, 'entries', batch.entries, 'digest', encode(batch.digest, 'hex')${part}) as chain`;
+}
+
+/** The fields that an entry's digest covers, as a line of JSON has them. */
+export const JSON_COVERED_FIELDS = PUBLIC_FIELDS.filter(({ name }) =>
+  (COVERED_FIELDS as readonly AuditField[]).includes(name),
+)
   .map(({ name, value }) => `${value} as "${name}"`)
   .join(", ");
 

@@ -12,6 +12,8 @@ const SHOWN_BYTES = 64 * 1024;
 /** The maximum number of requests in the record of an action. */
 const MAX_RECORDED = 50;
 
+const END_UNKNOWN = "the end of this request may be in an unreadable line: replay or discard that line first";
+
 /** A rejected line, as operators see it. */
 export interface SetAsideLine {
   /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
@@ -104,7 +106,8 @@ export class JournalRepair {
 
   /** One line, with its text as far as 64 KiB. @throws {Failure} `not_found` */
   async get(id: string): Promise<SetAsideLine> {
-    const [line] = await this.#named([id]);
+    const { lines } = await this.#parts.journal.rejected.list();
+    const [line] = this.#choose(lines, [id]);
     if (line === undefined) throw this.#noSuchLine(id);
     return describe(line, SHOWN_BYTES);
   }
@@ -134,42 +137,29 @@ export class JournalRepair {
     const read = chosen.map((line) => ({ ...line, content: decodeLine(bytes ?? line.bytes) }));
     const [first] = read;
     if (bytes !== null && first?.content.kind === "unreadable") {
-      throw new Failure(
-        "invalid_request",
-        `The replacement is not a valid journal line: ${first.content.problem}.`,
-        {
-          param: "replacement",
-        },
-      );
+      const message = `The replacement is not a valid journal line: ${first.content.problem}.`;
+      throw new Failure("invalid_request", message, { param: "replacement" });
     }
 
-    const notReplayed: NotReplayed[] = [];
-    const ended = read.flatMap((line) =>
-      line.content.kind === "ended" ? [{ ...line, ...line.content }] : [],
+    const ended = linesOf(read, "ended");
+    const begun = linesOf(read, "begun");
+    const unreadable = read.flatMap(({ content, ...line }) =>
+      content.kind === "unreadable" ? [{ item: line, reason: content.problem }] : [],
     );
-    const begun = read.flatMap((line) =>
-      line.content.kind === "begun" ? [{ ...line, ...line.content }] : [],
-    );
-    for (const line of read)
-      if (line.content.kind === "unreadable")
-        notReplayed.push({ ...positionOf(line), reason: line.content.problem });
-
     const refused = await insertLines(ended, insert);
     // An unreadable line may hold the end of a begun request, which must not be recorded as lost before that line is repaired.
     const chosenIds = new Set(chosen.map(({ id }) => id));
     const isEndUnknown =
       all.files.length > 0 ||
-      read.some(({ content }) => content.kind === "unreadable") ||
-      all.lines.some(
-        ({ id, bytes: others }) => !chosenIds.has(id) && decodeLine(others).kind === "unreadable",
-      );
-    const late = isEndUnknown ? [] : await insertLines(begun, insert);
-    for (const { item, reason } of [...refused, ...late]) notReplayed.push({ ...positionOf(item), reason });
-    if (isEndUnknown) {
-      const reason =
-        "the end of this request may be in an unreadable line: replay or discard that line first";
-      notReplayed.push(...begun.map((line) => ({ ...positionOf(line), reason })));
-    }
+      unreadable.length > 0 ||
+      all.lines.some((line) => !chosenIds.has(line.id) && decodeLine(line.bytes).kind === "unreadable");
+    const late = isEndUnknown
+      ? begun.map((item) => ({ item, reason: END_UNKNOWN }))
+      : await insertLines(begun, insert);
+    const notReplayed = [...unreadable, ...refused, ...late].map(({ item, reason }) => ({
+      ...positionOf(item),
+      reason,
+    }));
 
     const left = new Set(notReplayed.map(({ id }) => id));
     const replayed = [...ended, ...begun].filter(({ id }) => !left.has(id));
@@ -215,11 +205,6 @@ export class JournalRepair {
     return { discarded: chosen.length };
   }
 
-  async #named(ids: readonly string[]): Promise<readonly RejectedLine[]> {
-    const { lines } = await this.#parts.journal.rejected.list();
-    return this.#choose(lines, ids);
-  }
-
   #choose(lines: readonly RejectedLine[], ids: readonly string[]): readonly RejectedLine[] {
     const requested = new Set(ids);
     const present = new Set(lines.map(({ id }) => id));
@@ -252,6 +237,15 @@ export class JournalRepair {
       after: { node: nodeId, ...what },
     });
   }
+}
+
+type ReadLine = RejectedLine & { readonly content: JournalLine | UnreadableLine };
+
+/** The lines of a kind, with their entries. */
+function linesOf(lines: readonly ReadLine[], kind: JournalLine["kind"]) {
+  return lines.flatMap(({ content, ...line }) =>
+    content.kind !== "unreadable" && content.kind === kind ? [{ ...line, entry: content.entry }] : [],
+  );
 }
 
 function positionOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {

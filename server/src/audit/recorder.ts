@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { AuditEntry } from "../contract/entry.ts";
-import { resultWithin } from "../errors/deadline.ts";
+import { type Pause, pauseFor, resultWithin } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
@@ -92,7 +92,8 @@ export class Recorder {
   readonly #parts: RecorderParts;
   #pending: Pending[] = [];
   #draining: Promise<void> | null = null;
-  #retryTimer: { cancel(): void } | null = null;
+  /** Set while the recorder waits to retry a failed batch. */
+  #retryPause: Pause | null = null;
   #stopped = false;
   /** Counts since the start: recorded entries, entries in the database, and the last recorded entry that a caller waits for. */
   #recorded = 0;
@@ -200,7 +201,7 @@ export class Recorder {
 
   /** Resolves when the entries are committed, or while the database is failing. */
   async #triedUpTo(taken: number): Promise<true> {
-    while (this.#committed < taken && this.#retryTimer === null && !this.#stopped) await this.#nextOutcome();
+    while (this.#committed < taken && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
     return true;
   }
 
@@ -226,8 +227,8 @@ export class Recorder {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#endPause();
-    this.#retryTimer?.cancel();
-    this.#retryTimer = null;
+    this.#retryPause?.end();
+    this.#retryPause = null;
     await this.#draining;
     await this.#drain();
     await this.#parts.journal.close();
@@ -315,13 +316,9 @@ export class Recorder {
     const left = this.#batchStartedMs + BATCH_EVERY_MS - performance.now();
     const isAwaited = this.#awaited > this.#committed;
     if (left > 0 && !isAwaited && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
-        this.#endPause = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      const pause = pauseFor(left);
+      this.#endPause = pause.end;
+      await pause.over;
     }
     this.#batchStartedMs = performance.now();
   }
@@ -350,18 +347,10 @@ export class Recorder {
   }
 
   #waitBeforeRetry(failures: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#retryTimer = null;
-        resolve();
-      };
-      const timer = setTimeout(done, Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_LAST_MS));
-      this.#retryTimer = {
-        cancel: () => {
-          clearTimeout(timer);
-          done();
-        },
-      };
+    const pause = pauseFor(Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_LAST_MS));
+    this.#retryPause = pause;
+    return pause.over.then(() => {
+      this.#retryPause = null;
     });
   }
 }

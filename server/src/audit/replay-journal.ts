@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { encodeEntry } from "./entry-values.ts";
 import { insertAll } from "./insert-all.ts";
-import type { Journal, Segment, SegmentLine } from "./journal.ts";
+import type { Journal, Segment } from "./journal.ts";
 
 const BATCH_ENTRIES = 2_000;
 /** Some lines contain an answer of a megabyte. */
@@ -25,8 +25,16 @@ export interface EntryLine {
 
 /** A line that is kept in the journal folder, with the reason. */
 interface Kept {
-  readonly line: SegmentLine;
+  readonly bytes: Uint8Array;
+  /** The number of the line in its segment; `null` for an entry of this process. */
+  readonly number: number | null;
   readonly reason: string;
+}
+
+/** A line of a segment that an earlier process left. */
+interface LeftLine extends EntryLine {
+  readonly segment: Segment;
+  readonly number: number;
 }
 
 /**
@@ -37,13 +45,14 @@ interface Kept {
  */
 export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
   const { journal, insert, log } = parts;
-  const begun = new Map<
-    EntryId,
-    { readonly segment: Segment; readonly line: SegmentLine; readonly entry: AuditEntry }
-  >();
+  const begun = new Map<EntryId, LeftLine>();
   const kept = new Map<Segment, Kept[]>(leftover.map((segment) => [segment, []]));
   const unreadable = new Map<Segment, string>();
   let isDamaged = false;
+  const insertOrKeep = async (lines: readonly LeftLine[]) => {
+    for (const { item, reason } of await insertLines(lines, insert))
+      kept.get(item.segment)?.push({ ...item, reason: refusedBecause(reason) });
+  };
 
   for (const segment of leftover) {
     const content = await journal.read(segment);
@@ -51,32 +60,29 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
       unreadable.set(segment, content.problem);
       continue;
     }
-    const ended: { readonly line: SegmentLine; readonly bytes: Uint8Array; readonly entry: AuditEntry }[] =
-      [];
-    for (const line of content.lines) {
-      if (line.content.kind === "unreadable") {
+    const ended: LeftLine[] = [];
+    for (const { number, bytes, content: line } of content.lines) {
+      if (line.kind === "unreadable") {
         isDamaged = true;
-        kept.get(segment)?.push({ line, reason: line.content.problem });
-      } else if (line.content.kind === "begun") {
-        begun.set(line.content.entry.id, { segment, line, entry: line.content.entry });
+        kept.get(segment)?.push({ bytes, number, reason: line.problem });
+      } else if (line.kind === "begun") {
+        begun.set(line.entry.id, { segment, number, bytes, entry: line.entry });
       } else {
-        ended.push({ line, bytes: line.bytes, entry: line.content.entry });
-        begun.delete(line.content.entry.id);
+        ended.push({ segment, number, bytes, entry: line.entry });
+        begun.delete(line.entry.id);
       }
     }
-    for (const { item, reason } of await insertLines(ended, insert))
-      kept.get(segment)?.push({ line: item.line, reason: refusedBecause(reason) });
+    await insertOrKeep(ended);
     log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
   }
 
-  const lost = [...begun.values()].map((request) => ({ ...request, bytes: request.line.bytes }));
+  const lost = [...begun.values()];
   if (isDamaged || unreadable.size > 0) {
     // An unreadable line may hold the end of such a request. Recorded as lost, the request could no longer be charged.
-    for (const { segment, line } of lost)
-      kept.get(segment)?.push({ line, reason: "the end of this request may be in an unreadable line" });
+    const reason = "the end of this request may be in an unreadable line";
+    for (const line of lost) kept.get(line.segment)?.push({ ...line, reason });
   } else {
-    for (const { item, reason } of await insertLines(lost, insert))
-      kept.get(item.segment)?.push({ line: item.line, reason: refusedBecause(reason) });
+    await insertOrKeep(lost);
     if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with an earlier process");
   }
 
@@ -151,18 +157,15 @@ export async function setEntriesAside(
 }
 
 async function drop(parts: ReplayParts, segment: Segment, kept: readonly Kept[]): Promise<void> {
-  if (kept.length > 0) {
-    const inOrder = kept.toSorted((a, b) => a.line.number - b.line.number);
-    const lines = inOrder.map(({ line: { bytes, number }, reason }) => ({ bytes, number, reason }));
-    await setLinesAside(parts, segment, lines);
-  }
+  const inOrder = kept.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
+  if (kept.length > 0) await setLinesAside(parts, segment, inOrder);
   await parts.journal.drop(segment);
 }
 
 async function setLinesAside(
   { journal, log }: Pick<ReplayParts, "journal" | "log">,
   segment: Segment,
-  lines: readonly { readonly bytes: Uint8Array; readonly number: number | null; readonly reason: string }[],
+  lines: readonly Kept[],
 ): Promise<void> {
   const positions = await journal.setAside(
     segment,

@@ -1,33 +1,12 @@
 import type { AccountId } from "../contract/account.ts";
-import type { KeyUuid } from "../contract/key.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
-import type { ServiceUsageQuestion, ServiceUsageRow, UsageQuestion, UsageRow, UsageTotals } from "./usage.ts";
-
-interface Row extends TotalsRow {
-  start: Date;
-  model: string | null;
-  key: KeyUuid | null;
-  key_id: string | null;
-  key_name: string | null;
-  is_rest: boolean;
-}
-
-interface ServiceRow extends TotalsRow {
-  start: Date;
-  model: string | null;
-  account_id: AccountId | null;
-  account_name: string | null;
-  is_rest: boolean;
-}
-
-interface TotalsRow {
-  requests: bigint;
-  errors: bigint;
-  prompt_tokens: bigint;
-  completion_tokens: bigint;
-  cached_tokens: bigint;
-  cost_nano_usd: bigint;
-}
+import type {
+  ServiceUsageQuestion,
+  ServiceUsageRow,
+  UsageInterval,
+  UsageQuestion,
+  UsageRow,
+} from "./usage.ts";
 
 /**
  * Reads the rollups of audit entries from PostgreSQL, in order of time. Intervals without usage are left out. The `maxGroups` groups
@@ -48,11 +27,8 @@ export class PostgresUsage {
     const sql = this.#database;
     const group = { none: sql`''`, model: sql`model`, key: sql`key::text` }[groupBy];
     // Uses the primary keys, by account and time.
-    const source =
-      interval === "hour"
-        ? sql`select hour as at, * from usage_hours`
-        : sql`select day as at, * from usage_days`;
-    const rows = await sql<Row[]>`
+    const source = rollupOf(sql, interval);
+    return sql<UsageRow[]>`
       with narrow as (
         -- By the rows' own intervals first: truncating every row would cost more than adding it up.
         select at, ${group} as "group", ${sums(sql)}
@@ -74,44 +50,30 @@ export class PostgresUsage {
         from usage left join ranked on ranked."group" = usage."group"
         group by 1, 2
       )
-      select named.*,
-             ${groupBy === "model" ? sql`named."group"` : sql`null`} as model,
-             keys.id as key, keys.key_id, keys.name as key_name
+      select start, ${groupBy === "model" ? sql`named."group"` : sql`null`} as model,
+             case when keys.id is not null then json_build_object('id', keys.id, 'keyId', key_id, 'name', name) end as key,
+             is_rest as "isOther", ${totals(sql)}
       from named
       left join keys on ${groupBy === "key" ? sql`keys.id = named."group"::uuid` : sql`false`}
       order by start, is_rest, named."group"`;
-    return rows.map((row) => ({
-      start: row.start,
-      model: row.model,
-      key: row.key === null ? null : { id: row.key, keyId: row.key_id ?? "", name: row.key_name ?? "" },
-      isOther: row.is_rest,
-      ...totalsOf(row),
-    }));
   }
 
   async readServiceUsage(
     question: ServiceUsageQuestion,
     maxGroups: number,
   ): Promise<readonly ServiceUsageRow[]> {
-    const rows = await (question.groupBy === "account"
+    return question.groupBy === "account"
       ? this.#readByAccount(question, maxGroups)
-      : this.#readByModel(question, maxGroups));
-    return rows.map((row) => ({
-      start: row.start,
-      model: row.model,
-      account: row.account_id === null ? null : { id: row.account_id, name: row.account_name ?? "" },
-      isOther: row.is_rest,
-      ...totalsOf(row),
-    }));
+      : this.#readByModel(question, maxGroups);
   }
 
   async #readByModel(
     { from, to, interval, groupBy }: ServiceUsageQuestion,
     maxGroups: number,
-  ): Promise<readonly ServiceRow[]> {
+  ): Promise<readonly ServiceUsageRow[]> {
     const sql = this.#database;
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
-    return sql<ServiceRow[]>`
+    return sql<ServiceUsageRow[]>`
       with usage as materialized (
         select date_trunc(${interval}, hour, 'UTC') as start,
                ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
@@ -123,27 +85,27 @@ export class PostgresUsage {
         select model from usage group by model
         order by sum(cost_nano_usd) desc, sum(requests) desc, model
         limit ${maxGroups}
+      ),
+      named as (
+        select start, ranked.model, usage.model is not null and ranked.model is null as is_rest, ${sums(sql)}
+        from usage
+        left join ranked on ranked.model = usage.model
+        group by 1, 2, 3
       )
-      select start, ranked.model, null as account_id, null as account_name,
-             usage.model is not null and ranked.model is null as is_rest, ${sums(sql)}
-      from usage
-      left join ranked on ranked.model = usage.model
-      group by 1, 2, 5
-      order by start, is_rest, ranked.model`;
+      select start, model, null as account, is_rest as "isOther", ${totals(sql)}
+      from named
+      order by start, is_rest, model`;
   }
 
   async #readByAccount(
     { from, to, interval }: ServiceUsageQuestion,
     maxGroups: number,
-  ): Promise<readonly ServiceRow[]> {
+  ): Promise<readonly ServiceUsageRow[]> {
     const sql = this.#database;
-    const source =
-      interval === "hour"
-        ? sql`select hour as at, * from usage_hours`
-        : sql`select day as at, * from usage_days`;
+    const source = rollupOf(sql, interval);
     // The top accounts' rows are read by the primary keys. The usage of all other accounts is the service's
     // (usage_service_hours_pkey) minus theirs, so that no other account's rows are read.
-    return sql<ServiceRow[]>`
+    return sql<ServiceUsageRow[]>`
       with ranked as materialized (
         select account_id from (${costs(sql, partsOf(from, to))}) costs
         group by account_id
@@ -173,15 +135,27 @@ export class PostgresUsage {
         ) differences
         group by 1
         having sum(requests) > 0
+      ),
+      named as (
+        select own.*, false as is_rest from own
+        union all
+        select start, null, requests, errors, prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, true
+        from rest
       )
-      select own.*, accounts.name as account_name, false as is_rest, null as model
-      from own left join accounts on accounts.id = own.account_id
-      union all
-      select start, null, requests, errors, prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, null, true,
-             null
-      from rest
+      select start, null as model, is_rest as "isOther", ${totals(sql)},
+             case when account_id is not null
+               then json_build_object('id', account_id, 'name', coalesce(accounts.name, ''))
+             end as account
+      from named left join accounts on accounts.id = account_id
       order by start, is_rest, account_id`;
   }
+}
+
+/** The rollup whose rows an interval is summed from. */
+function rollupOf(sql: Database, interval: UsageInterval) {
+  return interval === "hour"
+    ? sql`select hour as at, * from usage_hours`
+    : sql`select day as at, * from usage_days`;
 }
 
 /** The sums of the usage columns. */
@@ -192,34 +166,24 @@ function sums(sql: Database) {
     sum(cost_nano_usd)::bigint as cost_nano_usd`;
 }
 
+/** The sums as the members of a `UsageTotals`. */
+function totals(sql: Database) {
+  return sql`
+    requests::float8 as requests, errors::float8 as errors, prompt_tokens::float8 as "promptTokens",
+    completion_tokens::float8 as "completionTokens", cached_tokens::float8 as "cachedTokens",
+    cost_nano_usd as "costNanoUsd"`;
+}
+
 /** The cost of each account, by parts of a period. Uses usage_account_months_pkey, usage_days_by_day and usage_hours_by_hour. */
 function costs(sql: Database, parts: readonly UsagePart[]) {
   const ofPart = ({ period, from, to }: UsagePart) => {
-    switch (period) {
-      case "month":
-        return sql`
-          select account_id, requests, cost_nano_usd from usage_account_months
-          where month >= ${from} and month < ${to}`;
-      case "day":
-        return sql`select account_id, requests, cost_nano_usd from usage_days where day >= ${from} and day < ${to}`;
-      case "hour":
-        return sql`
-          select account_id, requests, cost_nano_usd from usage_hours where hour >= ${from} and hour < ${to}`;
-    }
+    const table = period === "month" ? "usage_account_months" : `usage_${period}s`;
+    return sql`
+      select account_id, requests, cost_nano_usd from ${sql(table)}
+      where ${sql(period)} >= ${from} and ${sql(period)} < ${to}`;
   };
   const nothing = sql`select account_id, requests, cost_nano_usd from usage_account_months where false`;
   return parts.map(ofPart).reduce((all, part) => sql`${all} union all ${part}`, nothing);
-}
-
-function totalsOf(row: TotalsRow): UsageTotals {
-  return {
-    requests: Number(row.requests),
-    errors: Number(row.errors),
-    promptTokens: Number(row.prompt_tokens),
-    completionTokens: Number(row.completion_tokens),
-    cachedTokens: Number(row.cached_tokens),
-    costNanoUsd: row.cost_nano_usd,
-  };
 }
 
 /** Periods whose sums are stored, longest first. */
@@ -246,33 +210,21 @@ function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): re
   return [...partsOf(from, first, shorter), { period, from: first, to: last }, ...partsOf(last, to, shorter)];
 }
 
-/** The beginning of the period that contains a time, in UTC. */
-export function floor(time: Date, period: Period): Date {
-  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
+/** The beginning of the period that contains a time, in UTC; with `later`, that of the period so many periods later. */
+export function floor(time: Date, period: Period, later = 0): Date {
+  const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()];
   switch (period) {
     case "month":
-      return new Date(Date.UTC(year, month));
+      return new Date(Date.UTC(year, month + later));
     case "day":
-      return new Date(Date.UTC(year, month, time.getUTCDate()));
+      return new Date(Date.UTC(year, month, day + later));
     case "hour":
-      return new Date(Date.UTC(year, month, time.getUTCDate(), time.getUTCHours()));
+      return new Date(Date.UTC(year, month, day, time.getUTCHours() + later));
   }
 }
 
 /** The time, if a period begins then; otherwise the end of the period that contains it. */
 export function ceiling(time: Date, period: Period): Date {
   const beginning = floor(time, period);
-  return beginning.getTime() === time.getTime() ? time : next(beginning, period);
-}
-
-function next(beginning: Date, period: Period): Date {
-  const [year, month, day] = [beginning.getUTCFullYear(), beginning.getUTCMonth(), beginning.getUTCDate()];
-  switch (period) {
-    case "month":
-      return new Date(Date.UTC(year, month + 1));
-    case "day":
-      return new Date(Date.UTC(year, month, day + 1));
-    case "hour":
-      return new Date(Date.UTC(year, month, day, beginning.getUTCHours() + 1));
-  }
+  return beginning.getTime() === time.getTime() ? time : floor(time, period, 1);
 }

@@ -1,11 +1,11 @@
 import {
   type CatalogModel,
-  DEFAULT_BREAKER,
-  DEFAULT_TIMEOUTS,
+  DEFAULT_UPSTREAM,
   type Modalities,
   SANDBOX_MAX_CONCURRENCY,
   TEXT_ONLY,
   type Upstream,
+  uncatalogued,
 } from "./catalog.ts";
 
 const SANDBOX_MODELS: readonly (readonly [string, Modalities])[] = [
@@ -15,29 +15,19 @@ const SANDBOX_MODELS: readonly (readonly [string, Modalities])[] = [
 ];
 
 export const SANDBOX_UPSTREAM: Upstream = {
+  ...DEFAULT_UPSTREAM,
   name: "sandbox",
   dialect: "sandbox",
-  settings: {},
   isSandbox: true,
   baseUrl: "sandbox:",
-  credential: null,
-  timeouts: DEFAULT_TIMEOUTS,
   maxConcurrency: SANDBOX_MAX_CONCURRENCY,
-  breaker: DEFAULT_BREAKER,
 };
 
 /** The models of a service without a catalog file. */
 export function sandboxModels(now: Date): readonly CatalogModel[] {
   return SANDBOX_MODELS.map(([name, modalities]) => ({
-    id: `sandbox/${name}`,
-    aliases: [],
-    ownedBy: "sandbox",
-    created: Math.floor(now.getTime() / 1000),
+    ...uncatalogued(SANDBOX_UPSTREAM.name, name, now),
     sandbox: true,
-    contextTokens: null,
-    maxOutputTokens: null,
     modalities,
-    prices: null,
-    routes: [{ upstream: SANDBOX_UPSTREAM.name, model: name, weight: 1 }],
   }));
 }

@@ -101,6 +101,33 @@ export const DEFAULT_MAX_CONCURRENCY = 256;
 /** Practically unlimited: the limits of each account bound its use of the sandbox, and accounts must not delay each other. */
 export const SANDBOX_MAX_CONCURRENCY = 1_000_000;
 
+/** What an upstream is unless the catalog says otherwise. */
+export const DEFAULT_UPSTREAM = {
+  settings: {},
+  isSandbox: false,
+  baseUrl: "",
+  credential: null,
+  timeouts: DEFAULT_TIMEOUTS,
+  maxConcurrency: DEFAULT_MAX_CONCURRENCY,
+  breaker: DEFAULT_BREAKER,
+} as const;
+
+/** A free model without a catalog file: `<owner>/<name>`, served by the upstream of the owner's name. */
+export function uncatalogued(owner: string, name: string, now: Date): CatalogModel {
+  return {
+    id: `${owner}/${name}`,
+    aliases: [],
+    ownedBy: owner,
+    created: Math.floor(now.getTime() / 1000),
+    sandbox: false,
+    contextTokens: null,
+    maxOutputTokens: null,
+    modalities: TEXT_ONLY,
+    prices: null,
+    routes: [{ upstream: owner, model: name, weight: 1 }],
+  };
+}
+
 /** A catalog of checked models and upstreams: names are unique, routes lead somewhere. */
 export function catalogOf(models: readonly CatalogModel[], upstreams: readonly Upstream[]): Catalog {
   const byName = new Map(

@@ -239,8 +239,7 @@ async function runTransaction<Result>(
 
 /** Statements after a failed one fail because of it (25P02): the first failure says why. */
 function firstOf(failed: { readonly error: unknown } | null, error: unknown): unknown {
-  const isConsequence = error instanceof postgres.PostgresError && error.code === "25P02";
-  return isConsequence && failed !== null ? failed.error : error;
+  return hasCode(error, "25P02") && failed !== null ? failed.error : error;
 }
 
 function command(maker: Driver, connection: Connection, text: string, deadlineMs: number): Promise<unknown> {
@@ -288,31 +287,31 @@ function onServer(timeoutMs: number): number {
 
 /** True when the error says that a row with the same value is there already; names the constraint. */
 export function violatesUnique(error: unknown, constraint: string): boolean {
-  return (
-    error instanceof postgres.PostgresError && error.code === "23505" && error.constraint_name === constraint
-  );
+  return hasCode(error, "23505") && error.constraint_name === constraint;
 }
 
 /** True when the error says that a row names another one that is not there, or is still named; names the constraint. */
 export function violatesForeignKey(error: unknown, constraint: string): boolean {
-  return (
-    error instanceof postgres.PostgresError && error.code === "23503" && error.constraint_name === constraint
-  );
+  return hasCode(error, "23503") && error.constraint_name === constraint;
 }
 
 /** True when a lock was not had within `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === "55P03";
+  return hasCode(error, "55P03");
 }
 
 /** True when the server has ended a statement because it took too long. Another time it may be done in parts. */
 export function isStatementTimeout(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === "57014";
+  return hasCode(error, "57014");
+}
+
+function hasCode(error: unknown, ...codes: readonly string[]): error is postgres.PostgresError {
+  return error instanceof postgres.PostgresError && codes.includes(error.code);
 }
 
 const ATTEMPTS = 3;
 /** Serialization failures and deadlocks: the loser of a race, which may simply run again. */
-const RETRIED = new Set(["40001", "40P01"]);
+const RETRIED = ["40001", "40P01"];
 
 /** A transaction, run again when it lost a race. `work` must do nothing outside of it. */
 export async function inTransaction<Result>(
@@ -323,8 +322,7 @@ export async function inTransaction<Result>(
     try {
       return await database.transaction("", work);
     } catch (error) {
-      const isRace = error instanceof postgres.PostgresError && RETRIED.has(error.code);
-      if (!isRace || attempt === ATTEMPTS) throw error;
+      if (!hasCode(error, ...RETRIED) || attempt === ATTEMPTS) throw error;
     }
   }
 }

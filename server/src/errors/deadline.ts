@@ -30,3 +30,22 @@ export function withTimeout<Answer>(timeoutMs: number, question: () => Promise<A
       .then(resolve, reject);
   });
 }
+
+/** A pause that can be ended early. */
+export interface Pause {
+  /** Resolves with whether it was ended early. */
+  readonly over: Promise<boolean>;
+  end(): void;
+}
+
+export function pauseFor(ms: number): Pause {
+  let end = () => {};
+  const over = new Promise<boolean>((resolve) => {
+    const timer = setTimeout(resolve, ms, false);
+    end = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+  });
+  return { over, end };
+}

@@ -1,9 +1,10 @@
-import { type AccountRow, accountColumns, accountOf } from "../accounts/account-row.ts";
+import { type AccountRow, accountColumns } from "../accounts/account-row.ts";
 import { recordAction } from "../accounts/actions-store.ts";
+import { suspended } from "../accounts/refusals.ts";
 import { raiseVersion } from "../admission/versions-store.ts";
-import type { AccountId, AccountState, Plan } from "../contract/account.ts";
+import { ACTIVE_KEY_LIMITS, type AccountId, type AccountState, type Plan } from "../contract/account.ts";
 import type { ActionName, Actor } from "../contract/action.ts";
-import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUuid, ListedKey } from "../contract/key.ts";
+import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
 import {
   type Database,
   inTransaction,
@@ -11,28 +12,23 @@ import {
   type Transaction,
   violatesUnique,
 } from "../database/database.ts";
+import { Failure } from "../errors/failure.ts";
+import { rotationOf, type SuccessorRow, usageColumns, usageJoins } from "./key-usage.ts";
 import {
-  rotationOf,
-  type SuccessorRow,
-  type UsageRow,
-  usageColumns,
-  usageJoins,
-  usageOf,
-} from "./key-usage.ts";
-import type { CreateOutcome, CreationRules, KeyPage, KeyPosition, KeyStore, NewKey } from "./keys.ts";
+  type KeyPage,
+  type KeyPosition,
+  type KeyStore,
+  type NewKey,
+  noSuchKey,
+  type StoredKey,
+} from "./keys.ts";
 
-interface KeyRow {
-  id: KeyUuid;
-  name: string;
-  key_id: string;
-  state: KeyState;
-  created_at: Date;
-  revoked_at: Date | null;
-  replaces: KeyUuid | null;
-}
+type ListedRow = Key & KeyUsage & SuccessorRow;
 
-type ListedRow = KeyRow & UsageRow & SuccessorRow;
-
+/** For how long an idempotency key is remembered. */
+const REPLAYABLE_MS = 24 * 60 * 60_000;
+/** How long an answer may still be in transit. Until then the key string must not be replaced. */
+const ANSWERING_MS = 5_000;
 /** Enough names to find a free one. */
 const MAX_NAMES = 5_000;
 
@@ -50,19 +46,15 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   async findKeyByDigest(digest: Uint8Array): Promise<KeySnapshot | null> {
     const sql = this.#database;
     // Uses keys_digest_key and the accounts' primary key.
-    const [row] = await sql<
-      (AccountRow & { key: KeyUuid; key_id: string; key_state: KeyState; version: bigint })[]
-    >`
-      select keys.id as key, keys.key_id, keys.state as key_state, accounts.version, ${accountColumns(sql)}
+    const [row] = await sql<(AccountRow & { key: KeySnapshot["key"]; version: bigint })[]>`
+      select json_build_object('id', keys.id, 'keyId', keys.key_id, 'state', keys.state) as key, accounts.version,
+             ${accountColumns(sql)}
       from keys
       join accounts on accounts.id = keys.account_id
       where keys.digest = ${digest}`;
     if (row === undefined) return null;
-    const { id, state, plan, ipRules, limits } = accountOf(row);
-    return {
-      key: { id: row.key, keyId: row.key_id, state: row.key_state },
-      account: { id, state, plan, ipRules, limits, version: row.version },
-    };
+    const { accountId: id, key, state, plan, ipRules, limits, version } = row;
+    return { key, account: { id, state, plan, ipRules, limits, version } };
   }
 
   async findDigest(accountId: AccountId, id: KeyUuid): Promise<Uint8Array | null> {
@@ -72,7 +64,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     return row?.digest ?? null;
   }
 
-  async createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome> {
+  async createKey(key: NewKey, by: Actor): Promise<StoredKey | null> {
     try {
       return await inTransaction(this.#database, async (transaction) => {
         // Locks the account's row, so that two creations count the active keys one after the other. A new key affects no
@@ -80,22 +72,18 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         const [account] = await transaction<{ plan: Plan; state: AccountState }[]>`
           select plan, state from accounts where id = ${key.accountId} for no key update`;
         if (account === undefined) throw new Error("the account does not exist");
-        if (account.state === "suspended") return { kind: "suspended" };
-        const reissued = await reissue(transaction, key, rules, by);
+        if (account.state === "suspended") throw suspended();
+        const reissued = await reissue(transaction, key, by);
         if (reissued !== null) return reissued;
-        const refusal =
-          key.rotation === null ? null : await mayReplace(transaction, key, key.rotation.replaces);
-        if (refusal !== null) return refusal;
-        const limit = rules.activeKeyLimits[account.plan];
-        if (limit !== null && (await countActive(transaction, key.accountId)) >= limit) {
-          return { kind: "limit-reached", limit };
-        }
-        return { kind: "created", key: await insertKey(transaction, key, by) };
+        if (key.rotation !== null) await requireReplaceable(transaction, key, key.rotation.replaces);
+        await requireRoom(transaction, key.accountId, ACTIVE_KEY_LIMITS[account.plan]);
+        return { key: await insertKey(transaction, key, by), reissuedAt: null };
       });
     } catch (error) {
-      if (violatesUnique(error, "keys_active_name_unique")) return { kind: "name-taken" };
-      if (violatesUnique(error, "keys_key_id_unique")) return { kind: "key-id-taken" };
-      throw error;
+      if (violatesUnique(error, "keys_key_id_unique")) return null;
+      if (!violatesUnique(error, "keys_active_name_unique")) throw error;
+      const message = `An active key is named "${key.name}". Choose another name.`;
+      throw new Failure("conflict", message, { param: "name" });
     }
   }
 
@@ -152,12 +140,11 @@ export class PostgresKeys implements KeyStore, KeyLookup {
       const version = await raiseVersion(transaction, accountId);
       // Read again under the account's lock, so that only one of two concurrent revocations is recorded.
       const [found] = await transaction<{ state: KeyState }[]>`select state from keys where id = ${id}`;
-      const [row] = await transaction<KeyRow[]>`
+      const [key] = await transaction<Key[]>`
         update keys set state = 'revoked', revoked_at = coalesce(revoked_at, ${now})
         where id = ${id}
         returning ${keyColumns(transaction)}`;
-      if (found === undefined || row === undefined) throw new Error("update of keys returned no row");
-      const key = keyOf(row);
+      if (found === undefined || key === undefined) throw new Error("update of keys returned no row");
       if (found.state === "active") await recordKeyAction(transaction, "key.revoke", accountId, by, now, key);
       return { key, version };
     });
@@ -169,7 +156,8 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     // Uses keys_key_id_unique, by account, and keys_by_replaced.
     const rows = await sql<ListedRow[]>`
       select ${keyColumns(sql)}, ${usageColumns(sql, now)},
-             successor.id as successor, successor.created_at as successor_created_at, successor.quiet_after_s
+             successor.id as "successorId", successor.created_at as "successorCreatedAt",
+             successor.quiet_after_s as "idleAfterSeconds"
       from (${chosen}) keys
       ${usageJoins(sql, now)}
       left join lateral (
@@ -178,11 +166,16 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         order by next.id desc limit 1
       ) successor on true
       order by keys.state = 'revoked', keys.id desc`;
-    return rows.map((row) => ({
-      ...keyOf(row),
-      usage: usageOf(row),
-      rotation: rotationOf(row, row.last_used_at, now),
-    }));
+    return rows.map((row) => {
+      const { id, name, keyId, state, createdAt, revokedAt, replaces, ...rest } = row;
+      const { successorId, successorCreatedAt, idleAfterSeconds, ...usage } = rest;
+      const rotation = rotationOf(
+        { successorId, successorCreatedAt, idleAfterSeconds },
+        usage.lastUsedAt,
+        now,
+      );
+      return { id, name, keyId, state, createdAt, revokedAt, replaces, usage, rotation };
+    });
   }
 }
 
@@ -194,64 +187,78 @@ function restAfter(sql: Database, { state, id }: KeyPosition) {
 }
 
 /** Handles a repeated call that has created a key before; `null` when it has not. */
-async function reissue(
-  transaction: Transaction,
-  key: NewKey,
-  rules: CreationRules,
-  by: Actor,
-): Promise<CreateOutcome | null> {
+async function reissue(transaction: Transaction, key: NewKey, by: Actor): Promise<StoredKey | null> {
   if (key.idempotencyDigest === null) return null;
-  const [row] = await transaction<(KeyRow & { issued_at: Date; used: boolean })[]>`
-    select ${keyColumns(transaction)}, keys.issued_at,
+  const [row] = await transaction<(Key & { issuedAt: Date; used: boolean })[]>`
+    select ${keyColumns(transaction)}, keys.issued_at as "issuedAt",
            exists (select from key_usage where key_usage.key = keys.id) as used
     from keys
     where keys.account_id = ${key.accountId} and keys.idempotency_digest = ${key.idempotencyDigest}`;
   if (row === undefined) return null;
-  const age = key.createdAt.getTime() - row.issued_at.getTime();
-  if (age > rules.replayableForMs) {
-    await transaction`update keys set idempotency_digest = null where id = ${row.id}`;
+  const { issuedAt, used, ...earlier } = row;
+  const age = key.createdAt.getTime() - issuedAt.getTime();
+  if (age > REPLAYABLE_MS) {
+    await transaction`update keys set idempotency_digest = null where id = ${earlier.id}`;
     return null;
   }
-  const earlier = keyOf(row);
-  if (row.name !== key.name || row.replaces !== (key.rotation?.replaces ?? null))
-    return { kind: "call-differs" };
-  if (row.state === "revoked" || row.used) return { kind: "call-created-used-key", key: earlier };
-  if (age < rules.answeringForMs) return { kind: "call-still-answering" };
+  if (earlier.name !== key.name || earlier.replaces !== (key.rotation?.replaces ?? null)) {
+    const message =
+      "This idempotency key was used for a different call. Use a new one for every key that you create.";
+    throw new Failure("idempotency_key_reused", message, { param: "idempotencyKey" });
+  }
+  if (earlier.state === "revoked" || used) {
+    throw new Failure(
+      "conflict",
+      `This call created the key "${earlier.name}" (…${earlier.keyId}), which has been used or revoked since. Its string cannot be shown again. Revoke it and create another key.`,
+      { param: "idempotencyKey" },
+    );
+  }
+  if (age < ANSWERING_MS) {
+    throw new Failure(
+      "conflict",
+      "The same call was made a moment ago, and its answer may still be in transit. Try again in a few seconds.",
+      { param: "idempotencyKey", retryAfterMs: ANSWERING_MS },
+    );
+  }
   const version = await raiseVersion(transaction, key.accountId);
-  const [issued] = await transaction<KeyRow[]>`
-    update keys set digest = ${key.digest}, key_id = ${key.keyId}, issued_at = ${key.createdAt} where id = ${row.id}
+  const [issued] = await transaction<Key[]>`
+    update keys set digest = ${key.digest}, key_id = ${key.keyId}, issued_at = ${key.createdAt} where id = ${earlier.id}
     returning ${keyColumns(transaction)}`;
   if (issued === undefined) throw new Error("update of keys returned no row");
-  await recordKeyAction(transaction, "key.reissue", key.accountId, by, key.createdAt, keyOf(issued));
-  return { kind: "reissued", key: keyOf(issued), version };
+  await recordKeyAction(transaction, "key.reissue", key.accountId, by, key.createdAt, issued);
+  return { key: issued, reissuedAt: version };
 }
 
-/** Why a key cannot have a successor; `null` when it can. */
-async function mayReplace(
+/** @throws {Failure} `not_found`; `conflict` when the key is revoked or has a successor. */
+async function requireReplaceable(
   transaction: Transaction,
   { accountId }: NewKey,
   replaced: KeyUuid,
-): Promise<CreateOutcome | null> {
+): Promise<void> {
   const [old] = await transaction<{ state: KeyState; successor: string | null }[]>`
     select state, (
       select name from keys next where next.replaces = keys.id and next.state = 'active' limit 1
     ) as successor
     from keys where id = ${replaced} and account_id = ${accountId}`;
-  if (old === undefined) return { kind: "no-such-key" };
-  if (old.state === "revoked") return { kind: "replaced-is-revoked" };
-  return old.successor === null ? null : { kind: "replaced-has-successor", successor: old.successor };
+  if (old === undefined) return noSuchKey();
+  if (old.state === "revoked") {
+    const message = "The key is revoked and cannot be rotated. Create a new key.";
+    throw new Failure("conflict", message, { param: "id" });
+  }
+  if (old.successor === null) return;
+  const message = `The key already has a successor, "${old.successor}". To create another one, revoke that successor first.`;
+  throw new Failure("conflict", message, { param: "id" });
 }
 
 async function insertKey(transaction: Transaction, key: NewKey, by: Actor): Promise<Key> {
-  const [row] = await transaction<KeyRow[]>`
+  const [created] = await transaction<Key[]>`
     insert into keys
       (id, account_id, name, key_id, digest, created_at, issued_at, idempotency_digest, replaces, quiet_after_s)
     values
       (${key.id}, ${key.accountId}, ${key.name}, ${key.keyId}, ${key.digest}, ${key.createdAt}, ${key.createdAt},
        ${key.idempotencyDigest}, ${key.rotation?.replaces ?? null}, ${key.rotation?.idleAfterSeconds ?? null})
     returning ${keyColumns(transaction)}`;
-  if (row === undefined) throw new Error("insert into keys returned no row");
-  const created = keyOf(row);
+  if (created === undefined) throw new Error("insert into keys returned no row");
   const action = key.rotation === null ? "key.create" : "key.rotate";
   await recordKeyAction(transaction, action, key.accountId, by, key.createdAt, created);
   return created;
@@ -278,25 +285,25 @@ async function recordKeyAction(
   });
 }
 
-async function countActive(transaction: Transaction, accountId: AccountId): Promise<number> {
+/** @throws {Failure} `key_limit_reached` */
+async function requireRoom(
+  transaction: Transaction,
+  accountId: AccountId,
+  limit: number | null,
+): Promise<void> {
+  if (limit === null) return;
   // Uses keys_active_name_unique.
-  const [row] = await transaction<{ count: bigint }[]>`
-    select count(*) as count from keys where account_id = ${accountId} and state = 'active'`;
-  return Number(row?.count ?? 0n);
+  const [row] = await transaction<{ active: bigint }[]>`
+    select count(*) as active from keys where account_id = ${accountId} and state = 'active'`;
+  if ((row?.active ?? 0n) < limit) return;
+  throw new Failure(
+    "key_limit_reached",
+    `The account has ${limit} active keys, the maximum of its plan. Revoke one, or change the plan.`,
+  );
 }
 
 function keyColumns(sql: Database | Transaction) {
-  return sql`keys.id, keys.name, keys.key_id, keys.state, keys.created_at, keys.revoked_at, keys.replaces`;
-}
-
-function keyOf(row: KeyRow): Key {
-  return {
-    id: row.id,
-    name: row.name,
-    keyId: row.key_id,
-    state: row.state,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
-    replaces: row.replaces,
-  };
+  return sql`
+    keys.id, keys.name, keys.key_id as "keyId", keys.state, keys.created_at as "createdAt",
+    keys.revoked_at as "revokedAt", keys.replaces`;
 }

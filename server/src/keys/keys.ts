@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
-import { suspended } from "../accounts/refusals.ts";
 import type { Publisher } from "../admission/publisher.ts";
-import { ACTIVE_KEY_LIMITS, type AccountId } from "../contract/account.ts";
+import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
+import { readPage } from "../database/page.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
@@ -13,7 +13,8 @@ import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 
 /** The store of keys. Every change is recorded in its transaction. */
 export interface KeyStore {
-  createKey(key: NewKey, rules: CreationRules, by: Actor): Promise<CreateOutcome>;
+  /** @returns `null` when another key has the key ID. @throws {Failure} as {@link Keys.create} and {@link Keys.rotate}. */
+  createKey(key: NewKey, by: Actor): Promise<StoredKey | null>;
   /** Active keys first, each state's newest first. */
   listKeys(accountId: AccountId, page: KeyPage, now: Date): Promise<readonly ListedKey[]>;
   /** The newest key that was created to replace a key. */
@@ -55,28 +56,15 @@ export interface NewKey {
   readonly rotation: { readonly replaces: KeyUuid; readonly idleAfterSeconds: number } | null;
 }
 
-export interface CreationRules {
-  readonly activeKeyLimits: typeof ACTIVE_KEY_LIMITS;
-  /** For how long an idempotency key is remembered. */
-  readonly replayableForMs: number;
-  /** How long an answer may still be in transit. Until then the key string must not be replaced. */
-  readonly answeringForMs: number;
+/** A key that was created. */
+export interface StoredKey {
+  readonly key: Key;
+  /**
+   * Set when the same call had created a key before that is still unused: its string was replaced, and the account's version
+   * raised to this.
+   */
+  readonly reissuedAt: bigint | null;
 }
-
-export type CreateOutcome =
-  | { readonly kind: "created"; readonly key: Key }
-  /** The same call had created a key that is still unused. Its string was replaced, and the version raised. */
-  | { readonly kind: "reissued"; readonly key: Key; readonly version: bigint }
-  | { readonly kind: "name-taken" }
-  | { readonly kind: "key-id-taken" }
-  | { readonly kind: "limit-reached"; readonly limit: number }
-  | { readonly kind: "suspended" }
-  | { readonly kind: "call-differs" }
-  | { readonly kind: "call-still-answering" }
-  | { readonly kind: "call-created-used-key"; readonly key: Key }
-  | { readonly kind: "no-such-key" }
-  | { readonly kind: "replaced-is-revoked" }
-  | { readonly kind: "replaced-has-successor"; readonly successor: string };
 
 export interface CreatedKey {
   /** The id of the key, a UUID. */
@@ -103,12 +91,6 @@ export interface RotateRequest {
   readonly idleAfterSeconds: number;
   readonly idempotencyKey: string | null;
 }
-
-const RULES: CreationRules = {
-  activeKeyLimits: ACTIVE_KEY_LIMITS,
-  replayableForMs: 24 * 60 * 60_000,
-  answeringForMs: 5_000,
-};
 
 export interface KeysParts {
   readonly store: KeyStore;
@@ -170,11 +152,11 @@ export class Keys {
     { after, limit }: KeyPage,
     reader: Reader = accountId,
   ): Promise<{ readonly keys: readonly ListedKey[]; readonly next: KeyPosition | null }> {
-    const found = await this.#onceFlushed(reader, () =>
-      this.#parts.store.listKeys(accountId, { after, limit: limit + 1 }, this.#parts.now()),
+    const { store, now } = this.#parts;
+    const { items, last } = await this.#onceFlushed(reader, () =>
+      readPage(limit, (max) => store.listKeys(accountId, { after, limit: max }, now())),
     );
-    const keys = found.slice(0, limit);
-    return { keys, next: found.length > limit ? (keys.at(-1) ?? null) : null };
+    return { keys: items, next: last };
   }
 
   /** Returns the present usage of a key. @throws {Failure} `not_found` */
@@ -229,72 +211,19 @@ export class Keys {
         idempotencyDigest: idempotencyKey === null ? null : digestOf(idempotencyKey),
         rotation,
       };
-      const outcome = await this.#parts.store.createKey(fresh, RULES, by);
+      const stored = await this.#parts.store.createKey(fresh, by);
       // The probability is one in 14 million for each earlier key of the account.
-      if (outcome.kind === "key-id-taken") continue;
-      if (outcome.kind === "reissued") await this.#parts.publisher.publish(accountId, outcome.version);
-      if (outcome.kind !== "created" && outcome.kind !== "reissued") throw refusalOf(outcome, name);
-      const { id, keyId, createdAt, replaces } = outcome.key;
+      if (stored === null) continue;
+      const { key, reissuedAt } = stored;
+      if (reissuedAt !== null) await this.#parts.publisher.publish(accountId, reissuedAt);
+      const { id, keyId, createdAt, replaces } = key;
       return { id, name, keyId, key: keyString, state: "active", createdAt, replaces };
     }
   }
 }
 
-function refusalOf(
-  outcome: Exclude<CreateOutcome, { kind: "created" | "reissued" | "key-id-taken" }>,
-  name: string,
-): Failure {
-  switch (outcome.kind) {
-    case "name-taken":
-      return new Failure("conflict", `An active key is named "${name}". Choose another name.`, {
-        param: "name",
-      });
-    case "limit-reached":
-      return new Failure(
-        "key_limit_reached",
-        `The account has ${outcome.limit} active keys, the maximum of its plan. Revoke one, or change the plan.`,
-      );
-    case "suspended":
-      return suspended();
-    case "call-differs":
-      return new Failure(
-        "idempotency_key_reused",
-        "This idempotency key was used for a different call. Use a new one for every key that you create.",
-        { param: "idempotencyKey" },
-      );
-    case "call-still-answering":
-      return new Failure(
-        "conflict",
-        "The same call was made a moment ago, and its answer may still be in transit. Try again in a few seconds.",
-        { param: "idempotencyKey", retryAfterMs: RULES.answeringForMs },
-      );
-    case "call-created-used-key":
-      return new Failure(
-        "conflict",
-        `This call created the key "${outcome.key.name}" (…${outcome.key.keyId}), which has been used or revoked since. Its string cannot be shown again. Revoke it and create another key.`,
-        { param: "idempotencyKey" },
-      );
-    case "no-such-key":
-      return noSuchKeyFailure();
-    case "replaced-is-revoked":
-      return new Failure("conflict", "The key is revoked and cannot be rotated. Create a new key.", {
-        param: "id",
-      });
-    case "replaced-has-successor":
-      return new Failure(
-        "conflict",
-        `The key already has a successor, "${outcome.successor}". To create another one, revoke that successor first.`,
-        { param: "id" },
-      );
-  }
-}
-
-function noSuchKeyFailure(): Failure {
-  return new Failure("not_found", "The account has no such key. List the keys to find its id.", {
+export function noSuchKey(): never {
+  throw new Failure("not_found", "The account has no such key. List the keys to find its id.", {
     param: "id",
   });
-}
-
-function noSuchKey(): never {
-  throw noSuchKeyFailure();
 }

@@ -7,9 +7,9 @@ import { ipAddress, paging } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
-export function accountRouter({ accounts, accountAdmin, ipRules, plans, admission }: RpcServices) {
+export function accountRouter({ accountAdmin, ipRules, plans, admission }: RpcServices) {
   const get = async (id: AccountId) => {
-    const account = await accounts.findAccount(id);
+    const account = await accountAdmin.findAccount(id);
     if (account === null) throw new Failure("not_found", "The account no longer exists.");
     return account;
   };

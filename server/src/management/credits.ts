@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { LedgerEntryId } from "../contract/ids.ts";
+import { readPage } from "../database/page.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
@@ -24,15 +25,14 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
     ledger: accountReader
       .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
-        const found = await onceCharged(() =>
-          ledger.listLedger(ctx.accountId, input.cursor ?? null, input.limit + 1),
+        const page = await onceCharged(() =>
+          readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
         );
-        const entries = found.slice(0, input.limit);
         return {
           /** The transactions of the page, newest first. */
-          entries,
+          entries: page.items,
           /** The `cursor` of the next page; `null` on the last page. */
-          nextCursor: found.length > input.limit ? (entries.at(-1)?.id ?? null) : null,
+          nextCursor: page.last?.id ?? null,
         };
       }),
   });

@@ -83,6 +83,8 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
     router: parts.router,
     createContext: () => context,
     maxBatchSize: MAX_BATCH,
+    // The input of some queries, such as a thousand networks, is longer than an address can be.
+    allowMethodOverride: true,
     onError: ({ error, path }) => {
       const failure = failureOf(error);
       for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);

@@ -8,7 +8,7 @@ import type { AuditTail } from "../audit/audit-tail.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Account, AccountId } from "../contract/account.ts";
+import type { AccountId } from "../contract/account.ts";
 import type { LimitUse } from "../contract/limits.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { PostgresLedger } from "../credits/ledger.ts";
@@ -30,7 +30,6 @@ import { usageRouter } from "./usage.ts";
 
 /** What the procedures use. */
 export interface RpcServices {
-  readonly accounts: { findAccount(id: AccountId): Promise<Account | null> };
   readonly accountAdmin: AccountAdmin;
   readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
   readonly auditChain: AuditChain;

@@ -21,6 +21,8 @@ interface ExportInput {
   readonly filter: EntryFilter;
   /** Where an earlier export ended. */
   readonly cursor: string | null;
+  /** Whether to add what proves a part of the log. */
+  readonly isProved: boolean;
   readonly coding: "gzip" | null;
 }
 
@@ -39,6 +41,12 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
         ...filterParameters(),
         query("format", { type: "string", enum: ["ndjson", "csv"], default: "ndjson" }),
         query("cursor", { type: "string" }),
+        query("proof", {
+          type: "boolean",
+          default: false,
+          description:
+            "Adds lines with a `proof`, so that an export of a part of the log can be verified by itself. Only for `ndjson`.",
+        }),
       ],
       responses: {
         200: {
@@ -52,13 +60,14 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       },
     },
     read: ({ query: sent, header }) => {
-      requireKnown(sent, ["format", "cursor"]);
+      requireKnown(sent, ["format", "cursor", "proof"]);
       const format = readFormat(sent.get("format"));
       const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
-      return { format, filter: readFilter(sent), cursor: sent.get("cursor"), coding };
+      const isProved = readProof(sent.get("proof"), format);
+      return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
     },
-    run: async ({ input: { format, filter, cursor, coding }, accountId }) => {
-      const lines = await auditLog.export(accountId, format, filter, cursor);
+    run: async ({ input: { format, filter, cursor, isProved, coding }, accountId }) => {
+      const lines = await auditLog.export(accountId, format, filter, cursor, isProved);
       // An export that continues an earlier one is appended to the same file.
       const chunks = format === "csv" && cursor === null ? withHeader(CSV_HEADER, lines) : lines;
       return {
@@ -84,6 +93,18 @@ function readFormat(text: string | null): ExportFormat {
   if (text === null || text === "ndjson") return "ndjson";
   if (text === "csv") return "csv";
   throw new Failure("invalid_request", "format: must be ndjson or csv", { param: "format" });
+}
+
+function readProof(text: string | null, format: ExportFormat): boolean {
+  if (text === null || text === "false") return false;
+  if (text !== "true")
+    throw new Failure("invalid_request", "proof: must be true or false", { param: "proof" });
+  if (format === "ndjson") return true;
+  throw new Failure(
+    "invalid_request",
+    "proof: only an export with format=ndjson can have a proof. Omit proof, or export NDJSON.",
+    { param: "proof" },
+  );
 }
 
 async function* withHeader(header: string, lines: AsyncIterable<string>): AsyncGenerator<string> {

@@ -5,9 +5,10 @@ import type {
   SecurityEventKind,
   SecurityEvents,
 } from "../contract/security-event.ts";
-import { Failure } from "../errors/failure.ts";
+import type { Database } from "../database/database.ts";
+import { cursorTextOf, readCursorText, readPage } from "../database/page.ts";
 import { type EventGroup, EventGroups, GroupBound, groupOf } from "./event-groups.ts";
-import type { PostgresSecurity } from "./security-store.ts";
+import { addEvents, findUsers, listEvents } from "./security-store.ts";
 
 /** The events of one hour that agree in every field, as operators see them. */
 export interface ListedSecurityEvent {
@@ -56,15 +57,15 @@ const MAX_PER_HOUR = 500;
  * the database. Events that could not be written are retried with the next ones.
  */
 export class SecurityLog implements SecurityEvents {
-  readonly #store: PostgresSecurity;
+  readonly #database: Database;
   readonly #now: () => Date;
   #waiting = noneWaiting();
   /** The bounds of the hours that are being written. */
   readonly #written = new Map<number, GroupBound>();
   #writing: Promise<void> | null = null;
 
-  constructor(store: PostgresSecurity, now: () => Date) {
-    this.#store = store;
+  constructor(database: Database, now: () => Date) {
+    this.#database = database;
     this.#now = now;
   }
 
@@ -96,17 +97,15 @@ export class SecurityLog implements SecurityEvents {
   }> {
     const after = cursor === null ? null : readCursor(cursor);
     await this.flush();
-    const found = await this.#store.listEvents(filter, after, limit + 1);
-    const events = found.slice(0, limit);
-    const last = found.length > limit ? events.at(-1) : undefined;
-    return { events, nextCursor: last === undefined ? null : cursorText(last) };
+    const { items, last } = await readPage(limit, (max) => listEvents(this.#database, filter, after, max));
+    return { events: items, nextCursor: last === null ? null : cursorTextOf(last.lastAt.getTime(), last.id) };
   }
 
   async #write(): Promise<void> {
     const taken = this.#waiting.values();
     this.#waiting = noneWaiting();
     try {
-      await this.#store.addEvents(this.#bounded(await this.#withUsers(taken)));
+      await addEvents(this.#database, this.#bounded(await this.#withUsers(taken)));
     } catch (error) {
       for (const group of taken) this.#waiting.add(group);
       throw error;
@@ -117,7 +116,7 @@ export class SecurityLog implements SecurityEvents {
   async #withUsers(groups: readonly EventGroup[]): Promise<readonly EventGroup[]> {
     const emails = new Set(groups.flatMap(({ email }) => (email === null ? [] : [email])));
     if (emails.size === 0) return groups;
-    const users = await this.#store.findUsers([...emails]);
+    const users = await findUsers(this.#database, [...emails]);
     return groups.map((group) => {
       if (group.email === null) return group;
       const accountId = users.get(group.email);
@@ -158,19 +157,8 @@ export interface SecurityCursor {
 // Milliseconds since 1970, and a UUID.
 const CURSOR = /^(\d{1,15})~([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/;
 
-function cursorText({ lastAt, id }: SecurityCursor): string {
-  return `${lastAt.getTime()}~${id}`;
-}
-
 /** @throws {Failure} `invalid_request` when the text is not a cursor. */
 function readCursor(text: string): SecurityCursor {
-  const [, lastAt, id] = CURSOR.exec(text) ?? [];
-  if (lastAt !== undefined && id !== undefined) {
-    return { lastAt: new Date(Number(lastAt)), id: id as SecurityEventId };
-  }
-  throw new Failure(
-    "invalid_request",
-    "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
-    { param: "cursor" },
-  );
+  const { number, id } = readCursorText(text, CURSOR);
+  return { lastAt: new Date(Number(number)), id: id as SecurityEventId };
 }

@@ -28,7 +28,7 @@ export async function createFirstUsers(
     if (await access.signIn.ensureOperator(email, password))
       log.info({ email }, "created the first operator");
   }
-  const isNew = config.demo && (await access.accounts.isEmpty());
+  const isNew = config.demo && (await access.accountAdmin.isEmpty());
   return isNew ? await createDemoAccount(access, config.dataDir) : null;
 }
 

@@ -1,13 +1,10 @@
 import { Access } from "../access/access.ts";
 import { AccountAdmin } from "../accounts/account-admin.ts";
-import { PostgresAccounts } from "../accounts/accounts-store.ts";
-import { PostgresActions } from "../accounts/actions-store.ts";
 import { AttemptLimits } from "../accounts/attempts.ts";
 import { IpRuleBook } from "../accounts/ip-rules.ts";
 import { ManagementTokens } from "../accounts/management-token.ts";
 import { Passwords } from "../accounts/passwords.ts";
 import { SignIn } from "../accounts/sign-in.ts";
-import { PostgresManagementTokens } from "../accounts/tokens-store.ts";
 import { PostgresUsers } from "../accounts/users-store.ts";
 import { Publisher } from "../admission/publisher.ts";
 import { unpublishedVersionsIn } from "../admission/versions-store.ts";
@@ -45,7 +42,6 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   });
   const flushed = () => recorder.flushed();
   const keys = new Keys({ store: keysStore, publisher, mint, flushed, reads, now });
-  const accounts = new PostgresAccounts(database);
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),
@@ -54,14 +50,13 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     security: securityLog,
     now,
   });
-  const managementTokens = new ManagementTokens(new PostgresManagementTokens(database), securityLog, now);
-  const actions = new PostgresActions(database);
-  const accountAdmin = new AccountAdmin({ store: accounts, actions, publisher, signIn, ipRules, now });
+  const managementTokens = new ManagementTokens(database, securityLog, now);
+  const accountAdmin = new AccountAdmin({ database, publisher, signIn, ipRules, now });
   jobs.add(
     { name: "renew concurrency slots", everyMs: SLOT_LEASE_MS / 4, run: () => admissions.renew() },
     { name: "repeat lost releases of slots", everyMs: SECOND_MS, run: () => admissions.retryReleases() },
     { name: "publish account versions", everyMs: SECOND_MS, run: () => publisher.sweep() },
     { name: "drop idle key snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
   );
-  return { access, ipRules, keys, accounts, accountAdmin, signIn, managementTokens, security: securityLog };
+  return { access, ipRules, keys, accountAdmin, signIn, managementTokens, security: securityLog };
 }

@@ -1,4 +1,4 @@
-import { PostgresActions } from "../accounts/actions-store.ts";
+import { recordAction } from "../accounts/actions-store.ts";
 import { AuditChain } from "../audit/audit-chain.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { PostgresAuditReader } from "../audit/audit-reader.ts";
@@ -10,7 +10,7 @@ import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.
 import { Usage } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { insertInHalves } from "../database/database.ts";
+import { insertInHalves, inTransaction } from "../database/database.ts";
 import { Reads } from "../database/reads.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { Startup } from "./startup.ts";
@@ -51,13 +51,12 @@ export async function openAudit(
     },
   });
   await recorder.replay(leftover);
-  const actions = new PostgresActions(recording);
   const journalRepair = new JournalRepair({
     journal,
     folder,
     nodeId,
     insert: (entries) => sink.insertEntries(entries),
-    record: (action) => actions.record(action),
+    record: (action) => inTransaction(recording, (transaction) => recordAction(transaction, action)),
     now,
   });
   return {

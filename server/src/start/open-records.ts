@@ -10,7 +10,7 @@ import { dropOldAnswers, PostgresIdempotency } from "../idempotency/idempotency-
 import { dropOldUsage } from "../keys/key-usage.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { SecurityLog } from "../security/security-log.ts";
-import { dropOldSecurityEvents, PostgresSecurity } from "../security/security-store.ts";
+import { dropOldSecurityEvents } from "../security/security-store.ts";
 import { nodeLabel } from "./node-membership.ts";
 import { openAudit } from "./open-audit.ts";
 import type { OpenNode } from "./open-node.ts";
@@ -67,7 +67,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   // The journal is replayed, so the spenders and claims of earlier lives of this node are no longer needed.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
-  const securityLog = new SecurityLog(new PostgresSecurity(database), now);
+  const securityLog = new SecurityLog(database, now);
   teardown.add("credit", () => credits.stop());
   teardown.add("recorder", () => recorder.stop());
   teardown.add("security events", () => securityLog.flush());

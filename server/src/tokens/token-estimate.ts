@@ -76,6 +76,13 @@ function addText(value: unknown, tally: TextTally): void {
   }
 }
 
+/** The text of a whole answer's choices. */
+export function producedBy(choices: unknown): TextTally {
+  const tally = new TextTally();
+  addProduced(choices, tally);
+  return tally;
+}
+
 /** Adds what the choices of an answer or a chunk hold: text, refusals, reasoning and tool calls. */
 export function addProduced(choices: unknown, tally: TextTally): void {
   if (!Array.isArray(choices)) return;

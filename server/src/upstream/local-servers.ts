@@ -1,12 +1,5 @@
 import { z } from "zod";
-import {
-  type CatalogModel,
-  DEFAULT_BREAKER,
-  DEFAULT_MAX_CONCURRENCY,
-  DEFAULT_TIMEOUTS,
-  TEXT_ONLY,
-  type Upstream,
-} from "../catalog/catalog.ts";
+import { type CatalogModel, DEFAULT_UPSTREAM, type Upstream, uncatalogued } from "../catalog/catalog.ts";
 import { type Transport, TransportError } from "./transport.ts";
 
 /** A model server that people run on their own machine, at its usual address. */
@@ -52,29 +45,8 @@ async function askForModels(server: LocalServer, options: DiscoveryOptions): Pro
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
   const names = await listModels(baseUrl, options);
   if (names.length === 0) return { upstreams: [], models: [] };
-  const upstream: Upstream = {
-    name: server.name,
-    dialect: "openai",
-    settings: {},
-    isSandbox: false,
-    baseUrl,
-    credential: null,
-    timeouts: DEFAULT_TIMEOUTS,
-    maxConcurrency: DEFAULT_MAX_CONCURRENCY,
-    breaker: DEFAULT_BREAKER,
-  };
-  const models = names.slice(0, MAX_MODELS).map((name) => ({
-    id: `${server.name}/${name}`,
-    aliases: [],
-    ownedBy: server.name,
-    created: Math.floor(options.now.getTime() / 1000),
-    sandbox: false,
-    contextTokens: null,
-    maxOutputTokens: null,
-    modalities: TEXT_ONLY,
-    prices: null,
-    routes: [{ upstream: server.name, model: name, weight: 1 }],
-  }));
+  const upstream: Upstream = { ...DEFAULT_UPSTREAM, name: server.name, dialect: "openai", baseUrl };
+  const models = names.slice(0, MAX_MODELS).map((name) => uncatalogued(server.name, name, options.now));
   return { upstreams: [upstream], models };
 }
 

@@ -56,40 +56,42 @@ function amountOf(value: unknown): unknown {
   return typeof value === "string" && /^-?\d+$/.test(value) ? usdOf(BigInt(value)) : value;
 }
 
-const AMOUNT: Schema = {
-  type: "string",
-  pattern: "^-?\\d+(\\.\\d{1,9})?$",
-  description: "US dollars, as an exact decimal number",
-};
+/** An amount, with what the procedure's schema says about it. */
+function amountSchemaOf({ description }: Schema): Schema {
+  const unit = "In US dollars, as an exact decimal number.";
+  return {
+    type: "string",
+    pattern: "^-?\\d+(\\.\\d{1,9})?$",
+    description: typeof description === "string" ? `${description} ${unit}` : unit,
+  };
+}
 
 function restNode(schema: Schema): Schema {
   return Object.fromEntries(
-    Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
-      if (keyword === "properties" && isRecord(value)) return [[keyword, restProperties(value)]];
-      if (keyword === "required" && Array.isArray(value)) {
-        return [[keyword, value.map((name) => restNameOf(String(name)))]];
-      }
-      if (keyword === "format" && value === "bigint") return [["pattern", "^-?\\d+$"]];
-      if (Array.isArray(value))
-        return [[keyword, value.map((part) => (isRecord(part) ? restNode(part) : part))]];
-      return [[keyword, isRecord(value) ? restNode(value) : value]];
+    Object.entries(schema).map(([keyword, value]) => {
+      if (keyword === "properties" && isRecord(value)) return [keyword, restProperties(value)];
+      if (keyword === "required") return [keyword, namesOf(value)];
+      if (keyword === "format" && value === "bigint") return ["pattern", "^-?\\d+$"];
+      return [keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)];
     }),
   );
+}
+
+function restPart(part: unknown): unknown {
+  return isRecord(part) ? restNode(part) : part;
+}
+
+function namesOf(required: unknown): unknown {
+  return Array.isArray(required) ? required.map((name) => restNameOf(String(name))) : required;
 }
 
 function restProperties(properties: Readonly<Record<string, unknown>>): Schema {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [
       restNameOf(name),
-      isAmount(name) ? { ...AMOUNT, ...descriptionOf(schema as Schema) } : restNode(schema as Schema),
+      isAmount(name) ? amountSchemaOf(schema as Schema) : restNode(schema as Schema),
     ]),
   );
-}
-
-function descriptionOf({ description }: Schema): Schema {
-  return description === undefined
-    ? {}
-    : { description: `${description}. US dollars, as an exact decimal number` };
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

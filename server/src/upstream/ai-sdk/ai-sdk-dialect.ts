@@ -5,9 +5,8 @@ import type {
 } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { Failure } from "../../errors/failure.ts";
-import type { JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
-import { addProduced } from "../../tokens/token-estimate.ts";
+import { addProduced, producedBy } from "../../tokens/token-estimate.ts";
 import {
   type ChatAnswer,
   type ChatCall,
@@ -17,6 +16,7 @@ import {
   UpstreamRefused,
   type WholeAnswer,
 } from "../dialect.ts";
+import { PROVIDER_FAILED } from "../openai/refusal.ts";
 import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
 import { callOptionsOf } from "./call-options.ts";
@@ -54,7 +54,7 @@ export class AiSdkDialect implements Dialect {
         kind: "whole",
         body: JSON.stringify(completion),
         usage: usageOf(result.usage),
-        produced: () => tallyOf(completion),
+        produced: () => producedBy(completion.choices),
         ignored: ignoredBy(result.warnings),
       };
     });
@@ -175,12 +175,5 @@ function requireFinish({ unified, raw }: LanguageModelV4FinishReason): void {
 }
 
 function failedInAnswer(): UpstreamRefused {
-  const message = "The model's provider failed. Try again, or choose another model.";
-  return new UpstreamRefused(500, new Failure("upstream_error", message));
-}
-
-function tallyOf(completion: JsonObject): TextTally {
-  const tally = new TextTally();
-  addProduced(completion.choices, tally);
-  return tally;
+  return new UpstreamRefused(500, new Failure("upstream_error", PROVIDER_FAILED));
 }

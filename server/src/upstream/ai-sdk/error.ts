@@ -2,11 +2,9 @@ import { APICallError, InvalidPromptError, UnsupportedFunctionalityError } from 
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
-import { refusalOf, refusedStatus } from "../openai/refusal.ts";
+import { malformedResponse, OVERLOADED, refusalOf, refusedStatus } from "../openai/refusal.ts";
 import { TransportError } from "../transport.ts";
 import { cannot } from "./prompt.ts";
-
-const OVERLOADED = 529;
 
 /**
  * Converts an error of an AI SDK package. Its message and request are dropped, because they contain prompts and answers.
@@ -29,7 +27,8 @@ export function errorOf(thrown: unknown, isSent: boolean): unknown {
     const status = refusedStatus(statusCode, responseBody);
     return new UpstreamRefused(status, refusalOf(status, responseHeaders, responseBody));
   }
-  return errorInStream(thrown) ?? malformedResponse(thrown);
+  const name = thrown instanceof Error ? thrown.name : "something that is no error was thrown";
+  return errorInStream(thrown) ?? malformedResponse(new Error(name));
 }
 
 /** An error that the upstream reported within its stream. */
@@ -38,12 +37,6 @@ function errorInStream(thrown: unknown): UpstreamRefused | null {
   const error = isJsonObject(thrown.error) ? thrown.error : thrown;
   const status = error.type === "overloaded_error" ? OVERLOADED : 500;
   return new UpstreamRefused(status, refusalOf(status, {}, ""));
-}
-
-function malformedResponse(thrown: unknown): UpstreamRefused {
-  const message = "The model's provider returned a malformed response. Try again, or choose another model.";
-  const cause = new Error(thrown instanceof Error ? thrown.name : "something that is no error was thrown");
-  return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));
 }
 
 function transportErrorIn(thrown: unknown): TransportError | null {

@@ -2,19 +2,7 @@ import { z } from "zod";
 import type { OwnSettings } from "../../catalog/catalog-file.ts";
 import type { DialectDefinition } from "../dialect.ts";
 import { AiSdkDialect } from "./ai-sdk-dialect.ts";
-import { AI_SDK_SETTINGS, loadPackage, type ProviderLimits, packageProblem } from "./provider.ts";
-
-/** Of a package that is not known here: what it warns of is refused when it does. */
-const LIMITS: ProviderLimits = {
-  optionsName: "",
-  unsupported: new Set(),
-  maxTemperature: 2,
-  hasOneOfTemperatureAndTopP: false,
-  thinksAlone: false,
-  hasJsonWithoutSchema: true,
-  oneCallAtATime: null,
-  dimensionsOption: null,
-};
+import { AI_SDK_SETTINGS, FEW_LIMITS, loadPackage, packageProblem } from "./provider.ts";
 
 const packageName = z
   .string()
@@ -30,7 +18,7 @@ export const aiSdk: DialectDefinition = {
   },
   open: (parts) =>
     new AiSdkDialect(parts, {
-      limits: LIMITS,
+      limits: FEW_LIMITS,
       nameOf: ({ settings }) => packageOf(settings),
       load: loadPackage,
     }),

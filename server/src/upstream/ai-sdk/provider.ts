@@ -33,6 +33,18 @@ export interface ProviderLimits {
   readonly dimensionsOption: string | null;
 }
 
+/** The limits of a provider that is not known here. Fields that its package warns of are refused when it does. */
+export const FEW_LIMITS: ProviderLimits = {
+  optionsName: "",
+  unsupported: new Set(),
+  maxTemperature: 2,
+  hasOneOfTemperatureAndTopP: false,
+  thinksAlone: false,
+  hasJsonWithoutSchema: true,
+  oneCallAtATime: null,
+  dimensionsOption: null,
+};
+
 /** The settings of an upstream that is reached through a package of the AI SDK. */
 export const AI_SDK_SETTINGS = {
   baseUrl: UPSTREAM_SETTINGS.baseUrl.optional(),

@@ -1,8 +1,9 @@
 import { AiSdkDialect } from "../ai-sdk/ai-sdk-dialect.ts";
-import { AI_SDK_SETTINGS, type ProviderLimits } from "../ai-sdk/provider.ts";
+import { AI_SDK_SETTINGS, FEW_LIMITS, type ProviderLimits } from "../ai-sdk/provider.ts";
 import type { DialectDefinition } from "../dialect.ts";
 
 const LIMITS: ProviderLimits = {
+  ...FEW_LIMITS,
   optionsName: "anthropic",
   unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
   maxTemperature: 1,
@@ -10,7 +11,6 @@ const LIMITS: ProviderLimits = {
   thinksAlone: true,
   hasJsonWithoutSchema: false,
   oneCallAtATime: { disableParallelToolUse: true },
-  dimensionsOption: null,
 };
 
 /** Anthropic's Messages API, through its package of the AI SDK. */

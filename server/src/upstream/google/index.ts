@@ -1,15 +1,11 @@
 import { AiSdkDialect } from "../ai-sdk/ai-sdk-dialect.ts";
-import { AI_SDK_SETTINGS, type ProviderLimits } from "../ai-sdk/provider.ts";
+import { AI_SDK_SETTINGS, FEW_LIMITS, type ProviderLimits } from "../ai-sdk/provider.ts";
 import type { DialectDefinition } from "../dialect.ts";
 
 const LIMITS: ProviderLimits = {
+  ...FEW_LIMITS,
   optionsName: "google",
   unsupported: new Set(["presence_penalty", "frequency_penalty"]),
-  maxTemperature: 2,
-  hasOneOfTemperatureAndTopP: false,
-  thinksAlone: false,
-  hasJsonWithoutSchema: true,
-  oneCallAtATime: null,
   dimensionsOption: "outputDimensionality",
 };
 

@@ -1,16 +1,10 @@
 import type { Dispatcher } from "undici";
 import type { RequestSignal } from "../request-signal.ts";
-import type { ResponseBody } from "../transport.ts";
+import type { ResponseBody, TransportResponse } from "../transport.ts";
 
 /** The bytes of an answer that are buffered before they are read. */
 const READ_AHEAD_BYTES = 64 * 1024;
 const LEFT = "the request was left";
-
-export interface ExchangeHead {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: ResponseBody;
-}
 
 /**
  * One request of undici's dispatcher: its handler and the answer's body. It is several times as cheap as undici's `request`,
@@ -24,7 +18,7 @@ export class UndiciExchange
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #controller: Dispatcher.DispatchController | null = null;
-  #begin: (head: ExchangeHead) => void = () => {};
+  #begin: (head: TransportResponse) => void = () => {};
   #fail: (error: Error) => void = () => {};
   #wake: (() => void) | null = null;
   #error: Error | null = null;
@@ -38,7 +32,7 @@ export class UndiciExchange
   }
 
   /** Resolves with status and headers. Call it once, before the request is dispatched. */
-  head(): Promise<ExchangeHead> {
+  head(): Promise<TransportResponse> {
     return new Promise((resolve, reject) => {
       this.#begin = resolve;
       this.#fail = reject;

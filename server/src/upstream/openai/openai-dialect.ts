@@ -1,8 +1,7 @@
 import type { Upstream } from "../../catalog/catalog.ts";
 import { isJsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
-import { TextTally } from "../../tokens/text-tally.ts";
-import { addProduced } from "../../tokens/token-estimate.ts";
+import { producedBy } from "../../tokens/token-estimate.ts";
 import {
   type ChatCall,
   type Dialect,
@@ -67,11 +66,7 @@ function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "dat
     kind: "whole",
     body: body.textWith({ model: call.publicModel }),
     usage: readUsage(body.value.usage),
-    produced: () => {
-      const produced = new TextTally();
-      addProduced(body.value.choices, produced);
-      return produced;
-    },
+    produced: () => producedBy(body.value.choices),
     ignored: [],
   };
 }

@@ -3,10 +3,11 @@ import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
 
 /** Anthropic's status for an overloaded server. */
-const OVERLOADED = 529;
+export const OVERLOADED = 529;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
+export const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
 
 /**
  * Turns an upstream's error into the failure for the client. The upstream's message is passed on only for errors that the client
@@ -15,21 +16,16 @@ const MESSAGE_LENGTH = 1_000;
 export function refusalOf(status: number, headers: Readonly<Record<string, string>>, body: string): Failure {
   const error = readError(body);
   if (error.code === "context_length_exceeded") {
-    return new Failure(
-      "context_length_exceeded",
-      error.message ?? "The messages exceed the model's context.",
-    );
+    const message = error.message ?? "The messages exceed the model's context.";
+    return new Failure("context_length_exceeded", message);
   }
+  const cause = new Error(`the upstream answered ${status}`);
   switch (status) {
     case 400:
-    case 422:
-      return new Failure(
-        "invalid_request",
-        error.message ?? "The model's provider rejected the request as invalid.",
-        {
-          ...(error.param === null ? {} : { param: error.param }),
-        },
-      );
+    case 422: {
+      const message = error.message ?? "The model's provider rejected the request as invalid.";
+      return new Failure("invalid_request", message, error.param === null ? {} : { param: error.param });
+    }
     case 413:
       return new Failure(
         "request_too_large",
@@ -37,38 +33,23 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
       );
     case 429:
     case 503:
-    case OVERLOADED:
-      return new Failure("server_is_overloaded", "The model's provider is busy. Try again shortly.", {
-        retryAfterMs: retryAfterMs(headers),
-        cause: statusError(status),
-      });
+    case OVERLOADED: {
+      const message = "The model's provider is busy. Try again shortly.";
+      return new Failure("server_is_overloaded", message, { retryAfterMs: retryAfterMs(headers), cause });
+    }
     case 408:
-    case 504:
-      return new Failure(
-        "upstream_timeout",
-        "The model's provider did not answer in time. Try again, or request fewer tokens.",
-        {
-          cause: statusError(status),
-        },
-      );
+    case 504: {
+      const message = "The model's provider did not answer in time. Try again, or request fewer tokens.";
+      return new Failure("upstream_timeout", message, { cause });
+    }
     default:
-      return new Failure(
-        "upstream_error",
-        "The model's provider failed. Try again, or choose another model.",
-        {
-          cause: statusError(status),
-        },
-      );
+      return new Failure("upstream_error", PROVIDER_FAILED, { cause });
   }
 }
 
 /** The effective status of an error: Google answers an unknown key with 400. */
 export function refusedStatus(status: number, body: string): number {
   return status === 400 && /"API_KEY_INVALID"/.test(body) ? 401 : status;
-}
-
-function statusError(status: number): Error {
-  return new Error(`the upstream answered ${status}`);
 }
 
 function readError(body: string): { message: string | null; code: string | null; param: string | null } {
@@ -94,7 +75,7 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number {
 }
 
 /** The failure of a malformed response. */
-export function malformedResponse(): UpstreamRefused {
+export function malformedResponse(cause?: Error): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";
-  return new UpstreamRefused(200, new Failure("upstream_error", message));
+  return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));
 }

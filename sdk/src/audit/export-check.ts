@@ -1,0 +1,232 @@
+import type {
+  CoveredEntry,
+  ExportEnd,
+  ExportedAuditEntry,
+  ExportedBatch,
+  ExportHeader,
+  LeftOutEntry,
+} from "../contract/audit.ts";
+import { COVERED_FIELDS } from "../contract/audit-entry.ts";
+import type { ChainPoint } from "../contract/management.ts";
+import { BatchChain } from "./batch-chain.ts";
+import { positionOf, readExportLine } from "./export-lines.ts";
+import { UnverifiableExportError } from "./unverifiable.ts";
+import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
+
+const MAX_PROBLEMS = 100;
+/** A file without a line of an export among so many is none. */
+const MAX_FOREIGN_LINES = 100;
+const CSV_HEADER = "id,request_id,";
+
+/** Verifies the lines of an export one after the other. */
+export class ExportCheck {
+  readonly #expected: readonly ChainPoint[];
+  readonly #removedBatches: number;
+  readonly #chain = new BatchChain((batch) => this.#note("changed", batch, this.#line));
+  readonly #problems: ExportProblem[] = [];
+  /** The expected points that the export contains. */
+  readonly #seen = new Set<ChainPoint>();
+  #header: ExportHeader["export"] | null = null;
+  #end: ExportEnd["end"] | null = null;
+  /** The line that is being read; `null` at the end. */
+  #line: number | null = 0;
+  #readable = 0;
+  #lastId = "";
+  #lastPosition = "";
+  #entries = 0;
+  #leftOut = 0;
+
+  constructor(expected: readonly ChainPoint[], removedBatches: number) {
+    this.#expected = expected;
+    this.#removedBatches = removedBatches;
+  }
+
+  async add(text: string, line: number): Promise<void> {
+    this.#line = line;
+    const read = readExportLine(text);
+    if (read === null) return this.#addForeign(text, line);
+    this.#readable++;
+    if (read.kind !== "header") this.#checkOrder(positionOf(read.cursor), line);
+    switch (read.kind) {
+      case "entry":
+        return this.#addEntry(read.entry, line);
+      case "header":
+        // An export that was begun twice in one file.
+        if (this.#readable > 1) this.#note("out_of_order", null, line);
+        this.#header ??= read.header;
+        return;
+      case "batch":
+        return this.#addBatch(read.batch, line);
+      case "end":
+        this.#requireHeader();
+        this.#end ??= read.end;
+        return;
+    }
+  }
+
+  async end(lines: number): Promise<ExportVerification> {
+    this.#line = null;
+    if (this.#readable === 0 && lines > 0) throw notAnExport();
+    for (const batch of this.#chain.incomplete) this.#note("entries_missing", batch, null);
+    await (this.#header === null ? this.#endLog() : this.#endProof());
+    for (const point of this.#expected)
+      if (!this.#seen.has(point)) this.#note(this.#missed(point), point.batch, null);
+    const { batches, first, head } = this.#chain;
+    const { from = null, to = null, filter = {} } = this.#header ?? {};
+    const ok = this.#problems.length === 0;
+    return {
+      ok,
+      complete: ok ? this.#scope : null,
+      period: { from, to },
+      filter,
+      entries: this.#entries,
+      leftOut: this.#leftOut,
+      batches,
+      first,
+      head,
+      problems: this.#problems,
+    };
+  }
+
+  /** Cursors tell the order, in which proofs stand, too. */
+  #checkOrder(position: string | null, line: number): void {
+    if (this.#header === null) return;
+    if (position === null || position <= this.#lastPosition) this.#note("out_of_order", null, line);
+    else this.#lastPosition = position;
+  }
+
+  get #scope(): ExportScope {
+    if (this.#header === null) return "log";
+    const { from, to, filter } = this.#header;
+    if (Object.keys(filter).length > 0) return "selection";
+    return from === null && to === null ? "log" : "range";
+  }
+
+  #addForeign(text: string, line: number): void {
+    if (this.#readable === 0 && text.replace("\uFEFF", "").startsWith(CSV_HEADER)) {
+      throw new UnverifiableExportError("it is CSV, which has no digests. Export NDJSON instead.");
+    }
+    if (this.#readable === 0 && line > MAX_FOREIGN_LINES) throw notAnExport();
+    this.#note("unreadable", null, line);
+  }
+
+  async #addEntry(entry: ExportedAuditEntry, line: number): Promise<void> {
+    const { batch, part } = entry.chain;
+    if (part === true && this.#header === null) {
+      throw new UnverifiableExportError(
+        "it is an export of a part of the log without its proof. Export it again with `proof`.",
+      );
+    }
+    if (entry.id <= this.#lastId) this.#note("out_of_order", batch, line);
+    this.#lastId = entry.id;
+    this.#entries++;
+    if (!isConsistent(entry)) this.#note("changed", batch, line);
+    if (!this.#isInPeriod(entry.id)) this.#note("out_of_period", batch, line);
+    this.#see(entry.chain);
+    await this.#chain.addExported(entry.chain, digestOf(entry));
+  }
+
+  async #addBatch(recorded: ExportedBatch, line: number): Promise<void> {
+    this.#requireHeader();
+    const { batch, entries, left_out = [], content } = recorded;
+    this.#see(recorded);
+    if (content !== undefined) {
+      this.#leftOut += entries;
+      if (this.#scope !== "selection") this.#note("proof_missing", batch, line);
+      return this.#chain.addContent(recorded, content);
+    }
+    this.#leftOut += left_out.length;
+    for (const entry of left_out) this.#checkLeftOut(entry, batch, line);
+    await this.#chain.addLeftOut(
+      recorded,
+      left_out.map(({ place, entry, digest = "" }) => ({
+        place,
+        digest: entry === undefined ? Promise.resolve(bytesOf(digest)) : digestOf(entry),
+      })),
+    );
+  }
+
+  /** Without a filter, the entries themselves show that they are not in the period. */
+  #checkLeftOut({ entry }: LeftOutEntry, batch: number, line: number): void {
+    if (this.#scope === "selection") return;
+    if (entry === undefined) this.#note("proof_missing", batch, line);
+    else if (this.#isInPeriod(entry.id)) this.#note("left_out", batch, line);
+  }
+
+  #isInPeriod(id: string): boolean {
+    const { from = null, to = null } = this.#header ?? {};
+    // An id begins with 48 bits of milliseconds.
+    const atMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    return (from === null || atMs >= Date.parse(from)) && (to === null || atMs < Date.parse(to));
+  }
+
+  #endLog(): void {
+    const { head, first, batches, linked } = this.#chain;
+    if (head === null) return;
+    const isWhole = first === this.#removedBatches + 1 && head.batch - this.#removedBatches === batches;
+    // The oldest batch that retention left is covered only by those after it.
+    const unlinked = this.#removedBatches === 0 ? 0 : 1;
+    if (!isWhole || linked < batches - unlinked) this.#note("batches_missing", null, null);
+  }
+
+  async #endProof(): Promise<void> {
+    const end = this.#end;
+    if (end === null) return this.#note("truncated", null, null);
+    const { first, head, batches } = this.#chain;
+    if (end.first !== first || end.last !== (head?.batch ?? null))
+      return this.#note("batches_missing", null, null);
+    if (first === null || head === null) return;
+    if (end.previous !== null) {
+      this.#see({ batch: first - 1, digest: end.previous });
+      if (first > 1) await this.#chain.addPrevious(end.previous);
+    }
+    const isWhole = head.batch - first + 1 === batches && this.#chain.linked === batches;
+    const isFromBeginning = this.#scope !== "log" || first === this.#removedBatches + 1;
+    if (!isWhole || !isFromBeginning) this.#note("batches_missing", null, null);
+  }
+
+  #requireHeader(): void {
+    if (this.#header !== null) return;
+    throw new UnverifiableExportError(
+      "its first line, which tells what was exported, is missing. Export again, or append the rest of an export to its beginning.",
+    );
+  }
+
+  #see({ batch, digest }: ChainPoint): void {
+    for (const point of this.#expected) {
+      if (point.batch === batch && point.digest === digest) this.#seen.add(point);
+    }
+  }
+
+  /** Why an expected point was not seen. */
+  #missed({ batch }: ChainPoint): ExportProblem["problem"] {
+    const { first, head } = this.#chain;
+    const isInside = first !== null && head !== null && batch >= first - 1 && batch <= head.batch;
+    return isInside || this.#scope === "log" ? "digest_differs" : "expected_not_included";
+  }
+
+  #note(problem: ExportProblem["problem"], batch: number | null, line: number | null): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ problem, batch, line });
+  }
+}
+
+function notAnExport(): UnverifiableExportError {
+  return new UnverifiableExportError("it is not an export of the audit log in NDJSON.");
+}
+
+/** Whether the fields outside the digest follow from those inside. */
+function isConsistent(entry: ExportedAuditEntry): boolean {
+  const { id, request_id, token_count, prompt_tokens, completion_tokens } = entry;
+  const isCounted = prompt_tokens !== null || completion_tokens !== null;
+  const tokens = isCounted ? (prompt_tokens ?? 0) + (completion_tokens ?? 0) : null;
+  return request_id === `req_${id.replaceAll("-", "")}` && token_count === tokens;
+}
+
+function digestOf(entry: CoveredEntry): Promise<ArrayBuffer> {
+  const covered = COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n");
+  return crypto.subtle.digest("SHA-256", new TextEncoder().encode(covered));
+}
+
+function bytesOf(hex: string): ArrayBuffer {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)).buffer;
+}

@@ -1,0 +1,108 @@
+import { v7 as uuidv7 } from "uuid";
+import type { AccountId } from "../contract/account.ts";
+import type { Actor } from "../contract/action.ts";
+import { type Database, inTransaction, type Transaction } from "../database/database.ts";
+import { Failure } from "../errors/failure.ts";
+import { recordAction } from "./actions-store.ts";
+
+/** How long nodes have to release reserved credit of the account that they do not need. */
+const RECLAIM_TIMEOUT_MS = 3_000;
+const RECLAIM_PAUSE_MS = 250;
+/** 4.5 billion USD: half of what a bigint holds, so that sums of it can be computed. */
+const MAX_BALANCE_NANO_USD = 4_500_000_000_000_000_000n;
+
+/** Credit granted to an account, or taken back. */
+export interface CreditGrant {
+  readonly by: Actor;
+  readonly accountId: AccountId;
+  /** Negative: a correction downwards. Never 0. */
+  readonly amountNanoUsd: bigint;
+  readonly reason: string;
+}
+
+/**
+ * The outcome of a grant. A negative grant is `short` when it exceeds the free credit: nothing is booked, and nodes are asked to
+ * release reserved credit that they do not need.
+ */
+type GrantOutcome =
+  | { readonly kind: "booked"; readonly balanceNanoUsd: bigint }
+  | { readonly kind: "short"; readonly freeNanoUsd: bigint };
+
+/**
+ * Grants credit, or takes back as much as the account has free. Credit that is held for running requests stays.
+ *
+ * @returns the new balance and the booked amount, which is smaller than requested if the account has less free credit; `null`
+ *   when there is no such account.
+ * @throws {Failure} `conflict` when nothing can be taken back.
+ */
+export async function grantCredits(
+  database: Database,
+  grant: CreditGrant,
+  now: () => Date,
+): Promise<{
+  /** The new balance in nano-USD. */
+  readonly balanceNanoUsd: bigint;
+  /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
+  readonly amountNanoUsd: bigint;
+} | null> {
+  const giveUpMs = performance.now() + RECLAIM_TIMEOUT_MS;
+  for (let { amountNanoUsd } = grant; ; ) {
+    const booked = { ...grant, amountNanoUsd };
+    const outcome = await inTransaction(database, (transaction) => book(transaction, booked, now()));
+    if (outcome === null) return null;
+    if (outcome.kind === "booked") return { balanceNanoUsd: outcome.balanceNanoUsd, amountNanoUsd };
+    if (performance.now() < giveUpMs) {
+      await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
+      continue;
+    }
+    if (outcome.freeNanoUsd === 0n) throw nothingToTake();
+    amountNanoUsd = -outcome.freeNanoUsd;
+  }
+}
+
+/** Records a grant completely or not at all. @returns `null` when there is no such account. */
+async function book(
+  transaction: Transaction,
+  { by, accountId, amountNanoUsd, reason }: CreditGrant,
+  at: Date,
+): Promise<GrantOutcome | null> {
+  // Locks the account, so that the balance that is recorded is the one before this grant.
+  const [account] = await transaction<{ free: bigint; before: bigint }[]>`
+    select free_nano_usd as free, balance_nano_usd(accounts) as before
+    from accounts where id = ${accountId} for no key update`;
+  if (account === undefined) return null;
+  const { free, before } = account;
+  if (-amountNanoUsd > free) {
+    // Nodes release reserved credit that they do not need within about a second.
+    await transaction`update credit_reserves set wanted = true where account_id = ${accountId}`;
+    return { kind: "short", freeNanoUsd: free };
+  }
+  await transaction`
+    insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+    values (${uuidv7()}, ${accountId}, ${at}, ${amountNanoUsd > 0n ? "grant" : "adjustment"}, ${amountNanoUsd}, ${reason})`;
+  const after = before + amountNanoUsd;
+  if (after > MAX_BALANCE_NANO_USD) {
+    throw new Failure("invalid_request", "amountNanoUsd: the balance would exceed the maximum", {
+      param: "amountNanoUsd",
+    });
+  }
+  await transaction`
+    update accounts set free_nano_usd = free_nano_usd + ${amountNanoUsd} where id = ${accountId}`;
+  await recordAction(transaction, {
+    at,
+    by,
+    accountId,
+    action: "account.grantCredits",
+    reason,
+    before: { balanceNanoUsd: before.toString() },
+    after: { balanceNanoUsd: after.toString(), amountNanoUsd: amountNanoUsd.toString() },
+  });
+  return { kind: "booked", balanceNanoUsd: after };
+}
+
+function nothingToTake(): Failure {
+  return new Failure(
+    "conflict",
+    "The account has no credit to take back: all of it is spent, or reserved for requests that are being answered.",
+  );
+}
