@@ -121,6 +121,17 @@ describe("the OpenAPI document", () => {
     expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "temperature" } });
   });
 
+  it("describes management operations with REST's names and units", () => {
+    const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
+    const descriptions = managed.flatMap(({ operation }) =>
+      [...JSON.stringify(operation).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g)].map(
+        ([, text = ""]) => text,
+      ),
+    );
+    expect(descriptions.length).toBeGreaterThan(50);
+    expect(descriptions.filter((text) => /nano-USD|`[a-z]+[A-Z]/.test(text))).toEqual([]);
+  });
+
   it("describes the answers of management operations completely", async () => {
     const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
     expect(managed).toHaveLength(12);
