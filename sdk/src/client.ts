@@ -150,6 +150,12 @@ export class Ostiary {
   /**
    * Adds a listener for requests and their outcomes: one event of each for each attempt, without keys, prompts and answers.
    *
+   * @example
+   * ```ts
+   * client.on("response", ({ path, status, elapsedMs }) => console.log(path, status, elapsedMs));
+   * await client.models.list();
+   * ```
+   *
    * @returns the client.
    */
   on<Name extends keyof ClientEvents>(name: Name, listener: (...details: ClientEvents[Name]) => void): this {
@@ -165,6 +171,12 @@ export class Ostiary {
 
   /**
    * Sends a `GET` request to a path below `/v1`, such as `/models`, for which the client has no method.
+   *
+   * @example
+   * ```ts
+   * const { data } = await client.get<{ readonly data: readonly { readonly id: string }[] }>("/models");
+   * console.log(data.length);
+   * ```
    *
    * @returns the JSON of the answer, whose type you state.
    * @throws {OstiaryError} the path does not begin with a slash.

@@ -39,7 +39,8 @@ type ForAccount<Name extends keyof Accounts> = Omit<NonNullable<Accounts[Name]["
  * import { OstiaryOperator } from "ostiary/operator";
  *
  * const operator = new OstiaryOperator();
- * await operator.accounts.suspend(id, { reason: "unpaid" });
+ * const { accounts } = await operator.accounts.list({ state: "active", limit: 10 });
+ * for (const { name, plan, balanceNanoUsd } of accounts) console.log(name, plan, balanceNanoUsd);
  * ```
  */
 export class OstiaryOperator {

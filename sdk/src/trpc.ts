@@ -58,6 +58,7 @@ type RouterRecordOf<Table> = {
  *
  * const trpc = createTRPCClient<AppRouter>({ links: [ostiaryLink()] });
  * const { keys } = await trpc.keys.list.query();
+ * console.log(keys.length);
  * ```
  */
 export type AppRouter = TRPCBuiltRouter<Root, RouterRecordOf<Procedures>>;

@@ -11,9 +11,9 @@ import { type Project, projectWithPackage, type Ran } from "../fixtures/package.
 import { ROOT, type Service } from "../fixtures/service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 import { MAY_BE_REFUSED, NOT_RUN } from "./not-run.ts";
-import { commandsOf, DOCUMENTS, type Snippet, snippetsIn } from "./snippets.ts";
+import { COMMENT_EXAMPLES, commandsOf, DOCUMENTS, type Snippet, snippetsIn } from "./snippets.ts";
 
-const EXAMPLES = snippetsIn("ts").map((snippet, index) => ({
+const EXAMPLES = [...snippetsIn("ts"), ...COMMENT_EXAMPLES].map((snippet, index) => ({
   ...snippet,
   name: `${snippet.document}:${snippet.line}`,
   file: `example-${index + 1}`,
@@ -58,6 +58,10 @@ afterAll(async () => {
 });
 
 describe("TypeScript snippets", () => {
+  it("include the examples in the comments of the SDK", () => {
+    expect(COMMENT_EXAMPLES.length).toBeGreaterThan(20);
+  });
+
   it("are type-checked as in a strict project", () => {
     const strict = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "--types", "node"];
     // tRPC's declarations name what is newest in the standard library.

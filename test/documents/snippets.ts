@@ -45,6 +45,26 @@ export const SNIPPETS: readonly Snippet[] = DOCUMENTS.flatMap((document) => {
   );
 });
 
+/** The TypeScript examples in the comments of the SDK, which editors show. */
+export const COMMENT_EXAMPLES: readonly Snippet[] = readdirSync(join(ROOT, "sdk/src"), {
+  recursive: true,
+  encoding: "utf8",
+})
+  .filter((path) => path.endsWith(".ts"))
+  .sort()
+  .flatMap((path) => {
+    const document = join("sdk/src", path);
+    const text = readDocument(document);
+    return [...text.matchAll(/^ *\* @example\n *\* ```ts\n(.*?)^ *\* ```$/gms)].map(
+      ({ index, 1: code = "" }) => ({
+        document,
+        line: text.slice(0, index).split("\n").length,
+        language: "ts",
+        code: code.replaceAll(/^ *\* ?/gm, ""),
+      }),
+    );
+  });
+
 export function snippetsIn(language: string): readonly Snippet[] {
   return SNIPPETS.filter((snippet) => snippet.language === language);
 }

@@ -121,9 +121,20 @@ describe("the OpenAPI document", () => {
     expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "temperature" } });
   });
 
+  it("describes management operations with REST's names and units", () => {
+    const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
+    const descriptions = managed.flatMap(({ operation }) =>
+      [...JSON.stringify(operation).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g)].map(
+        ([, text = ""]) => text,
+      ),
+    );
+    expect(descriptions.length).toBeGreaterThan(50);
+    expect(descriptions.filter((text) => /nano-USD|`[a-z]+[A-Z]/.test(text))).toEqual([]);
+  });
+
   it("describes the answers of management operations completely", async () => {
     const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
-    expect(managed).toHaveLength(12);
+    expect(managed).toHaveLength(13);
     const day = new Date().toISOString().slice(0, 10);
     const queries: Readonly<Record<string, string>> = {
       "/v1/usage": `?from=2026-01-01&to=${day}&interval=month&group_by=key`,

@@ -127,6 +127,8 @@ async function run(runtime: keyof typeof RUNTIMES, env: Record<string, string>):
       HOME: folder,
       NODE_EXTRA_CA_CERTS: cert,
       DENO_CERT: cert,
+      // Deno would ask for its newest version through the proxy.
+      DENO_NO_UPDATE_CHECK: "1",
       NO_COLOR: "1",
       ...env,
     },

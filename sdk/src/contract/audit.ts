@@ -54,9 +54,9 @@ export interface ExportProofLine {
 export interface ExportHeader {
   /** The period and the filters of the export. */
   readonly export: {
-    /** RFC 3339. Included. `null`: from the beginning. */
+    /** The beginning of the period, included: an RFC 3339 time; `null`: from the beginning of the log. */
     readonly from: string | null;
-    /** RFC 3339. Not included. `null`: to the end. */
+    /** The end of the period, not included: an RFC 3339 time; `null`: to the end of the log. */
     readonly to: string | null;
     /** The other filters, by the names of their parameters. */
     readonly filter: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export interface ExportedBatch {
   readonly batch: number;
   /** The number of entries in the batch. */
   readonly entries: number;
-  /** The digest of the batch: SHA-256, in hexadecimal. */
+  /** SHA-256 of the previous digest and of the batch's entries, in hexadecimal. */
   readonly digest: string;
   /** The entries that were left out: whole if only the period limits the export, otherwise their digests. */
   readonly left_out?: readonly LeftOutEntry[];
@@ -83,7 +83,7 @@ export interface LeftOutEntry {
   readonly place: number;
   /** The fields that its digest covers. */
   readonly entry?: CoveredEntry;
-  /** SHA-256, in hexadecimal. */
+  /** The SHA-256 digest of the entry, in hexadecimal. */
   readonly digest?: string;
 }
 
@@ -98,14 +98,14 @@ export interface ExportEnd {
     readonly first: number | null;
     /** The number of the last batch. */
     readonly last: number | null;
-    /** The digest of the batch before the first. */
+    /** The digest of the batch before the first, in hexadecimal. */
     readonly previous: string | null;
   };
 }
 
 /** Filters. Omit a field to match every value. */
 export interface AuditFilter {
-  /** The beginning of the period: an RFC 3339 time, which is included, or a date, which means the beginning of that day in UTC. */
+  /** The beginning of the period, included: an RFC 3339 time, or a date (`2026-01-31`), which means the beginning of that day in UTC. */
   readonly from?: Date | string | undefined;
   /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
   readonly to?: Date | string | undefined;

@@ -52,6 +52,7 @@ export interface RunnableTool {
  *   schema: z.object({ city: z.string() }),
  *   run: async ({ city }) => ({ city, celsius: 21 }),
  * });
+ * console.log(weather.definition.function.name);
  * ```
  *
  * @throws {OstiaryError} the schema cannot be converted to JSON Schema.

@@ -24,6 +24,12 @@ export class Audit {
    * Lists entries, newest first. `for await (const entry of client.audit.list())` iterates over all of them, with one page in
    * memory at a time. Options apply to each page's request.
    *
+   * @example
+   * ```ts
+   * const { data } = await client.audit.list({ status: "4xx", from: "2026-11-01", limit: 10 });
+   * console.log(data.map(({ timestamp, endpoint, error_code }) => `${timestamp} ${endpoint}: ${error_code}`));
+   * ```
+   *
    * @throws {BadRequestError} a filter, `limit` or `cursor` is not valid.
    */
   list(params: AuditListParams = {}, options?: RequestOptions): APIPagePromise<AuditEntry> {
@@ -42,22 +48,30 @@ export class Audit {
    *
    * @example
    * ```ts
-   * const lines = client.audit.export({ format: "csv", from: "2026-01-01T00:00:00Z" });
-   * for await (const line of lines) file.write(`${line}\n`);
+   * const lines = client.audit.export({ format: "csv", from: "2026-11-01", to: "2026-11-30" });
+   * for await (const line of lines) console.log(line);
    * ```
    */
   export(params: AuditExportParams = {}, options: ExportOptions = {}): AuditExport {
     return new AuditExport(this.#transport, params, options);
   }
 
-  /** Verifies that entries are unmodified, a part of the log per call. Pass `next` as `after` to continue. */
+  /**
+   * Verifies that entries are unmodified, a part of the log per call. Pass `next` as `after` to continue.
+   *
+   * @example
+   * ```ts
+   * const { problems, head } = await client.audit.verify();
+   * console.log(problems, head?.batch);
+   * ```
+   */
   verify(params: AuditVerifyParams = {}, options?: RequestOptions): Promise<AuditVerification> {
     return this.#trpc.audit.verify.query(params, options);
   }
 
   /**
    * Iterates over entries as they are recorded, for as long as the loop runs. Reconnects by itself, and continues after the last
-   * event. An event has at most some hundred entries: `skipped` counts the others, and `hasGap` tells that entries may be missing
+   * event. An event has at most 200 entries: `skipped` counts the others, and `hasGap` tells that entries may be missing
    * because the connection was lost for too long. Both are to be read in {@link Audit.list}.
    */
   async *tail(

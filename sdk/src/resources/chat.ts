@@ -39,6 +39,25 @@ export class ChatCompletions {
    * A request that is not streamed is sent with an idempotency key, so that a retry is not charged again. Such a request runs to
    * completion, and is charged, even if you abort it.
    *
+   * @example
+   * ```ts
+   * const { choices } = await client.chat.completions.create({
+   *   model: "sandbox/echo",
+   *   messages: [{ role: "user", content: "Hello!" }],
+   * });
+   * console.log(choices[0]?.message.content);
+   * ```
+   *
+   * @example
+   * ```ts
+   * const stream = await client.chat.completions.create({
+   *   model: "sandbox/echo",
+   *   messages: [{ role: "user", content: "Hello!" }],
+   *   stream: true,
+   * });
+   * for await (const { choices } of stream) process.stdout.write(choices[0]?.delta.content ?? "");
+   * ```
+   *
    * @throws {APIError} the class tells which error: {@link BadRequestError}, {@link AuthenticationError},
    *   {@link PaymentRequiredError}, {@link PermissionDeniedError}, {@link NotFoundError}, {@link RateLimitError}…
    * @throws {APIConnectionError} there was no answer, or it was interrupted.

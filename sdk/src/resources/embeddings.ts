@@ -17,6 +17,7 @@ export class Embeddings {
    * @example
    * ```ts
    * const { data } = await client.embeddings.create({ model: "sandbox/embedding", input: ["one", "two"] });
+   * console.log(data[0]?.embedding.length);
    * ```
    */
   create(params: EmbeddingCreateParams, options?: RequestOptions): APIPromise<CreateEmbeddingResponse> {

@@ -37,6 +37,11 @@ export class Keys {
 
   /**
    * Lists all keys with their use: active keys first, then revoked ones, each newest first. Fetches pages of 1,000.
+   *
+   * @example
+   * ```ts
+   * for (const { name, keyId, usage } of await client.keys.list()) console.log(name, keyId, usage.lastUsedAt);
+   * ```
    */
   async list(options?: RequestOptions): Promise<readonly ListedKey[]> {
     const keys: ListedKey[] = [];
@@ -52,6 +57,12 @@ export class Keys {
   /**
    * Creates a key. The answer contains its string, which cannot be read again. Retries create no second key.
    *
+   * @example
+   * ```ts
+   * const { key, keyId } = await client.keys.create({ name: "reports" });
+   * console.log(`Store this key now: ${key}. Lists show it as …${keyId}.`);
+   * ```
+   *
    * @throws {PermissionDeniedError} without a management token.
    * @throws {ConflictError} the name is in use (`conflict`), or the plan allows no more keys (`key_limit_reached`).
    */
@@ -59,7 +70,17 @@ export class Keys {
     return this.#trpc.keys.create.mutate(withIdempotencyKey(params), options);
   }
 
-  /** Creates a successor. Both keys work until you revoke the old one; {@link Keys.list} shows whether it is idle. */
+  /**
+   * Creates a successor. Both keys work until you revoke the old one; {@link Keys.list} shows whether it is idle.
+   *
+   * @example
+   * ```ts
+   * const { id } = await client.keys.create({ name: "nightly" });
+   * const successor = await client.keys.rotate(id, { idleAfterSeconds: 3_600 });
+   * console.log(`${successor.name} replaces nightly`); // deploy successor.key
+   * if ((await client.keys.usage(id)).rotation?.isIdle) await client.keys.revoke(id);
+   * ```
+   */
   rotate(id: string, params: KeyRotateParams = {}, options?: RequestOptions): APIPromise<CreatedKey> {
     return this.#trpc.keys.rotate.mutate({ id, ...withIdempotencyKey(params) }, options);
   }
@@ -83,7 +104,17 @@ export class Usage {
     this.#trpc = trpc;
   }
 
-  /** Requests, errors, tokens and cost by hour, day or month. Totals are the sum of the audit entries. */
+  /**
+   * Requests, errors, tokens and cost by hour, day or month. Totals are the sum of the audit entries.
+   *
+   * @example
+   * ```ts
+   * const from = new Date(Date.now() - 7 * 24 * 60 * 60_000);
+   * const { rows, total } = await client.usage.summary({ from, to: new Date(), interval: "day", groupBy: "model" });
+   * for (const { start, model, costNanoUsd } of rows) console.log(start, model, costNanoUsd);
+   * console.log(total.requests, total.costNanoUsd);
+   * ```
+   */
   summary(params: UsageSummaryParams, options?: RequestOptions): APIPromise<UsageSummary> {
     return this.#trpc.usage.summary.query(params, options);
   }
@@ -102,12 +133,27 @@ export class AccountResource {
     return this.#trpc.account.get.query(undefined, options);
   }
 
-  /** The limits in force and their present use. Without a limit nothing is counted. */
+  /**
+   * The limits in force and their present use. Without a limit nothing is counted.
+   *
+   * @example
+   * ```ts
+   * const { limits, used } = await client.account.limits();
+   * console.log(`${used.requests} of ${limits.requestsPerMinute ?? "unlimited"} requests this minute`);
+   * ```
+   */
   limits(options?: RequestOptions): APIPromise<LimitUse> {
     return this.#trpc.account.limits.query(undefined, options);
   }
 
-  /** Lists the changes of the account, such as created and revoked keys, newest first. Requires a management token. */
+  /**
+   * Lists the changes of the account, such as created and revoked keys, newest first. Requires a management token.
+   *
+   * @example
+   * ```ts
+   * for await (const { at, action, userEmail } of client.account.actions()) console.log(at, action, userEmail);
+   * ```
+   */
   actions(params: PageParams = {}, options?: RequestOptions): PagePromise<AccountAction> {
     return pages(params, async (page) => {
       const { actions, nextCursor } = await this.#trpc.account.actions.query(page, options);
@@ -146,12 +192,28 @@ export class Credits {
     this.#trpc = trpc;
   }
 
-  /** The balance, and the part of it that is reserved for requests, in nano-USD. */
+  /**
+   * The balance, and the part of it that is reserved for requests, in nano-USD.
+   *
+   * @example
+   * ```ts
+   * const { balanceNanoUsd } = await client.credits.balance();
+   * console.log(`${Number(balanceNanoUsd) / 1e9} USD`);
+   * ```
+   */
   balance(options?: RequestOptions): APIPromise<Balance> {
     return this.#trpc.credits.balance.query(undefined, options);
   }
 
-  /** Lists grants, adjustments and charges, newest first. */
+  /**
+   * Lists grants, adjustments and charges, newest first.
+   *
+   * @example
+   * ```ts
+   * const changes = await client.credits.ledger().toArray({ limit: 100 });
+   * console.log(changes.map(({ kind, amountNanoUsd }) => `${kind}: ${amountNanoUsd}`));
+   * ```
+   */
   ledger(params: PageParams = {}, options?: RequestOptions): PagePromise<LedgerEntry> {
     return pages(params, async (page) => {
       const { entries, nextCursor } = await this.#trpc.credits.ledger.query(page, options);

@@ -11,7 +11,14 @@ export class Models {
     this.#transport = transport;
   }
 
-  /** Lists all models. Also checks that the address and the key are valid. */
+  /**
+   * Lists all models. Also checks that the address and the key are valid.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, pricing } of client.models.list()) console.log(id, pricing?.output_usd_per_mtok ?? "free");
+   * ```
+   */
   list(options?: RequestOptions): APIPagePromise<Model> {
     const answer = this.#transport.send({ method: "GET", path: "/models" }, options);
     return new APIPagePromise(answer, async (begun) => {
@@ -22,6 +29,12 @@ export class Models {
 
   /**
    * Returns one model, by its id or one of its aliases.
+   *
+   * @example
+   * ```ts
+   * const { context_tokens } = await client.models.retrieve("sandbox/echo");
+   * console.log(context_tokens ?? "unknown");
+   * ```
    *
    * @throws {NotFoundError} the catalog has no such model.
    */

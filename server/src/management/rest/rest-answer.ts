@@ -58,12 +58,19 @@ function amountOf(value: unknown): unknown {
 
 /** An amount, with what the procedure's schema says about it. */
 function amountSchemaOf({ description }: Schema): Schema {
-  const unit = "In US dollars, as an exact decimal number.";
+  const meaning = typeof description === "string" ? restTextOf(description) : "An amount in US dollars.";
   return {
     type: "string",
     pattern: "^-?\\d+(\\.\\d{1,9})?$",
-    description: typeof description === "string" ? `${description} ${unit}` : unit,
+    description: `${meaning} It is an exact decimal number.`,
   };
+}
+
+/** Converts a description: it names fields and the unit of amounts as procedures do. */
+function restTextOf(description: string): string {
+  return description
+    .replaceAll(/`([a-z][A-Za-z]*)`/g, (_, name: string) => `\`${restNameOf(name)}\``)
+    .replaceAll("nano-USD", "US dollars");
 }
 
 function restNode(schema: Schema): Schema {
@@ -71,6 +78,7 @@ function restNode(schema: Schema): Schema {
     Object.entries(schema).map(([keyword, value]) => {
       if (keyword === "properties" && isRecord(value)) return [keyword, restProperties(value)];
       if (keyword === "required") return [keyword, namesOf(value)];
+      if (keyword === "description") return [keyword, restTextOf(String(value))];
       if (keyword === "format" && value === "bigint") return ["pattern", "^-?\\d+$"];
       return [keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)];
     }),
