@@ -133,8 +133,11 @@ describe("the OpenAPI document", () => {
   });
 
   it("describes the answers of management operations completely", async () => {
-    const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
-    expect(managed).toHaveLength(13);
+    // The export of actions answers with lines.
+    const managed = operations().filter(
+      ({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path) && !path.endsWith("/export"),
+    );
+    expect(managed).toHaveLength(12);
     const day = new Date().toISOString().slice(0, 10);
     const queries: Readonly<Record<string, string>> = {
       "/v1/usage": `?from=2026-01-01&to=${day}&interval=month&group_by=key`,
