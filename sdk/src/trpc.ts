@@ -1,4 +1,10 @@
-import { httpBatchLink, type Operation, TRPCClientError, type TRPCLink } from "@trpc/client";
+import {
+  httpBatchLink,
+  type Operation,
+  type OperationLink,
+  TRPCClientError,
+  type TRPCLink,
+} from "@trpc/client";
 import type {
   inferRouterInputs,
   inferRouterOutputs,
@@ -186,7 +192,7 @@ function caused(error: TRPCClientError<AppRouter>): TRPCClientError<AppRouter> {
 function subscription(
   transport: Transport,
   { path, input, signal }: Operation,
-): ReturnType<ReturnType<ReturnType<typeof ostiaryLink>>> {
+): ReturnType<OperationLink<AppRouter>> {
   return observable((observer) => {
     const controller = new AbortController();
     const abort = () => controller.abort();

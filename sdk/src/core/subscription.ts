@@ -1,6 +1,6 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { decimals } from "./decimals.ts";
-import { APIConnectionError, APIUserAbortError, errorForEvent } from "./errors.ts";
+import { APIConnectionError, APIUserAbortError, errorForEvent, InternalServerError } from "./errors.ts";
 import { pause } from "./pause.ts";
 import { serverSentEvents } from "./sse.ts";
 import type { RequestOptions, Transport } from "./transport.ts";
@@ -43,18 +43,24 @@ export async function* subscriptionSteps(
   options: RequestOptions = {},
 ): AsyncGenerator<SubscribedEvent | "connecting" | "connected", void, undefined> {
   let lastEventId = (input as { readonly lastEventId?: string } | undefined)?.lastEventId;
+  let wasConnected = false;
   for (let failures = 0; ; ) {
     yield "connecting";
     const given = lastEventId === undefined ? input : { ...(input as object | undefined), lastEventId };
     try {
       for await (const step of eventsOf(transport, procedure, given, options)) {
-        failures = 0;
         if (step === "ended") return;
-        if (step !== "connected") lastEventId = step.id;
+        if (step === "connected") wasConnected = true;
+        else {
+          lastEventId = step.id;
+          failures = 0;
+        }
         yield step;
       }
     } catch (error) {
-      if (!(error instanceof APIConnectionError)) throw error;
+      // While a node is replaced, a proxy in front of it answers with errors of its own.
+      const mayPass = wasConnected && error instanceof InternalServerError;
+      if (!(error instanceof APIConnectionError) && !mayPass) throw error;
     }
     // The service ends a subscription by an event of its own. Any other end is a lost connection.
     await pause(Math.min(FIRST_RECONNECT_MS * 2 ** failures++, LAST_RECONNECT_MS), options.signal);
@@ -71,7 +77,11 @@ async function* eventsOf(
   const headers = { ...options.headers, accept: "text/event-stream" };
   const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
   const target = { method: "GET", path: `/trpc/${procedure}`, plane: "management", query } as const;
-  const { wire, controller, release } = await transport.send(target, { ...options, headers });
+  const { wire, controller, release } = await transport.send(target, {
+    timeout: MAX_SILENCE_MS,
+    ...options,
+    headers,
+  });
   try {
     if (wire.body === null) throw new APIConnectionError("The answer has no body.");
     for await (const { event, id, data } of serverSentEvents(wire.body, controller.signal, MAX_SILENCE_MS)) {

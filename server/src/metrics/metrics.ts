@@ -7,6 +7,21 @@ const NANO_USD_IN_USD = 1e9;
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+const REQUEST_LABELS = ["endpoint", "model", "status", "end_reason"] as const;
+
+/** The requests with the same labels, and their sums. */
+interface Totals {
+  readonly endpoint: string;
+  readonly model: string;
+  readonly status: number;
+  readonly end_reason: string;
+  requests: number;
+  prompt: number;
+  completion: number;
+  cached: number;
+  nanoUsd: number;
+}
+
 /**
  * Metrics by name, without the prefix `ostiary_`: the help text, and a function that returns the value at each scrape. The series
  * of `null` is absent. A map has a series for each value of a label.
@@ -18,12 +33,8 @@ export type ReadMetrics = Readonly<
 /** The metrics of this node, in Prometheus' text format 0.0.4. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests = this.#counter("requests", "Completed requests with a known key.", [
-    "endpoint",
-    "model",
-    "status",
-    "end_reason",
-  ]);
+  /** Completed requests that have the same labels. They are handed to prom-client at a scrape: to count each request there takes 4 µs of CPU more. */
+  readonly #totals = new Map<string, Totals>();
   readonly #seconds = new Histogram({
     name: "ostiary_request_duration_seconds",
     help: "Time from the arrival of a request to the end of its answer.",
@@ -38,17 +49,12 @@ export class Metrics {
     buckets: FIRST_TOKEN_SECONDS,
     registers: [this.#registry],
   });
-  readonly #tokens = this.#counter(
-    "tokens",
-    "Tokens of completed requests. Cached tokens are included in prompt tokens.",
-    ["model", "kind"],
-  );
-  readonly #cost = this.#counter("cost_usd", "Cost of completed requests in US dollars.", ["model"]);
-  readonly #uncollected = this.#counter(
-    "uncollected_usd",
-    "Cost that accounts did not pay, in US dollars. `operator reconcile` sums it up for all nodes.",
-    ["reason"],
-  );
+  readonly #uncollected = new Counter({
+    name: "ostiary_uncollected_usd_total",
+    help: "Cost that accounts did not pay, in US dollars. `operator reconcile` sums it up for all nodes.",
+    labelNames: ["reason"],
+    registers: [this.#registry],
+  });
   readonly #endpoints = new Set<string>();
   readonly #isModel: (id: string) => boolean;
 
@@ -59,6 +65,20 @@ export class Metrics {
     for (const reason of ["beyond_hold", "released", "repeated", "implausible"] as const) {
       this.#uncollected.inc({ reason }, 0);
     }
+    this.#sums("requests", "Completed requests with a known key.", REQUEST_LABELS, (counter, totals) => {
+      const { endpoint, model, status, end_reason } = totals;
+      counter.inc({ endpoint, model, status, end_reason }, totals.requests);
+    });
+    const tokens = "Tokens of completed requests. Cached tokens are included in prompt tokens.";
+    this.#sums("tokens", tokens, ["model", "kind"], (counter, { model, prompt, completion, cached }) => {
+      for (const [kind, count] of Object.entries({ prompt, completion, cached })) {
+        if (count > 0) counter.inc({ model, kind }, count);
+      }
+    });
+    this.#sums("cost_usd", "Cost of completed requests in US dollars.", ["model"], (counter, totals) => {
+      const { model, nanoUsd } = totals;
+      if (nanoUsd > 0) counter.inc({ model }, nanoUsd / NANO_USD_IN_USD);
+    });
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -84,16 +104,17 @@ export class Metrics {
 
   /** Counts a completed request. */
   ended(entry: AuditEntry): void {
-    const { status, endReason: end_reason, timeToFirstTokenMs } = entry;
+    const { timeToFirstTokenMs } = entry;
     const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";
     const endpoint = this.#labelOf(entry.endpoint);
-    this.#requests.inc({ endpoint, model, status, end_reason });
+    const totals = this.#totalsOf(endpoint, model, entry);
+    totals.requests++;
+    totals.prompt += entry.promptTokens ?? 0;
+    totals.completion += entry.completionTokens ?? 0;
+    totals.cached += entry.cachedTokens ?? 0;
+    totals.nanoUsd += Number(entry.costNanoUsd);
     this.#seconds.observe({ endpoint }, entry.latencyMs / 1_000);
     if (timeToFirstTokenMs !== null) this.#firstToken.observe({ model }, timeToFirstTokenMs / 1_000);
-    this.#countTokens(model, "prompt", entry.promptTokens);
-    this.#countTokens(model, "completion", entry.completionTokens);
-    this.#countTokens(model, "cached", entry.cachedTokens);
-    if (entry.costNanoUsd > 0n) this.#cost.inc({ model }, Number(entry.costNanoUsd) / NANO_USD_IN_USD);
   }
 
   /** All metrics as text, with the media type. */
@@ -106,8 +127,34 @@ export class Metrics {
     return endpoint.includes("/trpc/") ? "/trpc" : "unknown";
   }
 
-  #countTokens(model: string, kind: string, count: number | null): void {
-    if (count !== null && count > 0) this.#tokens.inc({ model, kind }, count);
+  #totalsOf(endpoint: string, model: string, { status, endReason: end_reason }: AuditEntry): Totals {
+    const labels = `${endpoint}\n${model}\n${status}\n${end_reason}`;
+    let totals = this.#totals.get(labels);
+    if (totals === undefined) {
+      const none = { requests: 0, prompt: 0, completion: 0, cached: 0, nanoUsd: 0 };
+      totals = { endpoint, model, status, end_reason, ...none };
+      this.#totals.set(labels, totals);
+    }
+    return totals;
+  }
+
+  /** Adds a counter that is filled from the totals at each scrape. */
+  #sums<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    add: (counter: Counter<Label>, totals: Totals) => void,
+  ): void {
+    const counter: Counter<Label> = new Counter({
+      name: `ostiary_${name}_total`,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+      collect: () => {
+        counter.reset();
+        for (const totals of this.#totals.values()) add(counter, totals);
+      },
+    });
   }
 
   #add(
@@ -131,9 +178,5 @@ export class Metrics {
         },
       });
     }
-  }
-
-  #counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
-    return new Counter({ name: `ostiary_${name}_total`, help, labelNames, registers: [this.#registry] });
   }
 }
