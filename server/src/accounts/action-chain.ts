@@ -58,7 +58,7 @@ export class ActionChain {
       select link.position,
              '{"action":' || action_text(actions, ${accountId === null}) ||
              ',"about":' || json_build_object(
-               'user_email', case when ${accountId === null} or users.role <> 'operator' then users.email end,
+               'user_email', case when ${accountId === null} or not actions.by_operator then users.email end,
                'account_name', accounts.name) ||
              ',"chain":{"position":' || link.position || ',"digest":"' || encode(link.digest, 'hex') || '"}}' as line
       from action_links link

@@ -30,7 +30,7 @@ export async function listActions(
              'userId', actions.user_id, 'managementToken', actions.management_token,
              'sourceIp', host(actions.source_ip)
            ) end as by,
-           users.email as "userEmail", users.role is not distinct from 'operator' as "byOperator",
+           users.email as "userEmail", actions.by_operator as "byOperator",
            actions.account_id as "accountId", accounts.name as "accountName", actions.action, actions.reason,
            actions.before, actions.after
     from actions

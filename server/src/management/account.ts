@@ -72,12 +72,12 @@ export function accountRouter({ accountAdmin, ipRules, plans, admission, reads }
     /** The audit trail of the account as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
     exportActions: accountProcedure
       .input(z.strictObject(exportInput).prefault({}))
-      .query(({ ctx, input }) => chained.lines(ctx.accountId, ctx.accountId, input)),
+      .query(({ ctx, input }) => chained.lines(ctx.reader, ctx.accountId, input)),
 
     /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
     verifyActions: accountProcedure
       .input(z.strictObject(verificationInput).prefault({}))
-      .query(({ ctx, input }) => chained.verify(ctx.accountId, ctx.accountId, input)),
+      .query(({ ctx, input }) => chained.verify(ctx.reader, ctx.accountId, input)),
   });
 }
 

@@ -3,7 +3,8 @@ import type { ActionChain, ActionChainReport, ActionLines } from "../accounts/ac
 import type { AccountId } from "../contract/account.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 
-const MAX_LINES = 1_000;
+/** The maximum number of lines that are read at a time. */
+export const MAX_LINES = 1_000;
 const position = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** The position in the chain after which to begin. */

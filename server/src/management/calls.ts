@@ -29,20 +29,15 @@ export interface ProcedureDefinition {
   readonly inputs: readonly unknown[];
 }
 
-/** The procedures of a router by their full names. */
-export function proceduresOf({ _def }: AnyRouter): ReadonlyMap<string, ProcedureDefinition> {
+/** The definition of a procedure, by its full name; `null` if the router has none of this name. */
+export function procedureOf({ _def }: AnyRouter, name: string): ProcedureDefinition | null {
   const procedures = _def.procedures as Readonly<Record<string, { readonly _def?: ProcedureDefinition }>>;
-  return new Map(
-    Object.entries(procedures).flatMap(([name, { _def: definition }]) =>
-      definition === undefined ? [] : [[name, definition] as const],
-    ),
-  );
+  return Object.hasOwn(procedures, name) ? (procedures[name]?._def ?? null) : null;
 }
 
 /** The maximum size of the body of a request for these procedures by a known caller. */
 export function maxBodyBytes(router: AnyRouter, names: readonly string[]): number {
-  const procedures = proceduresOf(router);
-  const ofInputs = names.map((name) => procedures.get(name)?.meta?.maxInputBytes ?? MAX_INPUT_BYTES);
+  const ofInputs = names.map((name) => procedureOf(router, name)?.meta?.maxInputBytes ?? MAX_INPUT_BYTES);
   return Math.min(
     MAX_BODY_BYTES,
     ofInputs.reduce((sum, bytes) => sum + bytes, 0),

@@ -8,6 +8,7 @@ import {
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
 import type { ClientInfo, SignedIn, User } from "../accounts/user.ts";
+import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
@@ -86,7 +87,7 @@ export function failureOf(error: TRPCError): Failure {
 }
 
 /** Callers choose field names, so a key in the place of one must not be returned. */
-function failureOfInput({ issues: [issue] }: ZodError): Failure {
+export function failureOfInput({ issues: [issue] }: ZodError): Failure {
   if (issue === undefined) return new Failure("invalid_request", "The input is not valid.");
   const param = withoutSecrets(issue.path.join(".")).slice(0, MAX_MESSAGE_LENGTH);
   const message = withoutSecrets(`${param || "input"}: ${messageOf(issue)}`).slice(0, MAX_MESSAGE_LENGTH);
@@ -171,19 +172,15 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 /** For reading an account, by its users, their management tokens, and its API keys. */
 export const accountReader = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
-  if (caller.kind === "key") {
-    const { id } = caller.permission.snapshot.account;
-    return next({ ctx: { accountId: id, reader: id as Reader } });
-  }
-  const { id } = ownerOf(caller).account;
-  const reader: Reader = caller.kind === "session" ? `people of ${id}` : id;
-  return next({ ctx: { accountId: id, reader } });
+  const { id } = caller.kind === "key" ? caller.permission.snapshot.account : ownerOf(caller).account;
+  return next({ ctx: { accountId: id, reader: readerOf(caller, id) } });
 });
 
 /** For changing an account. API keys are refused, so that a leaked key cannot mint its own successor. */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
   const { user, account } = ownerOf(ctx.caller);
-  return next({ ctx: { accountId: account.id, user, actor: actorOf(ctx, user) } });
+  const reader = readerOf(ctx.caller, account.id);
+  return next({ ctx: { accountId: account.id, reader, user, actor: actorOf(ctx, user) } });
 });
 
 /** Requires a session. For calls by which a leaked management token could outlive its revocation. */
@@ -207,7 +204,13 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
 });
 
-function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
+/** People have a budget of their own for reads, which the account's keys and tokens cannot spend. */
+export function readerOf({ kind }: RpcCaller, accountId: AccountId): Reader {
+  return kind === "session" ? `people of ${accountId}` : accountId;
+}
+
+/** The owner behind a call. @throws {Failure} for any other caller. */
+export function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
   switch (caller.kind) {
     case "anonymous":
       throw notSignedIn();

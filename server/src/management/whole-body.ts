@@ -7,7 +7,7 @@ const BODY_TIMEOUT_MS = 30_000;
 /**
  * Returns the request with its complete body. While the body arrives, its bytes count against the budget of its sender.
  *
- * @throws {Failure} as {@link receiveBody}, whatever the request's headers say.
+ * @throws {Failure} as {@link receiveWithin}, whatever the request's headers say.
  */
 export async function withWholeBody(
   request: Request,
@@ -18,7 +18,7 @@ export async function withWholeBody(
   const reader = request.body.getReader();
   try {
     const declared = request.headers.get("content-length");
-    const whole = await receiveBody(declared, maxBytes, sender, (body) => void feed(body, reader));
+    const whole = await receiveWithin(declared, maxBytes, sender, (body) => void feed(body, reader));
     const { url, method, headers } = request;
     return new Request(url, { method, headers, body: new Blob([new Uint8Array(whole)]) });
   } catch (error) {
@@ -35,7 +35,7 @@ export async function withWholeBody(
  * @throws {Failure} `request_too_large` beyond `maxBytes`; `request_timeout` when it is not complete in time; or as
  *   {@link BodySender.reserve}.
  */
-export async function receiveBody(
+export async function receiveWithin(
   declaredLength: string | null,
   maxBytes: number,
   sender: BodySender,

@@ -17,8 +17,11 @@ export async function handleRequest(request: RequestContext, services: Services)
   const { exchange } = request;
   try {
     const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
-    services.overload.requireCapacity(); // 503
-    services.recorder.requireRoom(); // 503
+    // A key can be revoked whatever the load.
+    if (operation.kind !== "management") {
+      services.overload.requireCapacity(); // 503
+      services.recorder.requireRoom(); // 503
+    }
     const identity = await authenticate(request, operation, services); // 401
     if (operation.kind === "public") return await respond(request, await operation.run(), services);
     if (operation.kind === "query") {

@@ -1,7 +1,7 @@
 import { requestIdOf } from "../contract/entry.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { clientInfoOf } from "../management/caller.ts";
-import { receiveBody } from "../management/whole-body.ts";
+import { receiveWithin } from "../management/whole-body.ts";
 import type { ManagementCall, ManagementOperation, PathParameters, Reply } from "../operations/operation.ts";
 import { authorize, type Identity } from "./authenticate.ts";
 import { parseBody } from "./receive-body.ts";
@@ -40,7 +40,7 @@ async function receiveObject(
   { maxBodyBytes }: ManagementOperation,
   { bodies }: Services,
 ): Promise<JsonBody | null> {
-  const bytes = await receiveBody(
+  const bytes = await receiveWithin(
     exchange.header("content-length")[0] ?? null,
     maxBodyBytes,
     bodies.address(sourceIp),

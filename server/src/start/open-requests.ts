@@ -39,7 +39,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const operations = allOperations({
     catalog,
     auditLog: records.auditLog,
-    management: restOperations({ ...access, ...dependencies.procedures }),
+    management: restOperations({ ...access, ...dependencies.procedures, reads: records.reads }),
     gateway: dependencies.gateway,
     estimator: new TokenEstimator(loadTokenizer),
     maxBodyBytes: config.maxBodyBytes,

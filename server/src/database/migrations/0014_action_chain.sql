@@ -1,17 +1,40 @@
+-- Actions of old nodes wait until the trigger that chains them exists.
+lock table actions in share row exclusive mode;
+
+-- Whether the user was an operator then. A chain covers nothing that can change later, such as a user's role.
+alter table actions add column by_operator boolean not null default false;
+update actions set by_operator = true from users where users.id = actions.user_id and users.role = 'operator';
+
+create function mark_operators_action() returns trigger language plpgsql as $$
+begin
+  new.by_operator := exists (select from users where id = new.user_id and role = 'operator');
+  return new;
+end
+$$;
+
+create trigger mark_operators_action before insert on actions
+  for each row execute function mark_operators_action();
+
 -- What an action says, as its chains cover it: see docs/explanation/decisions/0008. Accounts are not told which operator changed
 -- them. Never to be changed: digests of what was recorded before would not match any more.
 create function action_text(action actions, for_operators boolean) returns text language sql stable as $$
-  select row_to_json(told)::text from (
+  select row_to_json(fields)::text from (
     select action.id,
            to_char(action.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at,
-           by_operator,
-           case when is_told then action.user_id end as user_id,
-           case when is_told then action.management_token end as management_token,
-           case when is_told then host(action.source_ip) end as source_ip,
+           action.by_operator,
+           case when shows_actor then action.user_id end as user_id,
+           case when shows_actor then action.management_token end as management_token,
+           case when shows_actor then host(action.source_ip) end as source_ip,
            action.account_id, action.action, action.reason, action.before, action.after
-    from (select coalesce((select role = 'operator' from users where users.id = action.user_id), false) as by_operator) who,
-         lateral (select for_operators or not by_operator as is_told) view
-  ) told
+    from (select for_operators or not action.by_operator as shows_actor) reader
+  ) fields
+$$;
+
+-- The digest of a chain with one more action: SHA-256 of the digest before (nothing, for the first) and of the SHA-256 of its text.
+create function next_digest(digest bytea, added actions, owner uuid) returns bytea language sql stable as $$
+  select sha256(
+    coalesce(digest, '') ||
+    sha256(convert_to(action_text(added, owner = '00000000-0000-0000-0000-000000000000'), 'UTF8')))
 $$;
 
 -- The end of each account's chain, and of the whole trail's, whose owner is the nil UUID. Locked by whoever adds to it.
@@ -26,7 +49,7 @@ create table action_links (
   -- From 1, without gaps.
   position bigint not null,
   action uuid not null references actions (id),
-  -- SHA-256 of the digest before (nothing, for the first) and of the SHA-256 of the action's text.
+  -- Of the chain up to here: see next_digest.
   digest bytea not null,
   primary key (owner, position)
 );
@@ -37,43 +60,54 @@ create function link_action(added actions, chain_owner uuid) returns void langua
 declare
   chain action_chains;
 begin
-  insert into action_chains as known (owner) values (chain_owner)
-  on conflict (owner) do update set length = known.length
-  returning * into chain;
+  insert into action_chains (owner) values (chain_owner) on conflict do nothing;
+  select * into chain from action_chains where owner = chain_owner for update;
   chain.length := chain.length + 1;
-  chain.digest := sha256(
-    coalesce(chain.digest, '') ||
-    sha256(convert_to(action_text(added, chain_owner = '00000000-0000-0000-0000-000000000000'), 'UTF8')));
+  chain.digest := next_digest(chain.digest, added, chain_owner);
   insert into action_links (owner, position, action, digest) values (chain_owner, chain.length, added.id, chain.digest);
   update action_chains set length = chain.length, digest = chain.digest where owner = chain_owner;
 end
 $$;
 
--- The trail is locked first, so that transactions with actions of several accounts do not wait for each other in a circle.
-create function chain_action(added actions) returns void language plpgsql as $$
-begin
-  perform link_action(added, '00000000-0000-0000-0000-000000000000');
-  if added.account_id is not null then
-    perform link_action(added, added.account_id);
-  end if;
-end
-$$;
-
 create function chain_new_action() returns trigger language plpgsql as $$
 begin
-  perform chain_action(new);
+  -- The trail is locked first, so that transactions with actions of several accounts do not wait for each other in a circle.
+  perform link_action(new, '00000000-0000-0000-0000-000000000000');
+  if new.account_id is not null then
+    perform link_action(new, new.account_id);
+  end if;
   return null;
 end
 $$;
 
--- What was there before is chained in the order of its ids.
+-- What was there before is chained in the order of its ids: chain by chain, so that each end is written once.
 do $$
 declare
-  known actions;
+  known record;
+  chain action_chains;
 begin
-  for known in select * from actions order by id loop
-    perform chain_action(known);
+  for known in
+    select owner, action from (
+      select '00000000-0000-0000-0000-000000000000'::uuid as owner, actions as action from actions
+      union all
+      select account_id, actions from actions where account_id is not null
+    ) owned
+    order by owner, (action).id
+  loop
+    if chain.owner is distinct from known.owner then
+      if chain.owner is not null then
+        insert into action_chains values (chain.*);
+      end if;
+      chain := row(known.owner, 0, null)::action_chains;
+    end if;
+    chain.length := chain.length + 1;
+    chain.digest := next_digest(chain.digest, known.action, chain.owner);
+    insert into action_links (owner, position, action, digest)
+    values (chain.owner, chain.length, (known.action).id, chain.digest);
   end loop;
+  if chain.owner is not null then
+    insert into action_chains values (chain.*);
+  end if;
 end
 $$;
 

@@ -1,28 +1,29 @@
-import { TRPCError } from "@trpc/server";
 import { z } from "zod";
+import type { AccountAdmin } from "../../accounts/account-admin.ts";
 import type { ActionLines } from "../../accounts/action-chain.ts";
+import type { Reads, StreamedRead } from "../../database/reads.ts";
 import { toFailure } from "../../errors/failure.ts";
 import { errors, KEY_ERRORS, MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
-import { afterPosition } from "../action-chain.ts";
+import { afterPosition, MAX_LINES } from "../action-chain.ts";
 import type { CallLimits } from "../call-limits.ts";
 import type { CallerParts } from "../caller.ts";
-import type { AppRouter } from "../router.ts";
-import { failureOf, keyRefused } from "../trpc.ts";
-import { callerOf, callerOfProcedure, contextOf } from "./rest-call.ts";
-import { readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";
+import { failureOfInput, keyRefused, ownerOf, readerOf } from "../trpc.ts";
+import { callerOf } from "./rest-call.ts";
+import { inRestTerms, readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";
 
 const PATH = "/v1/account/actions/export";
 
 export interface ActionsExportParts extends CallerParts {
-  readonly router: AppRouter;
   readonly callLimits: CallLimits;
+  readonly accountAdmin: Pick<AccountAdmin, "actionChain">;
+  readonly reads: Reads;
 }
 
 /** `GET /v1/account/actions/export`: the account's audit trail as lines of JSON, oldest first, with its chain. */
 export function exportActions(parts: ActionsExportParts): ManagementOperation {
-  const fields = restFieldsOf("GET", PATH, z.strictObject({ after: afterPosition }));
-  const call = callerOfProcedure(parts.router, "account.exportActions");
+  const input = z.strictObject({ after: afterPosition });
+  const fields = restFieldsOf("GET", PATH, input);
   return {
     kind: "management",
     method: "GET",
@@ -52,13 +53,10 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
       const caller = await callerOf(request, parts);
       parts.callLimits.count(caller, request.clientInfo.sourceIp, 1);
       if (caller.kind === "key") throw keyRefused();
-      const { after = 0 } = readRestInput(fields, request) as { after?: number };
-      const read = (from: number) =>
-        call(contextOf(request, caller), { after: from }) as Promise<ActionLines>;
-      // The first page is read before the answer begins, so that a refusal has its status.
-      const first = await read(after).catch((thrown: unknown) => {
-        throw thrown instanceof TRPCError ? failureOf(thrown) : thrown;
-      });
+      const { id } = ownerOf(caller).account;
+      const { data, error } = input.safeParse(readRestInput(fields, request));
+      if (error !== undefined) throw inRestTerms(failureOfInput(error), fields);
+      const stream = parts.reads.stream(readerOf(caller, id));
       return {
         kind: "stream",
         headers: {
@@ -66,22 +64,34 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
           "content-disposition": 'attachment; filename="actions.ndjson"',
           "cache-control": "no-store",
         },
-        chunks: pagesOf(first, read),
+        chunks: pagesOf(
+          stream,
+          (after) => parts.accountAdmin.actionChain.readLines(id, after, MAX_LINES),
+          data.after,
+        ),
         lastChunk: "",
         atFailure: "abort",
         facts: async () => NO_FACTS,
-        failureOf: (thrown) => (thrown instanceof TRPCError ? failureOf(thrown) : toFailure(thrown)),
+        failureOf: toFailure,
       };
     },
   };
 }
 
+/** Pages of an export, each read once the reader has time for it. */
 async function* pagesOf(
-  first: ActionLines,
+  stream: StreamedRead,
   read: (after: number) => Promise<ActionLines>,
+  start: number,
 ): AsyncGenerator<string> {
-  for (let page = first; ; page = await read(page.next)) {
-    if (page.lines.length > 0) yield `${page.lines.join("\n")}\n`;
-    if (page.next === null) return;
+  try {
+    for (let after: number | null = start; after !== null; ) {
+      const from: number = after;
+      const page = await stream.run(() => read(from));
+      if (page.lines.length > 0) yield `${page.lines.join("\n")}\n`;
+      after = page.next;
+    }
+  } finally {
+    stream.end();
   }
 }

@@ -4,12 +4,10 @@ import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
 import { errors, json, KEY_ERRORS, KEY_OR_TOKEN, MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { JSON_HEADERS, type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
 import { ANSWER_SCHEMAS } from "../answer-schemas.ts";
-import type { CallLimits } from "../call-limits.ts";
-import type { CallerParts } from "../caller.ts";
-import { maxBodyBytes, proceduresOf } from "../calls.ts";
+import { maxBodyBytes, procedureOf } from "../calls.ts";
 import type { AppRouter } from "../router.ts";
 import { failureOf, keyRefused } from "../trpc.ts";
-import { exportActions } from "./actions-export.ts";
+import { type ActionsExportParts, exportActions } from "./actions-export.ts";
 import { restAnswerOf, restSchemaOf } from "./rest-answer.ts";
 import { callerOf, callerOfProcedure, contextOf } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restBody, restFieldsOf, restParameters } from "./rest-input.ts";
@@ -132,9 +130,8 @@ const DEFINITIONS: readonly RestDefinition[] = [
   },
 ];
 
-export interface RestParts extends CallerParts {
+export interface RestParts extends ActionsExportParts {
   readonly router: AppRouter;
-  readonly callLimits: CallLimits;
 }
 
 /** The procedures' REST operations under `/v1`. */
@@ -144,7 +141,7 @@ export function restOperations(parts: RestParts): readonly ManagementOperation[]
 
 function restOperation(definition: RestDefinition, parts: RestParts): ManagementOperation {
   const { method, path, procedure } = definition;
-  const { inputs = [], meta } = proceduresOf(parts.router).get(procedure) ?? {};
+  const { inputs = [], meta } = procedureOf(parts.router, procedure) ?? {};
   // Inputs are checked by zod: every schema of a procedure is one of its.
   const fields = restFieldsOf(method, path, inputs[0] as z.ZodType | undefined);
   const body = restBody(fields);
