@@ -8,6 +8,7 @@ import { JsonBody } from "../../server/src/json/json-body.ts";
 import { readCatalogFile } from "../../server/src/start/open-models.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
+import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
 
 // The line that whoever adds a folder writes.
 vi.mock(import("../../server/src/upstream/dialects.ts"), async (importOriginal) => {
@@ -48,19 +49,18 @@ describe("a dialect that is a folder and a place in the list", () => {
     const model = catalog.find("acme/chat");
     const body = JsonBody.parse('{"model":"acme/chat","messages":[]}');
     if (model === null || body === null) throw new Error("no model");
-    const { answer, upstream } = await gateway.chat({
+    const { answer, upstream } = await gateway.answer({
       model,
-      body,
+      request: chatRequest(body, { stream: false, includeUsage: false }),
       signal: new AbortController().signal,
-      stream: false,
-      includeUsage: false,
       maxTokens: null,
+      estimate: () => Promise.reject(new Error("chat completions need no usage")),
     });
     expect(upstream).toBe("polly");
-    expect(answer.kind === "whole" && JSON.parse(answer.body)).toEqual({
+    expect(answer.kind === "whole" && JSON.parse(answer.body)).toMatchObject({
       created: 7,
       model: "acme/chat",
-      choices: [{ message: { content: "Hello from ara at http://parrot.example" } }],
+      choices: [{ message: { content: "Hello from ara at http://parrot.example in 7" } }],
     });
   });
 

@@ -3,10 +3,12 @@ import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog.ts";
 import { Credential } from "../../server/src/catalog/credential.ts";
+import { answerThrough } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
-import type { ChatAnswer } from "../../server/src/upstream/dialect.ts";
+import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
+import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
 
 /** What was sent to a vendor's address. */
 export interface Sent {
@@ -79,38 +81,42 @@ export async function chat(
   request: object,
   includeUsage = true,
   maxTokens: number | null = null,
-): Promise<ChatAnswer> {
+): Promise<WireAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");
   const stream = "stream" in request && request.stream === true;
   const { signal } = new AbortController();
   const dialect = dialects.get(upstream.dialect);
   if (dialect === undefined) throw new Error(`no dialect ${upstream.dialect}`);
-  return dialect.chat({
-    upstream,
-    upstreamModel: model,
-    publicModel: "acme/chat",
-    body,
-    stream,
-    includeUsage,
-    maxTokens,
-    signal,
-  });
+  return answerThrough(
+    dialect,
+    { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
+    {
+      request: chatRequest(body, { stream, includeUsage }),
+      maxTokens,
+      estimate: () => Promise.reject(new Error("chat completions need no usage")),
+    },
+    () => ({ id: "0", created: 1_000, model: "acme/chat" }),
+  );
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer, compared with what it should be
-export async function whole(answer: Promise<ChatAnswer>): Promise<any> {
+export async function whole(answer: Promise<WireAnswer>): Promise<any> {
   const { kind, ...rest } = await answer;
   if (kind !== "whole" || !("body" in rest)) throw new Error("not whole");
   return JSON.parse(rest.body);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: chunks, compared with what they should be
-export async function chunks(answer: Promise<ChatAnswer>): Promise<any[]> {
+export async function chunks(answer: Promise<WireAnswer>): Promise<any[]> {
   const begun = await answer;
   if (begun.kind !== "stream") throw new Error("not a stream");
   const found = [];
-  for await (const event of begun.events) found.push(JSON.parse(event.slice("data: ".length)));
+  for await (const text of begun.events) {
+    for (const event of text.split("\n\n")) {
+      if (event !== "") found.push(JSON.parse(event.slice("data: ".length)));
+    }
+  }
   return found;
 }
 

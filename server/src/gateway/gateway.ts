@@ -1,29 +1,38 @@
 import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
+import type { AnswerHead, WireRequest } from "../conversation/wire.ts";
 import { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import type { ChatAnswer, Dialect, WholeAnswer } from "../upstream/dialect.ts";
+import type { TextTally } from "../tokens/text-tally.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
+import type { Dialect, UpstreamCall, WholeAnswer, WireAnswer } from "../upstream/dialect.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { primedStream } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
+import { translated } from "./translate.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
 
-/** A request for a model, in OpenAI's format. */
-export interface ModelRequest {
+interface ModelRequest {
   readonly model: CatalogModel;
-  readonly body: JsonBody;
   /** Aborted when the client has disconnected. */
   readonly signal: RequestSignal;
 }
 
-export interface ChatRequest extends ModelRequest {
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
+/** A request for an answer, in the format of its client. */
+export interface AnswerRequest extends ModelRequest {
+  readonly request: WireRequest;
   /** How long an answer is paid for; `null`: it costs nothing. */
   readonly maxTokens: number | null;
+  /** Counts the tokens of the request and its answer where an upstream does not. */
+  readonly estimate: (produced: TextTally) => Promise<Usage>;
+}
+
+export interface EmbeddingRequest extends ModelRequest {
+  /** In OpenAI's format. */
+  readonly body: JsonBody;
 }
 
 /** An upstream's answer. The first event of a stream has arrived. */
@@ -85,20 +94,12 @@ export class Gateway {
    * @throws {Failure} the request can't be expressed in the upstream's dialect.
    * @throws {RoutesFailed} with what the last route threw.
    */
-  chat({ model, body, signal, stream, includeUsage, maxTokens }: ChatRequest): Promise<Routed<ChatAnswer>> {
-    return this.#route<ChatAnswer>(model, signal, {
+  answer(asked: AnswerRequest): Promise<Routed<WireAnswer>> {
+    const { model, signal } = asked;
+    return this.#route<WireAnswer>(model, signal, {
       send: (dialect, upstream, route) => {
-        const upstreamModel = route.model;
-        return dialect.chat({
-          upstream,
-          upstreamModel,
-          publicModel: model.id,
-          body,
-          signal,
-          stream,
-          includeUsage,
-          maxTokens,
-        });
+        const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal };
+        return answerThrough(dialect, call, asked, () => this.#head(model));
       },
       begin: (answer, upstream, ended) => {
         if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
@@ -107,18 +108,24 @@ export class Gateway {
         return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
           ...answer,
           events,
+          last: (usage: Usage) => change(answer.last(usage)),
         }));
       },
     });
   }
 
-  /** Embeds texts. @throws as {@link chat}. */
-  embed({ model, body, signal }: ModelRequest): Promise<Routed<WholeAnswer>> {
+  /** Embeds texts. @throws as {@link answer}. */
+  embed({ model, body, signal }: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
     return this.#route<WholeAnswer>(model, signal, {
       send: (dialect, upstream, route) =>
         dialect.embed({ upstream, upstreamModel: route.model, publicModel: model.id, body, signal }),
       begin: wholeAnswer,
     });
+  }
+
+  #head({ id: model }: CatalogModel): AnswerHead {
+    const id = crypto.randomUUID().replaceAll("-", "");
+    return { id, created: Math.floor(this.#parts.now().getTime() / 1_000), model };
   }
 
   /** The health of each upstream of the catalog. */
@@ -257,6 +264,20 @@ export class Gateway {
     this.#stateOfSame.set(upstream, state);
     return state;
   }
+}
+
+/** Forwards a request to an upstream of its own wire. For every other upstream request and answer are translated. */
+export async function answerThrough(
+  dialect: Dialect,
+  call: UpstreamCall,
+  { request, maxTokens, estimate }: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
+  head: () => AnswerHead,
+): Promise<WireAnswer> {
+  if (dialect.own?.wire === request.wire) return await dialect.own.forward({ ...call, request, maxTokens });
+  const conversation = request.conversation();
+  const answer = await dialect.converse({ ...call, conversation, stream: request.stream, maxTokens });
+  const ignored = () => [...conversation.ignored, ...answer.ignored()];
+  return await translated({ ...answer, ignored }, { request, head: head(), estimate });
 }
 
 function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: unknown) => void): WholeAnswer {

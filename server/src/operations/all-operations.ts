@@ -2,12 +2,13 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { listAuditEntries } from "./audit.ts";
 import { exportAuditEntries } from "./audit-export.ts";
-import { chatCompletions, type ModelOperationParts } from "./chat-completions.ts";
+import { chatCompletions } from "./chat-completions.ts";
 import { embeddings } from "./embeddings.ts";
 import { getModel, listModels } from "./models.ts";
 import { getOpenApi } from "./openapi.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
+import type { ModelOperationParts } from "./run-answer.ts";
 
 export interface OperationParts extends ModelOperationParts {
   readonly catalog: Catalog;

@@ -80,8 +80,8 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
           ...(coding === null ? {} : { "content-encoding": coding }),
         },
         chunks: coding === null ? chunks : gzipped(chunks),
-        lastChunk: "",
-        atFailure: "abort",
+        last: () => "",
+        signs: null,
         facts: async () => NO_FACTS,
         failureOf: toFailure,
       };

@@ -4,7 +4,6 @@ import { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { BodySchema } from "./body-schema.ts";
 import { modelName, requirePlainFields } from "./chat-body.ts";
-import type { ModelOperationParts } from "./chat-completions.ts";
 import {
   body,
   errors,
@@ -15,6 +14,7 @@ import {
   schemaOf,
 } from "./openapi-parts.ts";
 import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
+import type { ModelOperationParts } from "./run-answer.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */
 const MAX_INPUTS = 2_048;

@@ -3,6 +3,7 @@ import type { ClientInfo } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { UsageSource } from "../contract/entry.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
+import type { StreamSigns } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -64,8 +65,8 @@ export interface ModelOperation<Input> extends Route {
   readonly maxBodyBytes: number;
   /** Members of the body that bound how many tokens the answer may have. The largest of them counts. */
   readonly outputTokenFields: readonly string[];
-  /** @throws {Failure} `invalid_request` naming the field. */
-  read(body: JsonBody): Input;
+  /** @throws {Failure} `invalid_request` naming the field; what it throws when it has to read what the account keeps. */
+  read(body: JsonBody, source: ReadSource): Input | Promise<Input>;
   /** What the request asks of a model. */
   modelUse(input: Input): ModelUse;
   /**
@@ -85,6 +86,13 @@ export interface QuerySource {
   readonly query: URLSearchParams;
   /** The path's parameters, decoded. */
   readonly parameters: PathParameters;
+  /** Every value of a header; `name` in lower case. */
+  readonly header: (name: string) => readonly string[];
+}
+
+/** Who sends the body that is read. */
+export interface ReadSource {
+  readonly accountId: AccountId;
   /** Every value of a header; `name` in lower case. */
   readonly header: (name: string) => readonly string[];
 }
@@ -109,7 +117,7 @@ export interface ManagementCall extends QuerySource {
   readonly body: JsonBody | null;
 }
 
-export interface ModelCall<Input> extends Call<Input> {
+export interface ModelCall<Input> extends Call<Input>, ReadSource {
   readonly body: JsonBody;
   readonly paid: PaidCall;
   /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
@@ -129,6 +137,8 @@ export interface ModelUse {
   readonly prompts: number;
   readonly images: number;
   readonly files: number;
+  /** Bytes that the model reads besides the body: what the account keeps, and the request refers to. Absent: 0. */
+  readonly keptBytes?: number;
 }
 
 /** What an audit entry says about an answer. */
@@ -170,10 +180,10 @@ export interface StreamReply {
   readonly kind: "stream";
   readonly headers: ResponseHeaders;
   readonly chunks: AsyncIterable<string | Uint8Array>;
-  /** Tells the client that the stream is complete; may be empty. */
-  readonly lastChunk: string;
-  /** How a failure reaches the client: as an event, or, in a format without events, by closing the connection early. */
-  readonly atFailure: "event" | "abort";
+  /** What tells the client that the stream is complete; may be empty. Asked for after {@link facts}. */
+  readonly last: () => string;
+  /** How the stream tells of heartbeats and failures; `null`: it has no heartbeats, and a failure closes the connection early. */
+  readonly signs: StreamSigns | null;
   /** Asked for when the stream has ended, however it did. */
   readonly facts: () => Promise<EntryFacts>;
   /** What a failure of `chunks` means for the client. */
@@ -187,11 +197,7 @@ export const EVENT_STREAM_HEADERS: ResponseHeaders = {
   // nginx would hold the stream back until its buffer is full.
   "x-accel-buffering": "no",
 };
-/** Ends a stream of chat completion chunks. */
-export const LAST_EVENT = "data: [DONE]\n\n";
-
-/** A comment, which readers of server-sent events pass over. */
-export const HEARTBEAT = ": waiting\n\n";
+/** A stream that is silent for this long sends a heartbeat. */
 export const HEARTBEAT_MS = 15_000;
 
 /** A whole answer in JSON. */

@@ -9,7 +9,7 @@ import type { Services } from "./services.ts";
 /** Finds the model and what bounds the request's cost. @throws {Failure} `model_not_found` */
 export function priceRequest(
   request: RequestContext,
-  { model: name, maxTokens, choices, prompts, images, files }: ModelUse,
+  { model: name, maxTokens, choices, prompts, images, files, keptBytes = 0 }: ModelUse,
   { length: bytes }: Uint8Array,
   { catalog }: Services,
 ): PricedRequest {
@@ -21,7 +21,7 @@ export function priceRequest(
     throw unknownModel("model");
   }
   request.model = model.id;
-  return { model, bytes, maxTokens, choices, prompts, images, files };
+  return { model, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
+import { CHAT_SIGNS } from "../conversation/signs.ts";
 import { Failure } from "../errors/failure.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
   JSON_HEADERS,
-  LAST_EVENT,
   NO_FACTS,
   type Reply,
   type StreamReply,
@@ -78,7 +78,9 @@ function collected(reply: StreamReply): Reply {
       const facts = await reply.facts();
       if (!isWhole) return facts;
       const isKept = length <= MAX_ANSWER_CHARACTERS;
-      const kept = isKept ? { isStream: true, model: facts.model ?? "", text: parts.join("") } : null;
+      const kept = isKept
+        ? { isStream: true, model: facts.model ?? "", text: parts.join("") + reply.last() }
+        : null;
       return { ...facts, kept };
     },
   };
@@ -99,8 +101,8 @@ function repeated({ isStream, model, text }: KeptAnswer): Reply {
     chunks: (async function* () {
       yield text;
     })(),
-    lastChunk: LAST_EVENT,
-    atFailure: "event",
+    last: () => "",
+    signs: CHAT_SIGNS,
     facts: async () => facts,
     failureOf: (thrown) =>
       thrown instanceof Failure ? thrown : new Failure("internal_error", "", { cause: thrown }),

@@ -32,11 +32,12 @@ export async function respond(request: RequestContext, reply: Reply, services: S
 
 async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
   const { exchange } = request;
+  const { signs } = reply;
   const chunks = await openStream(request, reply);
   request.isHeadSent = true;
   const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
   const stream = new StreamWriter(sink, {
-    takesHeartbeats: reply.atFailure === "event",
+    heartbeat: signs === null ? null : () => signs.heartbeat(),
     monotonicMs: services.monotonicMs,
   });
   request.stream = stream;
@@ -59,9 +60,9 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   if (failure !== null) {
     logFault(request, failure, services);
     // The client would take a stream that merely ended for a success.
-    if (reply.atFailure === "abort") return sink.abort();
+    if (signs === null) return sink.abort();
   }
-  const last = failure === null ? reply.lastChunk : `data: ${JSON.stringify(envelopeOf(failure))}\n\n`;
+  const last = failure === null ? reply.last() : (signs?.failure(failure) ?? "");
   if (last !== "") await sink.write(last);
   await sink.end();
 }

@@ -1,12 +1,12 @@
 import { PrimedStream } from "../gateway/primed-stream.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "../operations/operation.ts";
+import { HEARTBEAT_MS } from "../operations/operation.ts";
 import type { BodySink } from "./exchange.ts";
 
 type Chunk = string | Uint8Array;
 
 export interface StreamWriterOptions {
-  /** Whether a comment may stand between two chunks. */
-  readonly takesHeartbeats: boolean;
+  /** What may stand between two chunks, to keep the connection open; `null`: nothing may. */
+  readonly heartbeat: (() => string) | null;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
 }
@@ -27,11 +27,11 @@ export class StreamWriter {
 
   /** Sends a heartbeat on a silent stream, so that proxies do not close it. Call it every few seconds. */
   sendHeartbeat(): void {
-    const { takesHeartbeats, monotonicMs } = this.#options;
+    const { heartbeat, monotonicMs } = this.#options;
     // A client that is slow to read needs none.
-    if (!takesHeartbeats || !this.#isSilent || monotonicMs() - this.#writtenMs < HEARTBEAT_MS) return;
+    if (heartbeat === null || !this.#isSilent || monotonicMs() - this.#writtenMs < HEARTBEAT_MS) return;
     this.#writtenMs = monotonicMs();
-    void this.#sink.write(HEARTBEAT);
+    void this.#sink.write(heartbeat());
   }
 
   /** Sends all chunks, or those until `isDone` says so. Throws what they throw. */

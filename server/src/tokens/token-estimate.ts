@@ -15,6 +15,8 @@ export interface Usage {
   readonly completionTokens: number;
   /** The part of the prompt's tokens that the upstream read from its cache. */
   readonly cachedTokens: number;
+  /** The part of the completion's tokens that the model thought with. */
+  readonly reasoningTokens?: number;
 }
 
 /** Counts the tokens of a short text. */

@@ -1,6 +1,10 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { DialectSettings } from "../catalog/catalog-file.ts";
+import type { AnswerEvent } from "../conversation/answer.ts";
+import type { Conversation } from "../conversation/conversation.ts";
+import type { StreamSigns, WireName, WireRequest } from "../conversation/wire.ts";
 import type { Failure } from "../errors/failure.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
@@ -18,18 +22,29 @@ export interface DialectParts {
   readonly now: () => Date;
 }
 
-/** Translates between OpenAI's wire format, which the gateway uses, and that of an upstream. */
+/** How the service speaks to a kind of upstream. */
 export interface Dialect {
   /**
-   * Sends a chat request and resolves once the upstream has accepted it.
+   * The wire that the upstreams speak themselves: its requests and answers go through as they are. `null`: every request is
+   * translated.
+   */
+  readonly own: OwnWire | null;
+  /**
+   * Sends a conversation and resolves once the upstream has accepted it.
    *
-   * @throws {Failure} the request can't be expressed in the dialect. Nothing was sent.
+   * @throws {Failure} the conversation can't be expressed in the dialect. Nothing was sent.
    * @throws {UpstreamRefused} the upstream refused or failed.
    * @throws {TransportError} no answer came.
    */
-  chat(call: ChatCall): Promise<ChatAnswer>;
-  /** Embeds texts. @throws as `chat`. */
-  embed(call: UpstreamCall): Promise<WholeAnswer>;
+  converse(call: ConversationCall): Promise<ConversationAnswer>;
+  /** Embeds texts. @throws as `converse`. */
+  embed(call: EmbedCall): Promise<WholeAnswer>;
+}
+
+export interface OwnWire {
+  readonly wire: WireName;
+  /** Forwards a request of the wire. @throws as {@link Dialect.converse}. */
+  forward(call: ForwardCall): Promise<WireAnswer>;
 }
 
 /** An upstream answered with an error, or with a malformed response. */
@@ -53,43 +68,67 @@ export interface UpstreamCall {
   readonly upstreamModel: string;
   /** The model's id in the catalog: what the answer calls it. */
   readonly publicModel: string;
-  /** The client's body, unknown fields included. */
-  readonly body: JsonBody;
   /** Aborting it ends the request at the upstream at once. */
   readonly signal: RequestSignal;
 }
 
-export interface ChatCall extends UpstreamCall {
-  readonly stream: boolean;
-  /** Whether the client requested usage in its stream. The upstream is always asked for it. */
-  readonly includeUsage: boolean;
+export interface EmbedCall extends UpstreamCall {
+  /** The client's body, unknown fields included. */
+  readonly body: JsonBody;
+}
+
+interface AnswerCall extends UpstreamCall {
   /** The tokens of each answer that are paid for. The upstream is never asked for more. `null`: the model is free. */
   readonly maxTokens: number | null;
+}
+
+export interface ForwardCall extends AnswerCall {
+  readonly request: WireRequest;
+}
+
+export interface ConversationCall extends AnswerCall {
+  readonly conversation: Conversation;
+  readonly stream: boolean;
+}
+
+/** An answer that is to be written in a client's format. */
+export interface ConversationAnswer {
+  /** Throws a failure, {@link UpstreamRefused} or {@link TransportError} when the upstream stops without a finish. */
+  readonly events: AsyncIterable<AnswerEvent> | Iterable<AnswerEvent>;
+  /** Fields of the request that were ignored, which was known too late to refuse them. Known once the first event is there. */
+  readonly ignored: () => readonly string[];
 }
 
 export interface WholeAnswer {
   readonly kind: "whole";
   readonly body: string;
+  /** `null`: the upstream has reported none. */
   readonly usage: Usage | null;
   /** The text of the answer, to count its tokens if the upstream does not. */
   readonly produced: () => TextTally;
-  /** Fields of the request that the dialect's package has ignored, which was known too late to refuse them. */
+  /** Fields of the request that were ignored, which was known too late to refuse them. */
   readonly ignored: readonly string[];
 }
 
-export type ChatAnswer =
-  | WholeAnswer
-  | {
-      readonly kind: "stream";
-      /**
-       * Server-sent events for the client, without the closing `[DONE]`. Throws a failure or {@link TransportError}
-       * when the upstream stops without a finish.
-       */
-      readonly events: AsyncIterable<string>;
-      /** The usage that the upstream has reported so far. */
-      readonly usage: () => Usage | null;
-      /** The text received so far. */
-      readonly produced: () => TextTally;
-      /** The ignored fields, as of a whole answer. They are known once the first event has been received. */
-      readonly ignored: () => readonly string[];
-    };
+export interface StreamedAnswer {
+  readonly kind: "stream";
+  /**
+   * Server-sent events for the client, without what completes the stream. Throws a failure or {@link TransportError}
+   * when the upstream stops without a finish.
+   */
+  readonly events: AsyncIterable<string>;
+  /** What completes the stream: its last event, which tells the client that it has the whole answer. */
+  readonly last: (usage: Usage) => string;
+  readonly signs: StreamSigns;
+  /** The usage that the upstream has reported so far. */
+  readonly usage: () => Usage | null;
+  /** The text received so far. */
+  readonly produced: () => TextTally;
+  /** The ignored fields, as of a whole answer. They are known once the first event has been received. */
+  readonly ignored: () => readonly string[];
+  /** The answer as a whole, as its last event has it; `null` before, and for wires whose last event does not have it. */
+  readonly whole?: (usage: Usage) => JsonObject | null;
+}
+
+/** An answer in the format of its client. */
+export type WireAnswer = WholeAnswer | StreamedAnswer;

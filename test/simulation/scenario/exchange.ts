@@ -1,4 +1,4 @@
-import { LAST_EVENT } from "../../../server/src/operations/operation.ts";
+import { LAST_CHUNK } from "../../../server/src/conversation/signs.ts";
 import type { BodySink, Exchange } from "../../../server/src/request/exchange.ts";
 import type { Outcome, Wish } from "./facts.ts";
 import { MODEL } from "./upstream.ts";
@@ -54,7 +54,7 @@ function sinkFor(ended: (outcome: Outcome) => void): BodySink {
     write: async (chunk) => {
       text += typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
     },
-    end: async () => ended(text.endsWith(LAST_EVENT) ? { kind: "whole", text } : refusalIn(text)),
+    end: async () => ended(text.endsWith(LAST_CHUNK) ? { kind: "whole", text } : refusalIn(text)),
     abort: () => ended({ kind: "broken" }),
   };
 }

@@ -1,11 +1,13 @@
 import { catalogOf, DEFAULT_TIMEOUTS, TEXT_ONLY } from "../../../server/src/catalog/catalog.ts";
+import { CHAT_SIGNS, LAST_CHUNK } from "../../../server/src/conversation/signs.ts";
 import { Failure } from "../../../server/src/errors/failure.ts";
 import { TextTally } from "../../../server/src/tokens/text-tally.ts";
 import {
-  type ChatAnswer,
-  type ChatCall,
   type Dialect,
+  type ForwardCall,
+  type StreamedAnswer,
   UpstreamRefused,
+  type WireAnswer,
 } from "../../../server/src/upstream/dialect.ts";
 import { TransportError } from "../../../server/src/upstream/transport.ts";
 import { type Attempt, answerText, type Wish } from "./facts.ts";
@@ -62,28 +64,9 @@ export interface ModelWatcher {
 /** A model that takes as long as each request's client has in mind, and tells what it took. */
 export function simulatedDialect(watcher: ModelWatcher): Dialect {
   return {
-    chat: async (call) => {
-      const wish = watcher.wishOf(promptOf(call));
-      const attempt = wish.attempts.at(-1);
-      if (attempt === undefined) throw new Error("a request that nobody has sent");
-      const { random } = wish;
-      const allowed = maxTokensOf(call) ?? wish.maxTokens;
-      const tokens = random.chance(0.5) ? allowed : 1 + random.below(allowed);
-      const text = answerText(wish, tokens);
-      const isFailing = random.chance(FAILURES);
-      watcher.asked(attempt);
-      if (!call.stream) {
-        try {
-          await elapsed(wish.lastsMs, call);
-        } finally {
-          watcher.answered(attempt);
-        }
-        if (isFailing) throw refused();
-        return { kind: "whole", body: text, ...factsOf(tokens) };
-      }
-      return streamed(call, { text, tokens, lastsMs: wish.lastsMs, isFailing }, () =>
-        watcher.answered(attempt),
-      );
+    own: { wire: "chat", forward: (call) => forward(call, watcher) },
+    converse: async () => {
+      throw new Error("no scenario translates");
     },
     embed: async () => {
       throw new Error("no scenario asks for this");
@@ -91,11 +74,33 @@ export function simulatedDialect(watcher: ModelWatcher): Dialect {
   };
 }
 
+async function forward(call: ForwardCall, watcher: ModelWatcher): Promise<WireAnswer> {
+  const wish = watcher.wishOf(promptOf(call));
+  const attempt = wish.attempts.at(-1);
+  if (attempt === undefined) throw new Error("a request that nobody has sent");
+  const { random } = wish;
+  const allowed = maxTokensOf(call) ?? wish.maxTokens;
+  const tokens = random.chance(0.5) ? allowed : 1 + random.below(allowed);
+  const text = answerText(wish, tokens);
+  const isFailing = random.chance(FAILURES);
+  watcher.asked(attempt);
+  if (!call.request.stream) {
+    try {
+      await elapsed(wish.lastsMs, call);
+    } finally {
+      watcher.answered(attempt);
+    }
+    if (isFailing) throw refused();
+    return { kind: "whole", body: text, ...factsOf(tokens) };
+  }
+  return streamed(call, { text, tokens, lastsMs: wish.lastsMs, isFailing }, () => watcher.answered(attempt));
+}
+
 function streamed(
-  call: ChatCall,
+  call: ForwardCall,
   { text, tokens, lastsMs, isFailing }: { text: string; tokens: number; lastsMs: number; isFailing: boolean },
   answered: () => void,
-): ChatAnswer {
+): StreamedAnswer {
   let usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   const events = async function* () {
     try {
@@ -114,13 +119,15 @@ function streamed(
   return {
     kind: "stream",
     events: events(),
+    last: () => LAST_CHUNK,
+    signs: CHAT_SIGNS,
     usage: () => usage,
     produced: () => new TextTally(),
     ignored: () => [],
   };
 }
 
-function elapsed(ms: number, { signal }: ChatCall): Promise<void> {
+function elapsed(ms: number, { signal }: ForwardCall): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = () => {
       clearTimeout(timer);
@@ -147,7 +154,7 @@ function refused(): UpstreamRefused {
   return new UpstreamRefused(500, new Failure("upstream_error", "The model failed."));
 }
 
-function promptOf({ body }: ChatCall): string {
+function promptOf({ request: { body } }: ForwardCall): string {
   const { messages } = body.value;
   const [message] = Array.isArray(messages) ? messages : [];
   return typeof message === "object" && message !== null && "content" in message
@@ -155,7 +162,7 @@ function promptOf({ body }: ChatCall): string {
     : "";
 }
 
-function maxTokensOf({ body }: ChatCall): number | null {
+function maxTokensOf({ request: { body } }: ForwardCall): number | null {
   const { max_tokens: most } = body.value;
   return typeof most === "number" ? most : null;
 }

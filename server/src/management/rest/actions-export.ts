@@ -69,8 +69,8 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
           (after) => parts.accountAdmin.actionChain.readLines(id, after, MAX_LINES),
           data.after,
         ),
-        lastChunk: "",
-        atFailure: "abort",
+        last: () => "",
+        signs: null,
         facts: async () => NO_FACTS,
         failureOf: toFailure,
       };

@@ -4,70 +4,68 @@ import type {
   SharedV4Warning,
 } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
+import type { AnswerEvent } from "../../conversation/answer.ts";
+import { type Conversation, cannot, nameOf } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
-import { TextTally } from "../../tokens/text-tally.ts";
-import { addProduced, producedBy } from "../../tokens/token-estimate.ts";
 import {
-  type ChatAnswer,
-  type ChatCall,
+  type ConversationAnswer,
+  type ConversationCall,
   type Dialect,
   type DialectParts,
+  type EmbedCall,
+  type OwnWire,
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
 } from "../dialect.ts";
-import { PROVIDER_FAILED } from "../openai/refusal.ts";
+import { PROVIDER_FAILED } from "../refusal.ts";
 import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
+import { eventsOfResult, PartReader } from "./answer-events.ts";
 import { callOptionsOf } from "./call-options.ts";
-import { type AnswerHead, completionOf, usageOf } from "./completion.ts";
-import { ChunkWriter } from "./completion-stream.ts";
 import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
-import { cannot } from "./prompt.ts";
 import type { Provider, ProviderSource } from "./provider.ts";
 import { CallFetch } from "./transport-fetch.ts";
 
 /** Upstreams with a wire format of their own, through the provider packages of the AI SDK. */
 export class AiSdkDialect implements Dialect {
+  readonly own: OwnWire | null;
   readonly #parts: DialectParts;
   readonly #source: ProviderSource;
   readonly #creators = new Map<string, ReturnType<ProviderSource["load"]>>();
 
-  constructor(parts: DialectParts, source: ProviderSource) {
+  /** @param own The wire of the provider, if the service forwards it without the package. */
+  constructor(parts: DialectParts, source: ProviderSource, own: OwnWire | null = null) {
+    this.own = own;
     this.#parts = parts;
     this.#source = source;
   }
 
-  async chat(call: ChatCall): Promise<ChatAnswer> {
-    const options = callOptionsOf(call.body.value, this.#source.limits, call.maxTokens);
+  async converse(call: ConversationCall): Promise<ConversationAnswer> {
+    const { conversation } = call;
+    const options = callOptionsOf(conversation, this.#source.limits, call.maxTokens);
     // Packages ask for more tokens than their caller only with reasoning.
-    const guarded = options.reasoning === undefined ? null : call.maxTokens;
+    const guarded = conversation.reasoning === null ? null : call.maxTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
-      if (call.stream) return this.#streamed(call, (await model.doStream(settings)).stream, errorOfCall);
+      if (call.stream) return streamed((await model.doStream(settings)).stream, conversation, errorOfCall);
       const result = await model.doGenerate(settings);
       if (result.finishReason.unified === "error") throw failedInAnswer();
-      const completion = completionOf(result, this.#headOf(call));
-      return {
-        kind: "whole",
-        body: JSON.stringify(completion),
-        usage: usageOf(result.usage),
-        produced: () => producedBy(completion.choices),
-        ignored: ignoredBy(result.warnings),
-      };
+      const ignored = ignoredBy(result.warnings, conversation);
+      return { events: eventsOfResult(result), ignored: () => ignored };
     });
   }
 
-  async embed(call: UpstreamCall): Promise<WholeAnswer> {
+  async embed(call: EmbedCall): Promise<WholeAnswer> {
     const options = embedOptionsOf(call.body.value, this.#source.limits);
     return this.#calling(call, null, async (provider) => {
       const model = provider.embeddingModel?.(call.upstreamModel);
       if (model === undefined) throw cannot("model", "does not support embeddings");
       const result = await model.doEmbed({ ...options, abortSignal: toAbortSignal(call.signal) });
       const asBase64 = call.body.value.encoding_format === "base64";
-      return embeddingsOf(result, call.publicModel, asBase64, ignoredBy(result.warnings));
+      return embeddingsOf(result, call.publicModel, asBase64, namesIn(result.warnings));
     });
   }
 
@@ -94,47 +92,6 @@ export class AiSdkDialect implements Dialect {
     }
   }
 
-  #streamed(
-    call: ChatCall,
-    parts: ReadableStream<LanguageModelV4StreamPart>,
-    errorOfCall: (thrown: unknown) => unknown,
-  ): ChatAnswer {
-    const writer = new ChunkWriter(this.#headOf(call), call.includeUsage);
-    const produced = new TextTally();
-    let ignored: readonly string[] = [];
-    const events = async function* (): AsyncGenerator<string> {
-      const reader = parts.getReader();
-      try {
-        while (!writer.isFinished) {
-          const { done, value: part } = await reader.read();
-          if (done) throw new TransportError("cut", "the upstream's stream ended without a finish");
-          if (part.type === "stream-start") ignored = ignoredBy(part.warnings);
-          if (part.type === "error") throw part.error;
-          if (part.type === "finish") requireFinish(part.finishReason);
-          for (const chunk of writer.chunksOf(part)) {
-            addProduced(chunk.choices, produced);
-            yield `data: ${JSON.stringify(chunk)}\n\n`;
-          }
-        }
-      } catch (thrown) {
-        throw errorOfCall(thrown);
-      } finally {
-        // The reader is cancelled when the client leaves early and after the finish.
-        await reader.cancel().catch(() => {});
-      }
-    };
-    const usage = () => (writer.usage === null ? null : usageOf(writer.usage));
-    return { kind: "stream", events: events(), usage, produced: () => produced, ignored: () => ignored };
-  }
-
-  #headOf({ publicModel }: UpstreamCall): AnswerHead {
-    return {
-      id: `chatcmpl-${crypto.randomUUID().replaceAll("-", "")}`,
-      created: Math.floor(this.#parts.now().getTime() / 1_000),
-      model: publicModel,
-    };
-  }
-
   #creatorOf(upstream: Upstream): ReturnType<ProviderSource["load"]> {
     const name = this.#source.nameOf(upstream);
     let creator = this.#creators.get(name);
@@ -148,23 +105,60 @@ export class AiSdkDialect implements Dialect {
   }
 }
 
-/** The names of the AI SDK's settings in a request. */
-const FIELDS = new Map([
-  ["topP", "top_p"],
-  ["presencePenalty", "presence_penalty"],
-  ["frequencyPenalty", "frequency_penalty"],
+function streamed(
+  parts: ReadableStream<LanguageModelV4StreamPart>,
+  conversation: Conversation,
+  errorOfCall: (thrown: unknown) => unknown,
+): ConversationAnswer {
+  const answer = new PartReader();
+  let ignored: readonly string[] = [];
+  const events = async function* (): AsyncGenerator<AnswerEvent> {
+    const reader = parts.getReader();
+    try {
+      while (!answer.isFinished) {
+        const { done, value: part } = await reader.read();
+        if (done) throw new TransportError("cut", "the upstream's stream ended without a finish");
+        if (part.type === "stream-start") ignored = ignoredBy(part.warnings, conversation);
+        if (part.type === "error") throw part.error;
+        if (part.type === "finish") requireFinish(part.finishReason);
+        yield* answer.eventsOf(part);
+      }
+    } catch (thrown) {
+      throw errorOfCall(thrown);
+    } finally {
+      // The reader is cancelled when the client leaves early and after the finish.
+      await reader.cancel().catch(() => {});
+    }
+  };
+  return { events: events(), ignored: () => ignored };
+}
+
+/** The AI SDK's settings, and the fields of a conversation that they come from. */
+const FIELDS = new Map<string, keyof Conversation>([
+  ["topP", "topP"],
+  ["topK", "topK"],
+  ["presencePenalty", "presencePenalty"],
+  ["frequencyPenalty", "frequencyPenalty"],
   ["stopSequences", "stop"],
-  ["responseFormat", "response_format"],
-  ["toolChoice", "tool_choice"],
-  ["reasoning", "reasoning_effort"],
+  ["responseFormat", "format"],
+  ["toolChoice", "toolChoice"],
+  ["reasoning", "reasoning"],
 ]);
 
-/** The fields that a package has ignored, except for a maximum beyond the model's own. */
-function ignoredBy(warnings: readonly SharedV4Warning[]): readonly string[] {
-  return warnings.flatMap((warning) => {
-    if (warning.type !== "unsupported" || warning.feature === "maxOutputTokens") return [];
-    return [FIELDS.get(warning.feature) ?? warning.feature.replace(/[^\w. -]/g, "")];
+/** The fields that a package has ignored, by the client's names, except for a maximum beyond the model's own. */
+function ignoredBy(warnings: readonly SharedV4Warning[], conversation: Conversation): readonly string[] {
+  return namesIn(warnings).map((name) => {
+    const field = FIELDS.get(name);
+    return field === undefined ? name : nameOf(conversation, field);
   });
+}
+
+function namesIn(warnings: readonly SharedV4Warning[]): readonly string[] {
+  return warnings.flatMap((warning) =>
+    warning.type !== "unsupported" || warning.feature === "maxOutputTokens"
+      ? []
+      : [warning.feature.replace(/[^\w. -]/g, "")],
+  );
 }
 
 /** Packages also report a finish, without a raw reason, for streams that were cut off. */

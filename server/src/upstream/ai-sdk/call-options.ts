@@ -4,193 +4,151 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { cannot, promptOf } from "./prompt.ts";
+import {
+  type Conversation,
+  cannot,
+  nameOf,
+  type OutputFormat,
+  type ToolChoice,
+} from "../../conversation/conversation.ts";
+import { cacheOptions, promptOf } from "./prompt.ts";
 import type { ProviderLimits } from "./provider.ts";
 
-/** Fields that are translated, below. */
-const TRANSLATED = new Set([
-  "model",
-  "messages",
-  "stream",
-  "stream_options",
-  "max_tokens",
-  "max_completion_tokens",
-  "temperature",
-  "top_p",
-  "stop",
-  "seed",
-  "presence_penalty",
-  "frequency_penalty",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "response_format",
-  "reasoning_effort",
-]);
-/** Fields that say something about the request, and nothing about its answer. */
-const NOTES = new Set([
-  "user",
-  "metadata",
-  "store",
-  "safety_identifier",
-  "prompt_cache_key",
-  "prompt_cache_retention",
-]);
-/** Values that ask for nothing special. */
-const NEUTRAL: Readonly<Record<string, (value: Json) => boolean>> = {
-  n: (value) => value === 1,
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  logit_bias: (value) => isJsonObject(value) && Object.keys(value).length === 0,
-  service_tier: (value) => value === "auto" || value === "default",
-  modalities: (value) => Array.isArray(value) && value.length === 1 && value[0] === "text",
-  verbosity: (value) => value === "medium",
-  presence_penalty: (value) => value === 0,
-  frequency_penalty: (value) => value === 0,
-};
-const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
 
 /**
- * A chat request as the AI SDK has it. What would change the answer and can't be expressed is refused, never dropped.
+ * A conversation as the AI SDK has it. What would change the answer and can't be expressed is refused, never dropped.
  *
  * @throws {Failure} `invalid_request` naming the field.
  */
 export function callOptionsOf(
-  body: JsonObject,
+  conversation: Conversation,
   limits: ProviderLimits,
   maxTokens: number | null,
 ): LanguageModelV4CallOptions {
-  const given = new Map(
-    Object.entries(body).filter((pair): pair is [string, Json] => pair[1] !== undefined && pair[1] !== null),
-  );
-  for (const [name, value] of given) requireExpressible(name, value, limits);
-  const number = (name: string) => {
-    const value = given.get(name);
-    return typeof value === "number" ? value : undefined;
-  };
-  const temperature = number("temperature");
-  if (temperature !== undefined && temperature > limits.maxTemperature) {
-    throw cannot("temperature", `must be at most ${limits.maxTemperature} for this model`);
-  }
-  // All of the probability is what there is without it.
-  const topP = number("top_p") === 1 ? undefined : number("top_p");
-  if (limits.hasOneOfTemperatureAndTopP && temperature !== undefined && topP !== undefined) {
-    throw cannot("top_p", "cannot be combined with temperature for this model");
-  }
-  const tools = toolsOf(given.get("tools"));
-  const toolChoice = toolChoiceOf(given.get("tool_choice"), tools !== undefined);
-  const reasoning = reasoningOf(given.get("reasoning_effort"));
-  const isThinking = reasoning !== undefined && reasoning !== "none";
-  if (limits.thinksAlone && isThinking) {
-    if (temperature !== undefined && temperature !== 1)
-      throw cannot("temperature", "cannot be combined with reasoning_effort for this model");
-    if (topP !== undefined) throw cannot("top_p", "cannot be combined with reasoning_effort for this model");
-    if (toolChoice?.type === "required" || toolChoice?.type === "tool") {
-      throw cannot("tool_choice", "must be auto or none with reasoning_effort for this model");
-    }
-  }
+  requireExpressible(conversation, limits);
+  const { tools, temperature, reasoning } = conversation;
+  // All of the probability is what the model uses anyway.
+  const topP = conversation.topP === 1 ? null : conversation.topP;
+  requireCompatible(conversation, topP, limits);
+  const effort = reasoning?.effort ?? null;
+  const isThinking = effort !== null && effort !== "none";
   const optional = {
-    maxOutputTokens: number("max_completion_tokens") ?? number("max_tokens") ?? maxTokens ?? undefined,
-    // With thinking, 1 is the only one there is.
-    temperature: limits.thinksAlone && isThinking ? undefined : temperature,
+    maxOutputTokens: conversation.maxTokens ?? maxTokens,
+    // With thinking, 1 is the only possible temperature.
+    temperature: limits.thinksAlone && isThinking ? null : temperature,
     topP,
-    presencePenalty: nonZero(number("presence_penalty")),
-    frequencyPenalty: nonZero(number("frequency_penalty")),
-    seed: number("seed"),
-    stopSequences: stopsOf(given.get("stop")),
-    tools,
-    toolChoice,
-    responseFormat: responseFormatOf(given.get("response_format"), limits),
-    reasoning,
-    providerOptions: parallelOptions(given.get("parallel_tool_calls"), tools !== undefined, limits),
+    topK: conversation.topK,
+    presencePenalty: nonZero(conversation.presencePenalty),
+    frequencyPenalty: nonZero(conversation.frequencyPenalty),
+    seed: conversation.seed,
+    stopSequences: conversation.stop.length === 0 ? null : [...conversation.stop],
+    tools: tools.length === 0 ? null : toolsOf(conversation, limits),
+    toolChoice: tools.length === 0 ? null : toolChoiceOf(conversation.toolChoice),
+    responseFormat: responseFormatOf(conversation, limits),
+    reasoning: effort,
+    providerOptions: providerOptionsOf(conversation, limits),
   };
-  const { messages } = body;
   return {
-    prompt: promptOf(Array.isArray(messages) ? messages : []),
-    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+    prompt: promptOf(conversation.turns, limits.optionsName),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
   };
 }
 
-function requireExpressible(name: string, value: Json, { unsupported }: ProviderLimits): void {
-  const isNeutral = Object.hasOwn(NEUTRAL, name) ? NEUTRAL[name] : undefined;
-  if (NOTES.has(name) || isNeutral?.(value) === true) return;
-  if (TRANSLATED.has(name) && !unsupported.has(name)) return;
-  throw cannot(name, "is not supported by this model's provider; remove it, or choose another model");
+function requireExpressible(
+  conversation: Conversation,
+  { unsupported, maxTemperature }: ProviderLimits,
+): void {
+  for (const name of conversation.others.keys()) throw cannot(name, UNSUPPORTED);
+  const { verbosity, serviceTier, temperature } = conversation;
+  if (verbosity !== null && verbosity !== "medium")
+    throw cannot(nameOf(conversation, "verbosity"), UNSUPPORTED);
+  if (serviceTier !== null && serviceTier !== "auto" && serviceTier !== "default") {
+    throw cannot(nameOf(conversation, "serviceTier"), UNSUPPORTED);
+  }
+  for (const field of unsupported) {
+    const value = conversation[field];
+    const isNeutral = value === null || (value === 0 && field !== "seed");
+    if (!isNeutral) throw cannot(nameOf(conversation, field), UNSUPPORTED);
+  }
+  if (temperature !== null && temperature > maxTemperature) {
+    throw cannot(nameOf(conversation, "temperature"), `must be at most ${maxTemperature} for this model`);
+  }
 }
 
-function nonZero(value: number | undefined): number | undefined {
-  return value === 0 ? undefined : value;
+/** Refuses fields that the provider does not take together. */
+function requireCompatible(conversation: Conversation, topP: number | null, limits: ProviderLimits): void {
+  const { temperature, toolChoice, reasoning } = conversation;
+  if (limits.hasOneOfTemperatureAndTopP && temperature !== null && topP !== null) {
+    throw cannot(
+      nameOf(conversation, "topP"),
+      `cannot be combined with ${nameOf(conversation, "temperature")} for this model`,
+    );
+  }
+  const effort = reasoning?.effort ?? null;
+  if (!limits.thinksAlone || effort === null || effort === "none") return;
+  const together = `cannot be combined with ${nameOf(conversation, "reasoning")} for this model`;
+  if (temperature !== null && temperature !== 1) throw cannot(nameOf(conversation, "temperature"), together);
+  if (topP !== null) throw cannot(nameOf(conversation, "topP"), together);
+  if (toolChoice?.kind === "required" || toolChoice?.kind === "tool") {
+    throw cannot(
+      nameOf(conversation, "toolChoice"),
+      `must be auto or none with ${nameOf(conversation, "reasoning")} for this model`,
+    );
+  }
 }
 
-function stopsOf(value: Json | undefined): string[] | undefined {
-  if (value === undefined) return undefined;
-  const stops = typeof value === "string" ? [value] : value;
-  if (!Array.isArray(stops)) return undefined;
-  return stops.filter((stop): stop is string => typeof stop === "string");
+function nonZero(value: number | null): number | null {
+  return value === 0 ? null : value;
 }
 
-function toolsOf(value: Json | undefined): LanguageModelV4FunctionTool[] | undefined {
-  if (!Array.isArray(value) || value.length === 0) return undefined;
-  return value.map((tool: Json, index) => {
-    const called = isJsonObject(tool) && tool.type === "function" ? tool.function : null;
-    if (!isJsonObject(called) || typeof called.name !== "string") {
-      throw cannot(`tools.${index}`, "must be a function for this model");
-    }
-    const { name, description, parameters, strict } = called;
-    const schema = isJsonObject(parameters) ? parameters : { type: "object", properties: {} };
-    return {
-      type: "function",
-      name,
-      ...(typeof description === "string" ? { description } : {}),
-      inputSchema: schema as JSONSchema7,
-      ...(typeof strict === "boolean" ? { strict } : {}),
-    };
-  });
+function toolsOf({ tools }: Conversation, { optionsName }: ProviderLimits): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, parameters, strict, cache }) => ({
+    type: "function",
+    name,
+    ...(description === null ? {} : { description }),
+    inputSchema: (parameters ?? { type: "object", properties: {} }) as JSONSchema7,
+    ...(strict === null ? {} : { strict }),
+    ...cacheOptions(cache, optionsName),
+  }));
 }
 
-function toolChoiceOf(value: Json | undefined, hasTools: boolean): LanguageModelV4ToolChoice | undefined {
-  if (value === undefined || (!hasTools && (value === "auto" || value === "none"))) return undefined;
-  if (!hasTools) throw cannot("tool_choice", "requires tools");
-  if (value === "auto" || value === "none" || value === "required") return { type: value };
-  const called = isJsonObject(value) && value.type === "function" ? value.function : null;
-  if (isJsonObject(called) && typeof called.name === "string") return { type: "tool", toolName: called.name };
-  throw cannot("tool_choice", "must be auto, none, required or one function for this model");
+function toolChoiceOf(choice: ToolChoice | null): LanguageModelV4ToolChoice | null {
+  if (choice === null) return null;
+  return choice.kind === "tool" ? { type: "tool", toolName: choice.name } : { type: choice.kind };
 }
 
 function responseFormatOf(
-  value: Json | undefined,
+  conversation: Conversation,
   { hasJsonWithoutSchema }: ProviderLimits,
-): LanguageModelV4CallOptions["responseFormat"] {
-  if (!isJsonObject(value) || value.type === "text") return undefined;
-  if (value.type === "json_object" && !hasJsonWithoutSchema) {
-    throw cannot("response_format", "must be text or json_schema for this model");
+): LanguageModelV4CallOptions["responseFormat"] | null {
+  const format: OutputFormat | null = conversation.format;
+  if (format === null || format.kind === "text") return null;
+  if (format.kind === "json") {
+    if (hasJsonWithoutSchema) return { type: "json" };
+    throw cannot(nameOf(conversation, "format"), "must be text or json_schema for this model");
   }
-  if (value.type === "json_object") return { type: "json" };
-  const format = value.type === "json_schema" ? value.json_schema : null;
-  if (!isJsonObject(format)) throw cannot("response_format", "must be text, json_object or json_schema");
   const { schema, name, description } = format;
   return {
     type: "json",
-    ...(isJsonObject(schema) ? { schema: schema as JSONSchema7 } : {}),
-    ...(typeof name === "string" ? { name } : {}),
-    ...(typeof description === "string" ? { description } : {}),
+    ...(schema === null ? {} : { schema: schema as JSONSchema7 }),
+    ...(name === null ? {} : { name }),
+    ...(description === null ? {} : { description }),
   };
 }
 
-function reasoningOf(value: Json | undefined): LanguageModelV4CallOptions["reasoning"] {
-  if (value === undefined) return undefined;
-  const effort = EFFORTS.find((known) => known === value);
-  if (effort === undefined) throw cannot("reasoning_effort", `must be one of ${EFFORTS.join(", ")}`);
-  return effort;
-}
-
-function parallelOptions(
-  value: Json | undefined,
-  hasTools: boolean,
-  { oneCallAtATime, optionsName }: ProviderLimits,
-): LanguageModelV4CallOptions["providerOptions"] {
-  if (value !== false || !hasTools) return undefined;
-  if (oneCallAtATime === null) throw cannot("parallel_tool_calls", "cannot be turned off for this model");
-  return { [optionsName]: { ...oneCallAtATime } };
+function providerOptionsOf(
+  conversation: Conversation,
+  { oneCallAtATime, thinkingOf, optionsName }: ProviderLimits,
+): LanguageModelV4CallOptions["providerOptions"] | null {
+  const { parallelToolCalls, tools, reasoning } = conversation;
+  const isOneAtATime = parallelToolCalls === false && tools.length > 0;
+  if (isOneAtATime && oneCallAtATime === null) {
+    throw cannot(nameOf(conversation, "parallelToolCalls"), "cannot be turned off for this model");
+  }
+  const options = {
+    ...(isOneAtATime ? oneCallAtATime : {}),
+    ...(reasoning !== null && reasoning.effort === null ? thinkingOf?.(reasoning.budgetTokens) : {}),
+  };
+  return Object.keys(options).length === 0 ? null : { [optionsName]: options };
 }

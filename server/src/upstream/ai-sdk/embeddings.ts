@@ -1,8 +1,8 @@
 import type { EmbeddingModelV4CallOptions, EmbeddingModelV4Result } from "@ai-sdk/provider";
+import { cannot } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { WholeAnswer } from "../dialect.ts";
-import { cannot } from "./prompt.ts";
 import type { ProviderLimits } from "./provider.ts";
 
 /** @throws {Failure} `invalid_request` naming what can't be expressed. */

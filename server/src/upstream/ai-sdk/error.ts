@@ -1,10 +1,10 @@
 import { APICallError, InvalidPromptError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
+import { cannot } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
-import { malformedResponse, OVERLOADED, refusalOf, refusedStatus } from "../openai/refusal.ts";
+import { malformedResponse, OVERLOADED, refusalOf, refusedStatus } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
-import { cannot } from "./prompt.ts";
 
 /**
  * Converts an error of an AI SDK package. Its message and request are dropped, because they contain prompts and answers.

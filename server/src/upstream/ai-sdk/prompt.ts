@@ -2,30 +2,39 @@ import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
+  LanguageModelV4ReasoningPart,
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import { Failure } from "../../errors/failure.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import {
+  type AssistantPart,
+  type CacheTtl,
+  cannot,
+  type MediaSource,
+  type Signature,
+  type ToolResultPart,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { type JsonObject, parseJsonObject } from "../../json/json.ts";
 
-const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,([A-Za-z0-9+/=\s]*)$/i;
+type AssistantContent = LanguageModelV4TextPart | LanguageModelV4ReasoningPart | LanguageModelV4ToolCallPart;
+type WithOptions = { providerOptions?: SharedV4ProviderOptions };
 
 /**
- * The messages of a chat request, as the AI SDK has them.
+ * The turns of a conversation, as the AI SDK has them.
  *
+ * @param optionsName The name of the provider's own options: it gets its own signatures back, and no others.
  * @throws {Failure} `invalid_request` naming what can't be expressed.
  */
-export function promptOf(messages: readonly Json[]): LanguageModelV4Prompt {
+export function promptOf(turns: readonly Turn[], optionsName: string): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   /** A result names its call; the AI SDK wants the tool's name, too. */
   const toolNames = new Map<string, string>();
-  for (const [index, message] of messages.entries()) {
-    const path = `messages.${index}`;
-    if (!isJsonObject(message)) throw cannot(path, "must be a message");
-    requireKnown(message, path);
-    const next = messageOf(message, path, toolNames);
+  for (const turn of turns) {
+    const next = messageOf(turn, toolNames, optionsName);
     const last = prompt.at(-1);
     // Results of calls that were made together belong together.
     if (next.role === "tool" && last?.role === "tool") last.content.push(...next.content);
@@ -34,173 +43,105 @@ export function promptOf(messages: readonly Json[]): LanguageModelV4Prompt {
   return prompt;
 }
 
-/** What messages may have, beside their content. What is not known might change the answer. */
-const MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  system: [],
-  developer: [],
-  user: [],
-  // What models have said comes back with more than they need: their thoughts, and what is null.
-  assistant: ["tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"],
-  // Some clients repeat the name of the tool.
-  tool: ["tool_call_id", "name"],
-};
-
-function requireKnown(message: JsonObject, path: string): void {
-  const { role } = message;
-  const known = typeof role === "string" && Object.hasOwn(MEMBERS, role) ? MEMBERS[role] : undefined;
-  if (known === undefined) return;
-  for (const [name, value] of Object.entries(message)) {
-    if (name === "role" || name === "content" || value === null || value === undefined) continue;
-    if (!known.includes(name))
-      throw cannot(`${path}.${name}`, "is not supported by this model's provider; remove it");
-  }
-}
-
-function messageOf(
-  message: JsonObject,
-  path: string,
-  toolNames: Map<string, string>,
-): LanguageModelV4Message {
-  switch (message.role) {
-    case "system":
-    case "developer":
-      return { role: "system", content: textOf(message.content, `${path}.content`) };
+function messageOf(turn: Turn, toolNames: Map<string, string>, optionsName: string): LanguageModelV4Message {
+  switch (turn.role) {
+    case "system": {
+      const cache = turn.parts.findLast((part) => part.cache !== null)?.cache ?? null;
+      const content = turn.parts.map(({ text }) => text).join("\n");
+      return { role: "system", content, ...cacheOptions(cache, optionsName) };
+    }
     case "user":
-      return { role: "user", content: userParts(message.content, `${path}.content`) };
+      return { role: "user", content: turn.parts.map((part) => userPart(part, optionsName)) };
     case "assistant": {
-      const calls = toolCalls(message.tool_calls, `${path}.tool_calls`);
-      for (const { toolCallId, toolName } of calls) toolNames.set(toolCallId, toolName);
-      const { content, refusal } = message;
-      const said = content === null || content === undefined ? "" : textOf(content, `${path}.content`);
-      const text = typeof refusal === "string" && said === "" ? refusal : said;
-      const parts: LanguageModelV4TextPart[] = text === "" ? [] : [{ type: "text", text }];
-      return { role: "assistant", content: [...parts, ...calls] };
+      for (const part of turn.parts) if (part.kind === "call") toolNames.set(part.id, part.name);
+      return { role: "assistant", content: turn.parts.flatMap((part) => assistantPart(part, optionsName)) };
     }
     case "tool":
-      return { role: "tool", content: [toolResult(message, path, toolNames)] };
-    default:
-      throw cannot(`${path}.role`, "must be system, developer, user, assistant or tool");
+      return { role: "tool", content: turn.parts.map((part) => toolResult(part, toolNames, optionsName)) };
   }
 }
 
-function textOf(content: Json | undefined, path: string): string {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) throw cannot(path, "must be a text, or an array of texts");
-  const texts = content.map((part: Json, index) => {
-    if (isJsonObject(part) && part.type === "text" && typeof part.text === "string") return part.text;
-    if (isJsonObject(part) && part.type === "refusal" && typeof part.refusal === "string")
-      return part.refusal;
-    throw cannot(`${path}.${index}`, "must be a text part for this model");
-  });
-  return texts.join("\n");
-}
-
-function userParts(
-  content: Json | undefined,
-  path: string,
-): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  if (!Array.isArray(content)) throw cannot(path, "must be a text, or an array of parts");
-  return content.map((part: Json, index) => userPart(part, `${path}.${index}`));
-}
-
-function userPart(part: Json, path: string): LanguageModelV4TextPart | LanguageModelV4FilePart {
-  if (!isJsonObject(part)) throw cannot(path, "must be a part of a message");
-  if (part.type === "text" && typeof part.text === "string") return { type: "text", text: part.text };
-  if (part.type === "image_url" && isJsonObject(part.image_url)) {
-    return imagePart(part.image_url, `${path}.image_url`);
-  }
-  if (part.type === "input_audio" && isJsonObject(part.input_audio)) {
-    const { data, format } = part.input_audio;
-    if (typeof data !== "string" || (format !== "wav" && format !== "mp3")) {
-      throw cannot(`${path}.input_audio`, "must have base64 data, and wav or mp3 as its format");
+function userPart(part: UserPart, optionsName: string): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  const cached = cacheOptions(part.cache, optionsName);
+  switch (part.kind) {
+    case "text":
+      return { type: "text", text: part.text, ...cached };
+    case "audio": {
+      const mediaType = part.format === "wav" ? "audio/wav" : "audio/mpeg";
+      return { type: "file", mediaType, data: { type: "data", data: part.data }, ...cached };
     }
-    const mediaType = format === "wav" ? "audio/wav" : "audio/mpeg";
-    return { type: "file", mediaType, data: { type: "data", data } };
-  }
-  if (part.type === "file" && isJsonObject(part.file)) return filePart(part.file, `${path}.file`);
-  throw cannot(path, "is not supported by this model");
-}
-
-function imagePart({ url, detail }: JsonObject, path: string): LanguageModelV4FilePart {
-  if (detail !== undefined && detail !== null && detail !== "auto") {
-    throw cannot(`${path}.detail`, "is not supported by this model's provider; remove it");
-  }
-  if (typeof url !== "string") throw cannot(`${path}.url`, "must be a URL");
-  const inline = inlineFile(url);
-  if (inline !== null) return inline;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw cannot(`${path}.url`, "must be an http(s) URL, or a data URL with base64");
-  }
-  return { type: "file", mediaType: "image/*", data: { type: "url", url: new URL(url) } };
-}
-
-function filePart({ file_data: data, filename }: JsonObject, path: string): LanguageModelV4FilePart {
-  const inline = typeof data === "string" ? inlineFile(data) : null;
-  if (inline === null) throw cannot(`${path}.file_data`, "must be a data URL with base64");
-  return typeof filename === "string" ? { ...inline, filename } : inline;
-}
-
-function inlineFile(url: string): LanguageModelV4FilePart | null {
-  const [, mediaType, data] = DATA_URL.exec(url) ?? [];
-  if (mediaType === undefined || data === undefined) return null;
-  return { type: "file", mediaType: mediaType.toLowerCase(), data: { type: "data", data } };
-}
-
-function toolCalls(calls: Json | undefined, path: string): LanguageModelV4ToolCallPart[] {
-  if (calls === undefined || calls === null) return [];
-  if (!Array.isArray(calls)) throw cannot(path, "must be an array of calls");
-  return calls.map((call: Json, index) => {
-    const { id, function: called, extra_content: extra } = isJsonObject(call) ? call : {};
-    const { name, arguments: input } = isJsonObject(called) ? called : {};
-    if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
-      throw cannot(`${path}.${index}`, "must be a call of a function, with an id, a name and arguments");
+    case "image":
+      if (part.detail !== null) {
+        throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
+      }
+      return { ...filePart(part.source, "image/*"), ...cached };
+    case "file": {
+      const filename = part.filename === null ? {} : { filename: part.filename };
+      return { ...filePart(part.source, "application/pdf"), ...filename, ...cached };
     }
-    return {
-      type: "tool-call",
-      toolCallId: id,
-      toolName: name,
-      input: parsedInput(input, `${path}.${index}.function.arguments`),
-      ...signatureOf(extra),
-    };
-  });
-}
-
-/** What Google wants back with its call, and nothing else that a client may have put there. */
-function signatureOf(extra: Json | undefined): { providerOptions?: SharedV4ProviderOptions } {
-  const google = isJsonObject(extra) ? extra.google : null;
-  const signature = isJsonObject(google) ? google.thoughtSignature : null;
-  return typeof signature === "string"
-    ? { providerOptions: { google: { thoughtSignature: signature } } }
-    : {};
-}
-
-function parsedInput(text: string, path: string): unknown {
-  if (text.trim() === "") return {};
-  let input: unknown = null;
-  try {
-    input = JSON.parse(text);
-  } catch {
-    // Invalid JSON is refused below, like any value that is not an object.
   }
-  if (isJsonObject(input)) return input;
-  throw cannot(path, "must be a JSON object");
+}
+
+/** @param mediaType That of a file that is named by its URL. */
+function filePart(source: MediaSource, mediaType: string): LanguageModelV4FilePart {
+  return source.kind === "data"
+    ? { type: "file", mediaType: source.mediaType, data: { type: "data", data: source.data } }
+    : { type: "file", mediaType, data: { type: "url", url: new URL(source.url) } };
+}
+
+function assistantPart(part: AssistantPart, optionsName: string): AssistantContent[] {
+  const cached = cacheOptions(part.cache, optionsName);
+  switch (part.kind) {
+    case "text":
+    case "refusal":
+      return [{ type: "text", text: part.text, ...cached }];
+    case "reasoning": {
+      // A provider takes thoughts only with its own signature.
+      const signed = signatureOptions(part.signature, optionsName);
+      return signed === null ? [] : [{ type: "reasoning", text: part.text, ...signed }];
+    }
+    case "call": {
+      const signed = signatureOptions(part.signature, optionsName);
+      const { id: toolCallId, name: toolName } = part;
+      return [{ type: "tool-call", toolCallId, toolName, input: inputOf(part), ...cached, ...signed }];
+    }
+  }
+}
+
+function inputOf({ input, at }: { readonly input: string; readonly at: string }): JsonObject {
+  const value = input.trim() === "" ? {} : parseJsonObject(input);
+  if (value === null) throw cannot(at, "must be a JSON object");
+  return value;
 }
 
 function toolResult(
-  message: JsonObject,
-  path: string,
+  { callId, parts, isError, cache, at }: ToolResultPart,
   toolNames: ReadonlyMap<string, string>,
+  optionsName: string,
 ): LanguageModelV4ToolResultPart {
-  const { tool_call_id: id, content } = message;
-  const toolName = typeof id === "string" ? toolNames.get(id) : undefined;
-  if (typeof id !== "string" || toolName === undefined) {
-    throw cannot(`${path}.tool_call_id`, "must be the id of a call that an earlier message has made");
+  const toolName = toolNames.get(callId);
+  if (toolName === undefined) throw cannot(at, "must be the id of a call that an earlier message has made");
+  const cached = cacheOptions(cache, optionsName);
+  const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+  if (texts.length === parts.length) {
+    const output = { type: isError ? "error-text" : "text", value: texts.join("\n") } as const;
+    return { type: "tool-result", toolCallId: callId, toolName, output, ...cached };
   }
-  const output = { type: "text", value: textOf(content, `${path}.content`) } as const;
-  return { type: "tool-result", toolCallId: id, toolName, output };
+  const value = parts.map((part) => {
+    if (part.kind === "text") return { type: "text" as const, text: part.text };
+    return filePart(part.source, part.kind === "image" ? "image/*" : "application/pdf");
+  });
+  return { type: "tool-result", toolCallId: callId, toolName, output: { type: "content", value }, ...cached };
 }
 
-export function cannot(param: string, reason: string): Failure {
-  return new Failure("invalid_request", `${param}: ${reason}`, { param });
+/** Asks a provider to cache the prompt up to a part. Others than Anthropic cache by themselves. */
+export function cacheOptions(cache: CacheTtl | null, optionsName: string): WithOptions {
+  if (cache === null || optionsName !== "anthropic") return {};
+  return { providerOptions: { anthropic: { cacheControl: { type: "ephemeral", ttl: cache } } } };
+}
+
+/** What the provider wants back with a part; `null` if it is not this provider's. */
+function signatureOptions(signature: Signature | null, optionsName: string): WithOptions | null {
+  if (signature === null || signature.provider !== optionsName) return null;
+  return { providerOptions: { [optionsName]: { ...signature.fields } } };
 }

@@ -1,6 +1,7 @@
-import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
+import type { EmbeddingModelV4, LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
+import type { Conversation } from "../../conversation/conversation.ts";
 
 /** A provider, as a package of the AI SDK creates it from its settings. */
 export interface Provider {
@@ -14,12 +15,14 @@ export interface ProviderSettings {
   readonly fetch: typeof fetch;
 }
 
+type ProviderOptions = SharedV4ProviderOptions[string];
+
 /** What a provider can't express. Requests that need it are refused, because their answers would differ from what they ask for. */
 export interface ProviderLimits {
   /** The name of its own options. */
   readonly optionsName: string;
-  /** Fields of the request that it does not support. */
-  readonly unsupported: ReadonlySet<string>;
+  /** Fields that it does not support. */
+  readonly unsupported: ReadonlySet<keyof Conversation>;
   readonly maxTemperature: number;
   /** Whether it refuses `temperature` and `top_p` together. */
   readonly hasOneOfTemperatureAndTopP: boolean;
@@ -29,6 +32,8 @@ export interface ProviderLimits {
   readonly hasJsonWithoutSchema: boolean;
   /** Its options for a request that forbids parallel calls; `null` if there are none. */
   readonly oneCallAtATime: Readonly<Record<string, boolean>> | null;
+  /** Its options for thinking with a budget of tokens, or as much as it sees fit; `null` if there are none. */
+  readonly thinkingOf: ((budgetTokens: number | null) => ProviderOptions) | null;
   /** Its option for the number of an embedding's dimensions; `null` if there is none. */
   readonly dimensionsOption: string | null;
 }
@@ -42,6 +47,7 @@ export const FEW_LIMITS: ProviderLimits = {
   thinksAlone: false,
   hasJsonWithoutSchema: true,
   oneCallAtATime: null,
+  thinkingOf: null,
   dimensionsOption: null,
 };
 

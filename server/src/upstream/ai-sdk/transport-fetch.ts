@@ -1,7 +1,7 @@
 import type { TransportTimeouts } from "../../catalog/catalog.ts";
+import { cannot } from "../../conversation/conversation.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Transport } from "../transport.ts";
-import { cannot } from "./prompt.ts";
 
 /** Statuses that a `Response` may not have a body with. */
 const WITHOUT_BODY = new Set([204, 205, 304]);

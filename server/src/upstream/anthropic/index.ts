@@ -5,12 +5,15 @@ import type { DialectDefinition } from "../dialect.ts";
 const LIMITS: ProviderLimits = {
   ...FEW_LIMITS,
   optionsName: "anthropic",
-  unsupported: new Set(["seed", "presence_penalty", "frequency_penalty"]),
+  unsupported: new Set(["seed", "presencePenalty", "frequencyPenalty"]),
   maxTemperature: 1,
   hasOneOfTemperatureAndTopP: true,
   thinksAlone: true,
   hasJsonWithoutSchema: false,
   oneCallAtATime: { disableParallelToolUse: true },
+  thinkingOf: (budgetTokens) => ({
+    thinking: budgetTokens === null ? { type: "adaptive" } : { type: "enabled", budgetTokens },
+  }),
 };
 
 /** Anthropic's Messages API, through its package of the AI SDK. */

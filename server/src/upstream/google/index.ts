@@ -5,7 +5,13 @@ import type { DialectDefinition } from "../dialect.ts";
 const LIMITS: ProviderLimits = {
   ...FEW_LIMITS,
   optionsName: "google",
-  unsupported: new Set(["presence_penalty", "frequency_penalty"]),
+  unsupported: new Set(["presencePenalty", "frequencyPenalty"]),
+  thinkingOf: (budgetTokens) => ({
+    thinkingConfig: {
+      includeThoughts: true,
+      ...(budgetTokens === null ? {} : { thinkingBudget: budgetTokens }),
+    },
+  }),
   dimensionsOption: "outputDimensionality",
 };
 

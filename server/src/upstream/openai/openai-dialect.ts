@@ -1,61 +1,63 @@
-import type { Upstream } from "../../catalog/catalog.ts";
 import { isJsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { producedBy } from "../../tokens/token-estimate.ts";
-import {
-  type ChatCall,
-  type Dialect,
-  type UpstreamCall,
-  UpstreamRefused,
-  type WholeAnswer,
+import type {
+  ConversationAnswer,
+  ConversationCall,
+  Dialect,
+  EmbedCall,
+  ForwardCall,
+  UpstreamCall,
+  WholeAnswer,
+  WireAnswer,
 } from "../dialect.ts";
-import type { ResponseBody, Transport, TransportResponse } from "../transport.ts";
-import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
+import { answerText, bearerOf, eventDataOf, postJson } from "../post-json.ts";
+import { malformedResponse } from "../refusal.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
+import { eventsOfCompletion, eventsOfStream } from "./answer-events.ts";
+import { chatBodyOf } from "./conversation-body.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
 
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-const MAX_ERROR_BYTES = 64 * 1024;
-
 /**
- * Upstreams with OpenAI's wire format. Only two things change: the model's name, and usage in streams, which is always requested
- * and removed for clients that did not ask for it.
+ * Upstreams with OpenAI's Chat Completions. Of a chat request only two things change: the model's name, and usage in streams, which
+ * is always requested and removed for clients that did not ask for it.
  */
 export function openAiDialect(transport: Transport): Dialect {
   return {
-    chat: async (call) => {
-      const { body } = await send(transport, call, "/chat/completions", upstreamBody(call));
-      if (call.stream) return streamedAnswer(call, body);
-      const text = textAtOnce(body, MAX_ANSWER_BYTES) ?? (await readText(body, MAX_ANSWER_BYTES));
-      return wholeAnswer(call, text, "choices");
-    },
-    embed: async (call) => {
-      const asked = call.body.textWith({ model: call.upstreamModel });
-      const { body } = await send(transport, call, "/embeddings", asked);
-      return wholeAnswer(call, await readText(body, MAX_ANSWER_BYTES), "data");
-    },
+    own: { wire: "chat", forward: (call) => forward(transport, call) },
+    converse: (call) => converse(transport, call),
+    embed: (call) => embed(transport, call),
   };
 }
 
-async function send(
+async function forward(transport: Transport, call: ForwardCall): Promise<WireAnswer> {
+  const response = await post(transport, call, "/chat/completions", forwardedBody(call));
+  if (call.request.stream) return streamedAnswer(call, response.body);
+  return wholeAnswer(call, await answerText(response), "choices");
+}
+
+async function converse(transport: Transport, call: ConversationCall): Promise<ConversationAnswer> {
+  const { body, ignored } = chatBodyOf(call);
+  const response = await post(transport, call, "/chat/completions", JSON.stringify(body));
+  const events = call.stream
+    ? eventsOfStream(eventDataOf(response.body))
+    : eventsOfCompletion(await answerText(response));
+  return { events, ignored: () => ignored };
+}
+
+async function embed(transport: Transport, call: EmbedCall): Promise<WholeAnswer> {
+  const asked = call.body.textWith({ model: call.upstreamModel });
+  return wholeAnswer(call, await answerText(await post(transport, call, "/embeddings", asked)), "data");
+}
+
+function post(
   transport: Transport,
-  { upstream, signal }: UpstreamCall,
+  call: UpstreamCall,
   path: string,
   body: string,
 ): Promise<TransportResponse> {
-  const response = await transport.send({
-    method: "POST",
-    url: `${upstream.baseUrl}${path}`,
-    headers: headersFor(upstream),
-    body: encoder.encode(body),
-    signal,
-    timeouts: upstream.timeouts,
-  });
-  if (response.status === 200) return response;
-  // A redirect or another 2xx can't be passed on either.
-  const text = await readText(response.body, MAX_ERROR_BYTES);
-  const status = refusedStatus(response.status, text);
-  throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
+  return postJson(transport, call, { path, headers: bearerOf(call), body });
 }
 
 /** `results`: the member that an answer must have. */
@@ -71,40 +73,9 @@ function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "dat
   };
 }
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-function headersFor(upstream: Upstream): Record<string, string> {
-  return {
-    "content-type": "application/json",
-    accept: "application/json, text/event-stream",
-    ...(upstream.credential === null ? {} : { authorization: `Bearer ${upstream.credential.reveal()}` }),
-  };
-}
-
-function upstreamBody({ body, upstreamModel, stream }: ChatCall): string {
+function forwardedBody({ request: { body, stream }, upstreamModel }: ForwardCall): string {
   if (!stream) return body.textWith({ model: upstreamModel });
   const { stream_options: asked } = body.value;
   const options = isJsonObject(asked) ? asked : {};
   return body.textWith({ model: upstreamModel, stream_options: { ...options, include_usage: true } });
-}
-
-async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw malformedResponse();
-    chunks.push(chunk);
-  }
-  const [first] = chunks;
-  // Decoding in one call is several times as fast as in a stream.
-  return decoder.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
-}
-
-/** Reads the body without waiting; `null` if it has not been received completely. */
-function textAtOnce(body: ResponseBody, maxBytes: number): string | null {
-  const bytes = body.takeWhole?.() ?? null;
-  if (bytes !== null && bytes.length > maxBytes) throw malformedResponse();
-  return bytes === null ? null : decoder.decode(bytes);
 }

@@ -1,12 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
+import { CHAT_SIGNS, LAST_CHUNK } from "../../conversation/signs.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
-import { type ChatAnswer, type ChatCall, UpstreamRefused } from "../dialect.ts";
+import { type ForwardCall, type StreamedAnswer, UpstreamRefused } from "../dialect.ts";
+import { malformedResponse, refusalOf } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
 import { ChunkEditor } from "./chunk-editor.ts";
-import { malformedResponse, refusalOf } from "./refusal.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
@@ -14,12 +15,14 @@ const DONE = "[DONE]";
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
-/** A streamed answer, with its chunks translated for the client. */
-export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>): ChatAnswer {
-  const chunks = new ChunkTranslator(call);
+/** A streamed answer, with its chunks edited for the client. */
+export function streamedAnswer(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
+  const chunks = new ChunkForwarder(call);
   return {
     kind: "stream",
-    events: translated(chunks, body),
+    events: edited(chunks, body),
+    last: () => LAST_CHUNK,
+    signs: CHAT_SIGNS,
     usage: () => chunks.usage,
     produced: () => chunks.produced,
     ignored: () => [],
@@ -30,30 +33,30 @@ export function streamedAnswer(call: ChatCall, body: AsyncIterable<Uint8Array>):
  * Yields one piece of text for each piece from the upstream, however many events are in it. Only the first event is sent ahead
  * of the rest of its piece.
  */
-async function* translated(chunks: ChunkTranslator, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* edited(chunks: ChunkForwarder, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const events = new EventReader(MAX_EVENT_BYTES);
   let isFirst = true;
   for await (const bytes of body) {
     let rest = bytes;
     if (isFirst) {
-      // Only the first event of the piece is translated now.
+      // Only the first event of the piece is edited now.
       const end = endOfEvent(bytes);
       rest = bytes.subarray(end);
-      const first = chunks.translate(() => events.push(bytes.subarray(0, end)));
+      const first = chunks.forward(() => events.push(bytes.subarray(0, end)));
       if (first !== "") {
         isFirst = false;
         yield first;
-        // The first event is sent before the rest is translated.
+        // The first event is sent before the rest is edited.
         if (rest.length > 0) await setImmediate();
       }
       if (chunks.fault !== null) throw chunks.fault;
     }
-    const text = rest.length > 0 ? chunks.translate(() => events.push(rest)) : "";
+    const text = rest.length > 0 ? chunks.forward(() => events.push(rest)) : "";
     if (text !== "") yield text;
     if (chunks.fault !== null) throw chunks.fault;
     if (chunks.isDone) return;
   }
-  const text = chunks.translate(() => events.end());
+  const text = chunks.forward(() => events.end());
   if (text !== "") yield text;
   if (chunks.fault !== null) throw chunks.fault;
   // Without `[DONE]` the stream is complete only if some choice has finished.
@@ -70,8 +73,8 @@ function endOfEvent(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** Translates an upstream's chunks for the client, and collects usage and text. */
-class ChunkTranslator {
+/** Edits an upstream's chunks for the client, and collects usage and text. */
+class ChunkForwarder {
   readonly produced = new TextTally();
   usage: Usage | null = null;
   /** Whether some choice has finished. */
@@ -80,16 +83,16 @@ class ChunkTranslator {
   isDone = false;
   /** The error that ended the stream. Events before it are valid. */
   fault: Error | null = null;
-  readonly #call: ChatCall;
+  readonly #call: ForwardCall;
   readonly #editor: ChunkEditor;
 
-  constructor(call: ChatCall) {
+  constructor(call: ForwardCall) {
     this.#call = call;
-    this.#editor = new ChunkEditor(call.publicModel, !call.includeUsage);
+    this.#editor = new ChunkEditor(call.publicModel, !call.request.includeUsage);
   }
 
   /** The client's events for those that `read` returns; may be empty. */
-  translate(read: () => readonly string[]): string {
+  forward(read: () => readonly string[]): string {
     let text = "";
     if (this.isDone) return text;
     try {
@@ -117,7 +120,7 @@ class ChunkTranslator {
     this.usage = readUsage(value.usage) ?? this.usage;
     addProduced(value.choices, this.produced);
     this.isFinished ||= hasFinish(value);
-    const isHidden = !this.#call.includeUsage && "usage" in value;
+    const isHidden = !this.#call.request.includeUsage && "usage" in value;
     if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return "";
     const { text } = chunk;
     // Data of several lines is one event. A line break in JSON is white space.

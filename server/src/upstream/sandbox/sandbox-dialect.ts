@@ -26,9 +26,10 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 
 /** The dialect of the sandbox models. */
 export function sandboxDialect(options: SandboxOptions): Dialect {
-  const { chat, embed } = openAiDialect(createSandboxTransport(options));
+  const { own, converse, embed } = openAiDialect(createSandboxTransport(options));
   return {
-    chat: (call) => chat(call).catch(throwAsService),
+    own: own && { wire: own.wire, forward: (call) => own.forward(call).catch(throwAsService) },
+    converse: (call) => converse(call).catch(throwAsService),
     embed: (call) => embed(call).catch(throwAsService),
   };
 }

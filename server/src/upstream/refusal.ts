@@ -1,6 +1,6 @@
-import { Failure } from "../../errors/failure.ts";
-import { isJsonObject } from "../../json/json.ts";
-import { UpstreamRefused } from "../dialect.ts";
+import { Failure } from "../errors/failure.ts";
+import { isJsonObject } from "../json/json.ts";
+import { UpstreamRefused } from "./dialect.ts";
 
 /** Anthropic's status for an overloaded server. */
 export const OVERLOADED = 529;

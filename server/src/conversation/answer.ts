@@ -1,0 +1,30 @@
+import type { Usage } from "../tokens/token-estimate.ts";
+import type { Signature } from "./conversation.ts";
+
+/**
+ * A piece of an answer in no client's and no provider's format. A dialect yields them in the order in which the model produces
+ * them; a wire writes each for its client at once. The last one of every complete answer is `finish`.
+ */
+export type AnswerEvent =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "refusal"; readonly text: string }
+  /** A piece of a thought. */
+  | { readonly kind: "reasoning"; readonly text: string }
+  /** Ends a thought. A thought that the provider does not show has a signature and no text. */
+  | { readonly kind: "reasoning-end"; readonly signature: Signature | null }
+  /** Begins a tool call. Calls are numbered from 0. The pieces of several calls may come by turns. */
+  | { readonly kind: "call"; readonly call: number; readonly id: string; readonly name: string }
+  /** A piece of a call's input, which is JSON. */
+  | { readonly kind: "call-input"; readonly call: number; readonly text: string }
+  | { readonly kind: "call-end"; readonly call: number; readonly signature: Signature | null }
+  | {
+      readonly kind: "finish";
+      readonly reason: FinishReason;
+      /** The stop sequence that ended the answer, where the upstream tells it. */
+      readonly stopSequence: string | null;
+      /** `null`: the upstream has reported none. */
+      readonly usage: Usage | null;
+    };
+
+/** `length`: the maximum of tokens was reached. `filter`: the provider's filter ended the answer. */
+export type FinishReason = "stop" | "length" | "calls" | "filter";

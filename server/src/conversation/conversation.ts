@@ -1,0 +1,198 @@
+import { Failure } from "../errors/failure.ts";
+import type { Json, JsonObject } from "../json/json.ts";
+
+/**
+ * A request for a model in no client's and no provider's format. Each wire reads its requests into a conversation, and each dialect
+ * writes conversations for its upstreams. `null` stands for what the client did not ask for.
+ */
+export interface Conversation {
+  readonly turns: readonly Turn[];
+  readonly tools: readonly Tool[];
+  readonly toolChoice: ToolChoice | null;
+  readonly parallelToolCalls: boolean | null;
+  /** The maximum tokens of the answer. */
+  readonly maxTokens: number | null;
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly topK: number | null;
+  readonly presencePenalty: number | null;
+  readonly frequencyPenalty: number | null;
+  readonly seed: number | null;
+  readonly stop: readonly string[];
+  readonly format: OutputFormat | null;
+  readonly reasoning: Reasoning | null;
+  readonly verbosity: string | null;
+  readonly serviceTier: string | null;
+  /** Groups requests that begin alike, for upstreams that cache prompts. */
+  readonly promptCacheKey: string | null;
+  /** An id of the person who uses the client's application, for the provider's abuse checks. */
+  readonly user: string | null;
+  readonly metadata: JsonObject | null;
+  /** What the client's format calls the fields above, for errors. Fields that are not listed have no other name. */
+  readonly names: Readonly<Partial<Record<keyof Conversation, string>>>;
+  /** Fields of the request that only its own format has, by name. A dialect that translates refuses them. */
+  readonly others: ReadonlyMap<string, Json>;
+  /** Fields that were left out because they do not change the meaning of the request. */
+  readonly ignored: readonly string[];
+}
+
+/** A conversation in which nothing was asked for, to be filled in. */
+export const EMPTY_CONVERSATION: Conversation = {
+  turns: [],
+  tools: [],
+  toolChoice: null,
+  parallelToolCalls: null,
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  topK: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  seed: null,
+  stop: [],
+  format: null,
+  reasoning: null,
+  verbosity: null,
+  serviceTier: null,
+  promptCacheKey: null,
+  user: null,
+  metadata: null,
+  names: {},
+  others: new Map(),
+  ignored: [],
+};
+
+/** What one side says. Instructions may stand anywhere in a conversation. */
+export type Turn =
+  | { readonly role: "system"; readonly parts: readonly TextPart[] }
+  | { readonly role: "user"; readonly parts: readonly UserPart[] }
+  | { readonly role: "assistant"; readonly parts: readonly AssistantPart[] }
+  | { readonly role: "tool"; readonly parts: readonly ToolResultPart[] };
+
+export type UserPart = TextPart | ImagePart | FilePart | AudioPart;
+export type AssistantPart = TextPart | RefusalPart | ReasoningPart | ToolCallPart;
+
+/** How long an upstream is asked to cache the prompt up to and including the part that has it. */
+export type CacheTtl = "5m" | "1h";
+
+interface Part {
+  /** Where it stands in the client's request, as `messages.0.content.1`, for errors. */
+  readonly at: string;
+  readonly cache: CacheTtl | null;
+}
+
+export interface TextPart extends Part {
+  readonly kind: "text";
+  readonly text: string;
+}
+
+export interface ImagePart extends Part {
+  readonly kind: "image";
+  readonly source: MediaSource;
+  /** `low`, `high`, or `null` for the model's default. */
+  readonly detail: string | null;
+}
+
+/** A document. */
+export interface FilePart extends Part {
+  readonly kind: "file";
+  readonly source: MediaSource;
+  readonly filename: string | null;
+}
+
+export interface AudioPart extends Part {
+  readonly kind: "audio";
+  /** Base64. */
+  readonly data: string;
+  readonly format: "wav" | "mp3";
+}
+
+export type MediaSource =
+  | { readonly kind: "data"; readonly mediaType: string /** Base64. */; readonly data: string }
+  | { readonly kind: "url"; readonly url: string };
+
+export interface RefusalPart extends Part {
+  readonly kind: "refusal";
+  readonly text: string;
+}
+
+/** What a model has thought before it answered. */
+export interface ReasoningPart extends Part {
+  readonly kind: "reasoning";
+  readonly text: string;
+  readonly signature: Signature | null;
+}
+
+export interface ToolCallPart extends Part {
+  readonly kind: "call";
+  readonly id: string;
+  readonly name: string;
+  /** JSON as the model wrote it. `at` is the place of the input. */
+  readonly input: string;
+  readonly signature: Signature | null;
+}
+
+export interface ToolResultPart extends Part {
+  readonly kind: "result";
+  /** The id of the call. `at` is the place of this id. */
+  readonly callId: string;
+  readonly parts: readonly (TextPart | ImagePart | FilePart)[];
+  readonly isError: boolean;
+}
+
+/**
+ * What a provider wants back with a part that its model has produced, such as the signature of a thought. It is sent to no
+ * other provider.
+ */
+export interface Signature {
+  /** The name of a dialect, or of a dialect's provider. */
+  readonly provider: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** A function that the model may call. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string | null;
+  /** The JSON Schema of its input. */
+  readonly parameters: JsonObject | null;
+  readonly strict: boolean | null;
+  readonly cache: CacheTtl | null;
+}
+
+export type ToolChoice =
+  | { readonly kind: "auto" | "none" | "required" }
+  | { readonly kind: "tool"; readonly name: string };
+
+export type OutputFormat =
+  | { readonly kind: "text" }
+  | { readonly kind: "json" }
+  | {
+      readonly kind: "schema";
+      readonly name: string | null;
+      readonly description: string | null;
+      readonly schema: JsonObject | null;
+      readonly strict: boolean | null;
+    };
+
+export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+export interface Reasoning {
+  /** `null`: as much as the model sees fit. */
+  readonly effort: Effort | null;
+  /** The maximum tokens of the reasoning. */
+  readonly budgetTokens: number | null;
+  /** How the client wants its summary, in the words of the Responses API. */
+  readonly summary: string | null;
+}
+
+/** The refusal of a request that can't be translated for the model's upstream. `param` names the client's field. */
+export function cannot(param: string, reason: string): Failure {
+  return new Failure("invalid_request", `${param}: ${reason}`, { param });
+}
+
+/** What the client's format calls a field of a conversation. */
+export function nameOf({ names }: Conversation, field: keyof Conversation): string {
+  return names[field] ?? field;
+}

@@ -1,0 +1,26 @@
+import { cannot, type MediaSource } from "./conversation.ts";
+
+const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,([A-Za-z0-9+/=\s]*)$/i;
+
+/** The source that a data URL contains; `null` for anything else. */
+export function dataSourceOf(url: string): MediaSource | null {
+  const [, mediaType, data] = DATA_URL.exec(url) ?? [];
+  if (mediaType === undefined || data === undefined) return null;
+  return { kind: "data", mediaType: mediaType.toLowerCase(), data };
+}
+
+/** The source that a URL names. @throws {Failure} `invalid_request` naming `at` unless it is an http(s) or a data URL. */
+export function mediaSourceOf(url: unknown, at: string): MediaSource {
+  if (typeof url !== "string") throw cannot(at, "must be a URL");
+  const inline = dataSourceOf(url);
+  if (inline !== null) return inline;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw cannot(at, "must be an http(s) URL, or a data URL with base64");
+  }
+  return { kind: "url", url };
+}
+
+/** The URL of a source: a data URL for inline data. */
+export function urlOf(source: MediaSource): string {
+  return source.kind === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`;
+}

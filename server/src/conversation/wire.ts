@@ -1,0 +1,60 @@
+import type { Failure } from "../errors/failure.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
+import type { AnswerEvent } from "./answer.ts";
+import type { Conversation } from "./conversation.ts";
+
+/** The formats in which clients send requests to models: Chat Completions, the Responses API and the Messages API. */
+export type WireName = "chat" | "responses" | "messages";
+
+/** A valid request in the format of its client. */
+export interface WireRequest {
+  readonly wire: WireName;
+  /** The body for an upstream of the same wire, unknown fields included. */
+  readonly body: JsonBody;
+  /** Headers for an upstream of the same wire, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the answer is streamed. */
+  readonly stream: boolean;
+  /** Whether a stream of chat completion chunks ends with one for the usage. */
+  readonly includeUsage: boolean;
+  /** For a stream that has to begin before the upstream answers. */
+  readonly early: StreamSigns;
+  /** Reads the request. @throws {Failure} `invalid_request` naming what can't be translated. */
+  conversation(): Conversation;
+  /** Begins the answer to the client. */
+  writer(head: AnswerHead): AnswerWriter | Promise<AnswerWriter>;
+}
+
+/** What all parts of one answer have in common. */
+export interface AnswerHead {
+  /** 32 hexadecimal digits, without the prefix that the wire has for its ids. */
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** The id of the model in the catalog. */
+  readonly model: string;
+}
+
+/** Writes one answer for a client, event by event. */
+export interface AnswerWriter extends StreamSigns {
+  /** What a stream begins with; may be empty. Called once, before any event is written. */
+  begin(): string;
+  /** The text of a stream for an event; may be empty. */
+  write(event: AnswerEvent): string;
+  /** What completes a stream after its `finish` was written. */
+  last(usage: Usage): string;
+  /** The whole answer after its `finish` was written. `null`: the usage is unknown, and the wire does without. */
+  whole(usage: Usage | null): JsonObject;
+  /** Whether an answer of this wire has to have a usage. */
+  readonly needsUsage: boolean;
+}
+
+/** How a stream of a wire tells of something besides its answer. */
+export interface StreamSigns {
+  /** Keeps a silent connection open. */
+  heartbeat(): string;
+  /** Tells that the answer has failed, so that the client's library raises. */
+  failure(failure: Failure): string;
+}

@@ -1,0 +1,189 @@
+import { HEARTBEAT } from "../conversation/signs.ts";
+import type { StreamSigns, WireRequest } from "../conversation/wire.ts";
+import { chargeFor, paidTokens } from "../credits/price-request.ts";
+import { resultWithin } from "../errors/deadline.ts";
+import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
+import { upstreamFailure } from "../gateway/upstream-failure.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { TextTally } from "../tokens/text-tally.ts";
+import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
+import type { StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
+import {
+  type EntryFacts,
+  EVENT_STREAM_HEADERS,
+  HEARTBEAT_MS,
+  JSON_HEADERS,
+  type ModelCall,
+  NO_FACTS,
+  type Reply,
+  type ResponseHeaders,
+  type StreamReply,
+} from "./operation.ts";
+
+export interface ModelOperationParts {
+  readonly gateway: Gateway;
+  /** Counts tokens where an upstream does not. */
+  readonly estimator: TokenEstimator;
+  readonly maxBodyBytes: number;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+}
+
+export interface AnswerOptions {
+  readonly request: WireRequest;
+  /** Called with the whole answer before its last byte is sent. The answer fails if it throws. */
+  readonly complete?: (answer: JsonObject) => Promise<void>;
+}
+
+type AnswerCall = Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">;
+type ReportedUsage = Pick<EntryFacts, "usage" | "usageSource">;
+
+/**
+ * Has a request of any wire answered by its model.
+ *
+ * @throws {Failure} when the request can't be expressed for the model.
+ * @throws {RoutesFailed} when no upstream answered.
+ */
+export async function runAnswer(
+  parts: ModelOperationParts,
+  call: AnswerCall,
+  options: AnswerOptions,
+): Promise<Reply> {
+  const { paid, signal } = call;
+  const { request } = options;
+  const answering = parts.gateway.answer({
+    model: paid.model,
+    request,
+    maxTokens: paidTokens(paid),
+    signal,
+    estimate: (produced) => parts.estimator.usageOf(request.body.value, produced),
+  });
+  const answer = new Answering(parts, call, options);
+  if (!request.stream) return await answer.replyOf(await answering);
+  // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
+  const routed = await resultWithin(HEARTBEAT_MS, answering);
+  return routed === null
+    ? lateReply(paid.model.id, request.early, answer, answering)
+    : await answer.replyOf(routed);
+}
+
+/** One request whose answer is awaited. */
+class Answering {
+  readonly #parts: ModelOperationParts;
+  readonly #call: AnswerCall;
+  readonly #options: AnswerOptions;
+
+  constructor(parts: ModelOperationParts, call: AnswerCall, options: AnswerOptions) {
+    this.#parts = parts;
+    this.#call = call;
+    this.#options = options;
+  }
+
+  async replyOf({ answer, upstream }: Routed<WireAnswer>): Promise<Reply> {
+    const timeToFirstTokenMs = Math.round(this.#parts.monotonicMs() - this.#call.startedMs);
+    const { model, priced } = this.#call.paid;
+    const factsOf = ({ usage, usageSource }: ReportedUsage): EntryFacts => ({
+      model: model.id,
+      upstream,
+      usage,
+      usageSource,
+      ...chargeFor(priced, usage),
+      timeToFirstTokenMs,
+    });
+    if (answer.kind === "stream") return this.#streamReply(answer, factsOf);
+    const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer.produced)));
+    const headers = withIgnored(JSON_HEADERS, answer.ignored);
+    await this.#options.complete?.(JSON.parse(answer.body));
+    return { kind: "whole", headers, body: answer.body, facts };
+  }
+
+  #streamReply(answer: StreamedAnswer, factsOf: (usage: ReportedUsage) => EntryFacts): StreamReply {
+    const { complete } = this.#options;
+    let counted: Promise<ReportedUsage> | null = null;
+    const usageOf = () => {
+      const known = reported(answer.usage());
+      counted ??= known === null ? this.#estimated(answer.produced) : Promise.resolve(known);
+      return counted;
+    };
+    let last = (): string => answer.last(NO_USAGE);
+    return {
+      kind: "stream",
+      headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
+      chunks: complete === undefined ? answer.events : completed(answer, usageOf, complete),
+      facts: async () => {
+        const found = await usageOf();
+        last = () => answer.last(found.usage ?? NO_USAGE);
+        return factsOf(found);
+      },
+      last: () => last(),
+      signs: answer.signs,
+      failureOf: upstreamFailure,
+    };
+  }
+
+  async #estimated(produced: () => TextTally): Promise<ReportedUsage> {
+    const body = this.#options.request.body.value;
+    return { usage: await this.#parts.estimator.usageOf(body, produced()), usageSource: "estimated" };
+  }
+}
+
+const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/** The events of a stream. When all are sent, the whole answer is handed over before its last event. */
+async function* completed(
+  answer: StreamedAnswer,
+  usageOf: () => Promise<ReportedUsage>,
+  complete: (answer: JsonObject) => Promise<void>,
+): AsyncGenerator<string> {
+  yield* answer.events;
+  const { usage } = await usageOf();
+  const whole = answer.whole?.(usage ?? NO_USAGE) ?? null;
+  if (whole !== null) await complete(whole);
+}
+
+/** A stream that begins before the upstream has answered: a failure after that is an event in it. */
+function lateReply(
+  model: string,
+  early: StreamSigns,
+  answer: Answering,
+  answering: Promise<Routed<WireAnswer>>,
+): StreamReply {
+  let reply: StreamReply | null = null;
+  let facts = async (): Promise<EntryFacts> => ({ ...NO_FACTS, model });
+  const noteUpstream = (thrown: unknown): never => {
+    const upstream = thrown instanceof RoutesFailed ? thrown.upstream : null;
+    facts = async () => ({ ...NO_FACTS, model, upstream });
+    throw thrown;
+  };
+  // The stream reports it, if the client is still connected.
+  answering.catch(() => {});
+  const chunks = async function* () {
+    yield HEARTBEAT;
+    const late = await answer.replyOf(await answering.catch(noteUpstream));
+    if (late.kind !== "stream") throw new Error("a stream was asked for");
+    reply = late;
+    facts = late.facts;
+    yield* late.chunks;
+  };
+  return {
+    kind: "stream",
+    headers: EVENT_STREAM_HEADERS,
+    chunks: chunks(),
+    facts: () => facts(),
+    last: () => reply?.last() ?? "",
+    signs: {
+      heartbeat: () => reply?.signs?.heartbeat() ?? HEARTBEAT,
+      failure: (failure) => (reply?.signs ?? early).failure(failure),
+    },
+    failureOf: upstreamFailure,
+  };
+}
+
+function reported(usage: Usage | null): ReportedUsage | null {
+  return usage === null ? null : { usage, usageSource: "upstream" };
+}
+
+/** Names the fields that were left out, which was found too late to refuse them, or did not change the request's meaning. */
+function withIgnored(headers: ResponseHeaders, fields: readonly string[]): ResponseHeaders {
+  return fields.length === 0 ? headers : { ...headers, "ostiary-ignored-fields": fields.join(", ") };
+}

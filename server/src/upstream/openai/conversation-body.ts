@@ -1,0 +1,193 @@
+import {
+  type AssistantPart,
+  type Conversation,
+  cannot,
+  nameOf,
+  type OutputFormat,
+  type TextPart,
+  type Tool,
+  type ToolChoice,
+  type ToolResultPart,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { urlOf } from "../../conversation/media.ts";
+import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { ConversationCall } from "../dialect.ts";
+
+/** The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them. */
+export const EXTRA_CONTENT = "openai";
+/** Hosts of OpenAI itself, which have fields that other servers refuse. */
+const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
+
+export interface ChatBody {
+  readonly body: JsonObject;
+  /** What the upstreams have no equivalent of, by the client's names. */
+  readonly ignored: readonly string[];
+}
+
+/** A conversation as a chat completion request. @throws {Failure} `invalid_request` naming what can't be expressed. */
+export function chatBodyOf({
+  conversation,
+  upstream,
+  upstreamModel,
+  stream,
+  maxTokens,
+}: ConversationCall): ChatBody {
+  for (const name of conversation.others.keys()) {
+    throw cannot(name, "is not supported by this model's provider; remove it, or choose another model");
+  }
+  const isOpenAi = URL.canParse(upstream.baseUrl) && OPENAI_HOST.test(new URL(upstream.baseUrl).hostname);
+  const tools = conversation.tools.map(toolOf);
+  const limit = conversation.maxTokens ?? maxTokens;
+  const optional: JsonObject = {
+    // Servers other than OpenAI's know the older name.
+    ...(limit === null ? {} : { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: limit }),
+    temperature: given(conversation.temperature),
+    top_p: given(conversation.topP),
+    presence_penalty: given(conversation.presencePenalty),
+    frequency_penalty: given(conversation.frequencyPenalty),
+    seed: given(conversation.seed),
+    stop: conversation.stop.length === 0 ? undefined : conversation.stop,
+    tools: tools.length === 0 ? undefined : tools,
+    tool_choice: tools.length === 0 ? undefined : toolChoiceOf(conversation.toolChoice),
+    parallel_tool_calls: tools.length === 0 ? undefined : given(conversation.parallelToolCalls),
+    response_format: formatOf(conversation.format),
+    reasoning_effort: given(conversation.reasoning?.effort ?? null),
+    verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
+    service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
+    prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
+  };
+  const body = {
+    model: upstreamModel,
+    messages: conversation.turns.flatMap(messagesOf),
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...optional,
+  };
+  return { body, ignored: ignoredIn(conversation) };
+}
+
+function ignoredIn(conversation: Conversation): readonly string[] {
+  const { topK, reasoning } = conversation;
+  return [
+    ...(topK === null ? [] : [nameOf(conversation, "topK")]),
+    ...(reasoning !== null && reasoning.effort === null ? [nameOf(conversation, "reasoning")] : []),
+  ];
+}
+
+function messagesOf(turn: Turn): readonly JsonObject[] {
+  switch (turn.role) {
+    case "system":
+      return [{ role: "system", content: textContent(turn.parts) }];
+    case "user":
+      return [{ role: "user", content: userContent(turn.parts) }];
+    case "assistant":
+      return [assistantMessage(turn.parts)];
+    case "tool":
+      return toolMessages(turn.parts);
+  }
+}
+
+function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
+  const texts = parts.flatMap((part) => (part.kind === "text" || part.kind === "refusal" ? [part.text] : []));
+  const calls = parts.flatMap((part) => {
+    if (part.kind !== "call") return [];
+    const { id, name, input, signature } = part;
+    const extra =
+      signature?.provider === EXTRA_CONTENT ? parseJsonObject(signature.fields.extra_content ?? "") : null;
+    return [
+      {
+        id,
+        type: "function",
+        function: { name, arguments: input },
+        ...(extra === null ? {} : { extra_content: extra }),
+      },
+    ];
+  });
+  return {
+    role: "assistant",
+    content: texts.length === 0 ? null : texts.join("\n"),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** A tool's message contains only text. Images and files follow in a message of the user, after all results. */
+function toolMessages(results: readonly ToolResultPart[]): readonly JsonObject[] {
+  const media = results.flatMap(({ parts }) => parts.filter((part) => part.kind !== "text"));
+  return [
+    ...results.map(({ callId, parts }) => ({
+      role: "tool",
+      tool_call_id: callId,
+      content: parts
+        .flatMap((part) => (part.kind === "text" ? [part.text] : [`[${part.kind} below]`]))
+        .join("\n"),
+    })),
+    ...(media.length === 0 ? [] : [{ role: "user", content: userContent(media) }]),
+  ];
+}
+
+function textContent(parts: readonly TextPart[]): Json {
+  return parts.map(({ text }) => text).join("\n");
+}
+
+function userContent(parts: readonly UserPart[]): Json {
+  const [first] = parts;
+  if (parts.length === 1 && first?.kind === "text") return first.text;
+  return parts.map(userPart);
+}
+
+function userPart(part: UserPart): JsonObject {
+  switch (part.kind) {
+    case "text":
+      return { type: "text", text: part.text };
+    case "image": {
+      const detail = part.detail === null ? {} : { detail: part.detail };
+      return { type: "image_url", image_url: { url: urlOf(part.source), ...detail } };
+    }
+    case "audio":
+      return { type: "input_audio", input_audio: { data: part.data, format: part.format } };
+    case "file": {
+      if (part.source.kind === "url")
+        throw cannot(part.at, "must be inline: this model's provider takes no file by URL");
+      const filename = part.filename ?? "file";
+      return { type: "file", file: { file_data: urlOf(part.source), filename } };
+    }
+  }
+}
+
+function toolOf({ name, description, parameters, strict }: Tool): JsonObject {
+  return {
+    type: "function",
+    function: {
+      name,
+      description: given(description),
+      parameters: given(parameters),
+      strict: given(strict),
+    },
+  };
+}
+
+function toolChoiceOf(choice: ToolChoice | null): Json | undefined {
+  if (choice === null) return undefined;
+  return choice.kind === "tool" ? { type: "function", function: { name: choice.name } } : choice.kind;
+}
+
+function formatOf(format: OutputFormat | null): JsonObject | undefined {
+  if (format === null || format.kind === "text") return undefined;
+  if (format.kind === "json") return { type: "json_object" };
+  const { name, description, schema, strict } = format;
+  return {
+    type: "json_schema",
+    json_schema: {
+      name: name ?? "answer",
+      description: given(description),
+      schema: given(schema),
+      strict: given(strict),
+    },
+  };
+}
+
+/** What JSON leaves out when the client did not ask for it. */
+function given<Value>(value: Value | null): Value | undefined {
+  return value ?? undefined;
+}

@@ -1,0 +1,149 @@
+import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { Signature } from "../../conversation/conversation.ts";
+import { CHAT_SIGNS, LAST_CHUNK } from "../../conversation/signs.ts";
+import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
+
+const FINISH: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  length: "length",
+  calls: "tool_calls",
+  filter: "content_filter",
+};
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  input: string;
+  signature: Signature | null;
+}
+
+/** Writes an answer as a chat completion, or as its chunks. */
+export class ChatWriter implements AnswerWriter {
+  readonly needsUsage = false;
+  readonly heartbeat = CHAT_SIGNS.heartbeat;
+  readonly failure = CHAT_SIGNS.failure;
+  readonly #head: JsonObject;
+  readonly #includeUsage: boolean;
+  readonly #calls: Call[] = [];
+  #text = "";
+  #refusal: string | null = null;
+  #reasoning = "";
+  #finish: string | null = null;
+  #hasRole = false;
+
+  constructor({ id, created, model }: AnswerHead, includeUsage: boolean) {
+    this.#head = { id: `chatcmpl-${id}`, created, model };
+    this.#includeUsage = includeUsage;
+  }
+
+  begin(): string {
+    return "";
+  }
+
+  write(event: AnswerEvent): string {
+    switch (event.kind) {
+      case "text":
+        this.#text += event.text;
+        return this.#delta({ content: event.text });
+      case "refusal":
+        this.#refusal = (this.#refusal ?? "") + event.text;
+        return this.#delta({ refusal: event.text });
+      case "reasoning":
+        this.#reasoning += event.text;
+        return this.#delta({ reasoning_content: event.text });
+      // Chat completions have no place for the signature of a thought.
+      case "reasoning-end":
+        return "";
+      case "call":
+        this.#calls[event.call] = { id: event.id, name: event.name, input: "", signature: null };
+        return this.#callDelta(event.call, {
+          id: event.id,
+          type: "function",
+          function: { name: event.name, arguments: "" },
+        });
+      case "call-input": {
+        const call = this.#calls[event.call];
+        if (call === undefined || event.text === "") return "";
+        call.input += event.text;
+        return this.#callDelta(event.call, { function: { arguments: event.text } });
+      }
+      case "call-end": {
+        const call = this.#calls[event.call];
+        if (call === undefined || event.signature === null) return "";
+        call.signature = event.signature;
+        return this.#callDelta(event.call, extraOf(event.signature));
+      }
+      case "finish":
+        return this.#writeFinish(event.reason, event.usage);
+    }
+  }
+
+  last(): string {
+    return LAST_CHUNK;
+  }
+
+  whole(usage: Usage | null): JsonObject {
+    const calls = this.#calls.map(({ id, name, input, signature }) => ({
+      id,
+      type: "function",
+      function: { name, arguments: input },
+      ...extraOf(signature),
+    }));
+    const message: JsonObject = {
+      role: "assistant",
+      content: this.#text === "" && (calls.length > 0 || this.#refusal !== null) ? null : this.#text,
+      refusal: this.#refusal,
+      ...(this.#reasoning === "" ? {} : { reasoning_content: this.#reasoning }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    };
+    return {
+      ...this.#head,
+      object: "chat.completion",
+      choices: [{ index: 0, message, logprobs: null, finish_reason: this.#finish }],
+      usage: usage === null ? null : usageOf(usage),
+    };
+  }
+
+  #writeFinish(reason: FinishReason, usage: Usage | null): string {
+    this.#finish = FINISH[reason];
+    const first = this.#hasRole ? "" : this.#delta({ content: "" });
+    const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
+    return this.#includeUsage && usage !== null
+      ? first + last + this.#chunk([], { usage: usageOf(usage) })
+      : first + last;
+  }
+
+  #callDelta(index: number, call: JsonObject): string {
+    return this.#delta({ tool_calls: [{ index, ...call }] });
+  }
+
+  #delta(delta: JsonObject): string {
+    const role = this.#hasRole ? {} : { role: "assistant" };
+    this.#hasRole = true;
+    return this.#chunk([{ index: 0, delta: { ...role, ...delta }, logprobs: null, finish_reason: null }]);
+  }
+
+  #chunk(choices: readonly Json[], more: JsonObject = {}): string {
+    const chunk = { ...this.#head, object: "chat.completion.chunk", choices, ...more };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+/** What Google wants back with a call. Chat completions have no place for what other providers want back. */
+function extraOf(signature: Signature | null): JsonObject {
+  if (signature?.provider !== "google") return {};
+  return { extra_content: { google: { ...signature.fields } } };
+}
+
+function usageOf(usage: Usage): JsonObject {
+  const { promptTokens, completionTokens, cachedTokens } = usage;
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+  };
+}
