@@ -1,4 +1,4 @@
-import { UnverifiableExportError } from "./unverifiable.ts";
+import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
 export interface ActionPoint {
@@ -48,7 +48,6 @@ export interface VerifyActionsOptions {
 }
 
 const MAX_PROBLEMS = 100;
-const MAX_FOREIGN_LINES = 100;
 /** The digest covers the text of the action as it stands in the line. */
 const LINE =
   /^\{"action":(\{.*\}),"about":\{.*\},"chain":\{"position":([1-9]\d{0,14}),"digest":"([0-9a-f]{64})"\}\}$/;
@@ -88,7 +87,7 @@ class ActionsCheck {
   async add(text: string, line: number): Promise<void> {
     const [, action = "", position = "", digest = ""] = isJson(text) ? (LINE.exec(text) ?? []) : [];
     if (action === "") {
-      if (this.#actions === 0 && line > MAX_FOREIGN_LINES) throw notAnExport();
+      if (this.#actions === 0 && line > MAX_UNREADABLE_START) throw notAnExport();
       return this.#note("unreadable", null, line);
     }
     this.#actions++;

@@ -1,10 +1,12 @@
 import { type FileHandle, open } from "node:fs/promises";
 import process from "node:process";
-import type { ExportProgress } from "../audit/export.ts";
+import { cursorOf, type ExportProgress } from "../audit/export.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
+import { OstiaryError } from "../core/errors.ts";
 
 const TAIL_BYTES = 64 * 1024;
+const CSV_HEADER = /^\uFEFF?id,.*,cursor$/;
 const REDRAW_MS = 200;
 const BAR = 30;
 
@@ -40,17 +42,29 @@ export async function exportTo({ client, params, file, isResumed, signal }: Expo
   }
 }
 
-/** Returns the cursor of a file's last complete line and truncates the file after it. */
+/**
+ * Returns the cursor of a file's last complete line and truncates the file after it. A file with no more than the header of CSV is
+ * emptied, because the export begins with it again.
+ *
+ * @throws {OstiaryError} the file does not end like an export of this format. It is unchanged.
+ */
 async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<string | undefined> {
   const { size } = await file.stat();
   if (size === 0) return undefined;
   const length = Math.min(size, TAIL_BYTES);
   const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
   const end = buffer.lastIndexOf("\n") + 1;
-  await file.truncate(size - length + end);
-  const line = buffer.subarray(0, end).toString("utf8").trimEnd().split("\n").at(-1) ?? "";
-  const pattern = format === "csv" ? /,([^,"]*~[^,"]+)$/ : /"cursor":"([^"]+)"\}$/;
-  return pattern.exec(line)?.[1];
+  const lines = buffer.subarray(0, end).toString("utf8").trimEnd().split("\n");
+  const cursor = cursorOf(lines.at(-1) ?? "", format);
+  const isHeader =
+    format === "csv" && size === length && lines.length === 1 && CSV_HEADER.test(lines[0] ?? "");
+  if (cursor === null && !isHeader) {
+    throw new OstiaryError(
+      `The file cannot be resumed: its last complete line is not one of an export as ${format}. Export without --resume, or pass the file's own format.`,
+    );
+  }
+  await file.truncate(cursor === null ? 0 : size - length + end);
+  return cursor ?? undefined;
 }
 
 /** The progress by time, because the number of entries is unknown. */
@@ -69,11 +83,11 @@ class ProgressBar {
   draw(progress: ExportProgress): void {
     if (!this.#isShown || Date.now() - this.#drawnMs < REDRAW_MS) return;
     this.#drawnMs = Date.now();
-    process.stderr.write(`\r\x1b[K${this.#bar(progress.timestamp)} ${told(progress)}`);
+    process.stderr.write(`\r\x1b[K${this.#bar(progress.timestamp)} ${summary(progress)}`);
   }
 
   end(progress: ExportProgress): void {
-    if (this.#isShown) process.stderr.write(`\r\x1b[K${told(progress)}\n`);
+    if (this.#isShown) process.stderr.write(`\r\x1b[K${summary(progress)}\n`);
   }
 
   #bar(timestamp: Date | null): string {
@@ -86,8 +100,8 @@ class ProgressBar {
   }
 }
 
-function told({ lines, resumptions, timestamp }: ExportProgress): string {
+function summary({ lines, resumptions, timestamp }: ExportProgress): string {
   const until = timestamp === null ? "" : ` to ${timestamp.toISOString()}`;
-  const cut = resumptions === 0 ? "" : `, went on ${resumptions} times`;
+  const cut = resumptions === 0 ? "" : `, resumed ${resumptions} times`;
   return `${lines} entries${until}${cut}`;
 }
