@@ -9,6 +9,7 @@ import type {
 import { COVERED_FIELDS } from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { BatchChain } from "./batch-chain.ts";
+import { bytesOfHex, sha256OfText } from "./digest.ts";
 import { positionOf, readExportLine } from "./export-lines.ts";
 import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
 import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
@@ -139,7 +140,7 @@ export class ExportCheck {
       recorded,
       left_out.map(({ place, entry, digest = "" }) => ({
         place,
-        digest: entry === undefined ? Promise.resolve(bytesOf(digest)) : digestOf(entry),
+        digest: entry === undefined ? Promise.resolve(bytesOfHex(digest)) : digestOf(entry),
       })),
     );
   }
@@ -220,11 +221,6 @@ function isConsistent(entry: ExportedAuditEntry): boolean {
   return request_id === `req_${id.replaceAll("-", "")}` && token_count === tokens;
 }
 
-function digestOf(entry: CoveredEntry): Promise<ArrayBuffer> {
-  const covered = COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n");
-  return crypto.subtle.digest("SHA-256", new TextEncoder().encode(covered));
-}
-
-function bytesOf(hex: string): ArrayBuffer {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)).buffer;
+function digestOf(entry: CoveredEntry): Promise<Uint8Array> {
+  return sha256OfText(COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n"));
 }

@@ -4,6 +4,7 @@ import { cursorOf, type ExportProgress } from "../audit/export.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
 import { OstiaryError } from "../core/errors.ts";
+import { write } from "./output.ts";
 
 const TAIL_BYTES = 64 * 1024;
 const CSV_HEADER = /^\uFEFF?id,.*,cursor$/;
@@ -31,11 +32,7 @@ export async function exportTo({ client, params, file, isResumed, signal }: Expo
       { ...params, cursor },
       { signal, onProgress: (progress) => bar.draw(progress) },
     );
-    for await (const text of lines.text()) {
-      if (target !== null) await target.appendFile(text);
-      else if (!process.stdout.write(text))
-        await new Promise((resolve) => process.stdout.once("drain", resolve));
-    }
+    for await (const text of lines.text()) await write(target, text);
     bar.end(lines.progress);
   } finally {
     await target?.close();
@@ -54,16 +51,20 @@ async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<s
   const length = Math.min(size, TAIL_BYTES);
   const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
   const end = buffer.lastIndexOf("\n") + 1;
-  const lines = buffer.subarray(0, end).toString("utf8").trimEnd().split("\n");
-  const cursor = cursorOf(lines.at(-1) ?? "", format);
-  const isHeader =
-    format === "csv" && size === length && lines.length === 1 && CSV_HEADER.test(lines[0] ?? "");
-  if (cursor === null && !isHeader) {
+  const lines = buffer
+    .subarray(0, Math.max(0, end - 1))
+    .toString("utf8")
+    .split("\n");
+  const last = lines.at(-1) ?? "";
+  const cursor = cursorOf(last, format);
+  const isHeader = format === "csv" && size === length && lines.length === 1 && CSV_HEADER.test(last);
+  // The service's cursors contain a tilde. The last field of another CSV file seldom does.
+  if (cursor?.includes("~") !== true && !isHeader) {
     throw new OstiaryError(
-      `The file cannot be resumed: its last complete line is not one of an export as ${format}. Export without --resume, or pass the file's own format.`,
+      `The file cannot be resumed: its last complete line is not one of an export as ${format}. Pass the format of the file, or export without --resume, which replaces it.`,
     );
   }
-  await file.truncate(cursor === null ? 0 : size - length + end);
+  await file.truncate(isHeader ? 0 : size - length + end);
   return cursor ?? undefined;
 }
 
