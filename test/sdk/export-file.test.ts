@@ -32,12 +32,12 @@ describe("an export that is resumed in a file", () => {
     ["has no line break in its last 64 KiB", `{"cursor":"a~1"}\n${"x".repeat(70_000)}`, "ndjson"],
     ["has no complete line", '{"id":1,"cur', "ndjson"],
     ["has no complete header", "id,mod", "csv"],
-    ["is not an export", "one\ntwo\nthr", "ndjson"],
-    ["is not an export", "one,two\nthree,four\n", "csv"],
+    ["is another text", "one\ntwo\nthr", "ndjson"],
+    ["is another CSV file", "one,two\nthree,four\n", "csv"],
     ["ends with an empty line", "id,model,cursor\na,m,a~1\n\n", "csv"],
-    ["is CSV", "id,model,cursor\na,m,a~1\n", "ndjson"],
-    ["is NDJSON", '{"id":"a","cursor":"a~1"}\n', "csv"],
-  ] as const)("is refused if the file %s, which stays as it is: %j as %s", async (_, before, format) => {
+    ["is CSV, and not NDJSON", "id,model,cursor\na,m,a~1\n", "ndjson"],
+    ["is NDJSON, and not CSV", '{"id":"a","cursor":"a~1"}\n', "csv"],
+  ] as const)("is refused if the file %s, which stays as it is", async (_, before, format) => {
     const { error, cursors, after } = await resume(before, format, "more\n");
     expect(error).toBeInstanceOf(OstiaryError);
     expect(cursors).toEqual([]);
