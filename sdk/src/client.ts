@@ -2,6 +2,7 @@ import type { APIPromise } from "./core/api-promise.ts";
 import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
 import { OstiaryError } from "./core/errors.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
+import { checkedPath } from "./core/path.ts";
 import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { Plane, RequestOptions, Transport } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
@@ -179,7 +180,7 @@ export class Ostiary {
    * ```
    *
    * @returns the JSON of the answer, whose type you state.
-   * @throws {OstiaryError} the path does not begin with a slash.
+   * @throws {OstiaryError} the path does not begin with a slash or leaves `/v1`.
    */
   get<Body>(path: string, options: RequestOptions = {}): APIPromise<Body> {
     return this.#transport.request<Body>({ method: "GET", path: checkedPath(path) }, options);
@@ -189,7 +190,7 @@ export class Ostiary {
    * Sends a `POST` request with a JSON body to a path below `/v1`. Use `asResponse` to read an answer that is not JSON.
    *
    * @returns the JSON of the answer, whose type you state.
-   * @throws {OstiaryError} the path does not begin with a slash.
+   * @throws {OstiaryError} the path does not begin with a slash or leaves `/v1`.
    */
   post<Body>(
     path: string,
@@ -198,13 +199,6 @@ export class Ostiary {
     const target = { method: "POST", path: checkedPath(path), body, isStreamed: isStream(body) } as const;
     return this.#transport.request<Body>(target, options);
   }
-}
-
-/** @throws {OstiaryError} */
-function checkedPath(path: string): string {
-  // Anything else could lead to another host, which would get the API key.
-  if (/^\/[^/\\]/.test(path) && !path.split(/[/?#]/).includes("..")) return path;
-  throw new OstiaryError('The path must begin with one slash and lead below /v1, such as "/models".');
 }
 
 function isStream(body: unknown): boolean {

@@ -16,8 +16,7 @@ import type {
 import type { Procedures } from "./contract/procedures.ts";
 import type { APIPromise } from "./core/api-promise.ts";
 import type { Decimals } from "./core/decimals.ts";
-import { OstiaryError } from "./core/errors.ts";
-import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
 
@@ -60,11 +59,7 @@ export class OstiaryOperator {
     refuseWebPages(options);
     const prefix = prefixOf(options.service);
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
-    if (token === undefined) {
-      throw new OstiaryError(
-        `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
-      );
-    }
+    if (token === undefined) throw missingToken(prefix);
     this.trpc = openTrpc(transportOf(options, prefix, () => token).transport);
     this.accounts = new OperatedAccounts(this.trpc);
     this.users = new OperatedUsers(this.trpc);

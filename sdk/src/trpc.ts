@@ -17,8 +17,9 @@ import { type Observable, observable } from "@trpc/server/observable";
 import type { ClientOptions } from "./client.ts";
 import { clientTransformer } from "./contract/procedure-data.ts";
 import type { ProcedureError, Procedures } from "./contract/procedures.ts";
+import { follow } from "./core/abort.ts";
 import { type APIError, errorFor, errorForEvent, OstiaryError } from "./core/errors.ts";
-import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import { subscriptionSteps } from "./core/subscription.ts";
 import type { Transport } from "./core/transport.ts";
 
@@ -123,11 +124,7 @@ function openTransport(options: OstiaryLinkOptions): Transport {
   const secret =
     secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`) ??
     secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
-  if (secret === undefined) {
-    throw new OstiaryError(
-      `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
-    );
-  }
+  if (secret === undefined) throw missingToken(prefix);
   return transportOf(options, prefix, () => secret).transport;
 }
 
@@ -195,8 +192,7 @@ function subscription(
 ): ReturnType<OperationLink<AppRouter>> {
   return observable((observer) => {
     const controller = new AbortController();
-    const abort = () => controller.abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = follow(signal, controller);
     const read = async () => {
       for await (const step of subscriptionSteps(transport, path, input, { signal: controller.signal })) {
         if (step === "connecting") {
@@ -216,7 +212,7 @@ function subscription(
         if (controller.signal.aborted) observer.complete();
         else observer.error(TRPCClientError.from(error, { cause: error }));
       })
-      .finally(() => signal?.removeEventListener("abort", abort));
-    return abort;
+      .finally(release);
+    return () => controller.abort();
   });
 }

@@ -1,3 +1,5 @@
+import { bytesOfHex, linkDigest, sha256 } from "./digest.ts";
+
 const DIGEST_BYTES = 32;
 
 /** A batch of which not all digests are known yet. */
@@ -5,9 +7,9 @@ interface OpenBatch {
   readonly entries: number;
   readonly digest: string;
   /** The digests of exported entries, in order of their ids. */
-  readonly exported: Promise<ArrayBuffer>[];
+  readonly exported: Promise<Uint8Array>[];
   /** The digests of the others, by their places in order of ids. */
-  readonly leftOut: Map<number, Promise<ArrayBuffer>>;
+  readonly leftOut: Map<number, Promise<Uint8Array>>;
 }
 
 interface CompleteBatch {
@@ -47,7 +49,7 @@ export class BatchChain {
   }
 
   /** Adds the digest of an exported entry. Entries come in order of their ids. */
-  async addExported(recorded: RecordedBatch, digest: Promise<ArrayBuffer>): Promise<void> {
+  async addExported(recorded: RecordedBatch, digest: Promise<Uint8Array>): Promise<void> {
     const open = this.#opened(recorded);
     if (open === null) return;
     open.exported.push(digest);
@@ -57,7 +59,7 @@ export class BatchChain {
   /** Adds digests of entries that were left out, by their places. */
   async addLeftOut(
     recorded: RecordedBatch,
-    digests: readonly { readonly place: number; readonly digest: Promise<ArrayBuffer> }[],
+    digests: readonly { readonly place: number; readonly digest: Promise<Uint8Array> }[],
   ): Promise<void> {
     const open = this.#opened(recorded);
     if (open === null) return;
@@ -109,7 +111,7 @@ export class BatchChain {
     const inOrder = Array.from({ length: entries }, (_, place) => leftOut.get(place) ?? exported[next++]);
     const content = new Uint8Array(entries * DIGEST_BYTES);
     for (const [place, part] of (await Promise.all(inOrder)).entries()) {
-      if (part !== undefined) content.set(new Uint8Array(part), place * DIGEST_BYTES);
+      if (part !== undefined) content.set(part, place * DIGEST_BYTES);
     }
     await this.#closed(batch, digest, await sha256(content));
   }
@@ -126,11 +128,7 @@ export class BatchChain {
     const own = this.#complete.get(batch);
     const previous = batch === 1 ? null : this.#complete.get(batch - 1);
     if (own === undefined || own.content === null || previous === undefined) return;
-    const before = bytesOfHex(previous?.digest ?? "");
-    const linked = new Uint8Array(before.length + own.content.length);
-    linked.set(before);
-    linked.set(own.content, before.length);
-    if (hexOf(await sha256(linked)) === own.digest) this.linked++;
+    if ((await linkDigest(previous?.digest ?? "", own.content)) === own.digest) this.linked++;
     else this.#onDifference(batch);
     own.content = null;
     if (own.isCovered) this.#complete.delete(batch);
@@ -145,16 +143,4 @@ export interface RecordedBatch {
   readonly batch: number;
   readonly entries: number;
   readonly digest: string;
-}
-
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function bytesOfHex(hex: string): Uint8Array {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }

@@ -9,13 +9,12 @@ import type {
 import { COVERED_FIELDS } from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { BatchChain } from "./batch-chain.ts";
+import { bytesOfHex, sha256OfText } from "./digest.ts";
 import { positionOf, readExportLine } from "./export-lines.ts";
-import { UnverifiableExportError } from "./unverifiable.ts";
+import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
 import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
 
 const MAX_PROBLEMS = 100;
-/** A file without a line of an export among so many is none. */
-const MAX_FOREIGN_LINES = 100;
 const CSV_HEADER = "id,request_id,";
 
 /** Verifies the lines of an export one after the other. */
@@ -88,7 +87,7 @@ export class ExportCheck {
     };
   }
 
-  /** Cursors tell the order, in which proofs stand, too. */
+  /** The order is that of the cursors, because lines of a proof have no entry id. */
   #checkOrder(position: string | null, line: number): void {
     if (this.#header === null) return;
     if (position === null || position <= this.#lastPosition) this.#note("out_of_order", null, line);
@@ -106,7 +105,7 @@ export class ExportCheck {
     if (this.#readable === 0 && text.replace("\uFEFF", "").startsWith(CSV_HEADER)) {
       throw new UnverifiableExportError("it is CSV, which has no digests. Export NDJSON instead.");
     }
-    if (this.#readable === 0 && line > MAX_FOREIGN_LINES) throw notAnExport();
+    if (this.#readable === 0 && line > MAX_UNREADABLE_START) throw notAnExport();
     this.#note("unreadable", null, line);
   }
 
@@ -141,7 +140,7 @@ export class ExportCheck {
       recorded,
       left_out.map(({ place, entry, digest = "" }) => ({
         place,
-        digest: entry === undefined ? Promise.resolve(bytesOf(digest)) : digestOf(entry),
+        digest: entry === undefined ? Promise.resolve(bytesOfHex(digest)) : digestOf(entry),
       })),
     );
   }
@@ -222,11 +221,6 @@ function isConsistent(entry: ExportedAuditEntry): boolean {
   return request_id === `req_${id.replaceAll("-", "")}` && token_count === tokens;
 }
 
-function digestOf(entry: CoveredEntry): Promise<ArrayBuffer> {
-  const covered = COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n");
-  return crypto.subtle.digest("SHA-256", new TextEncoder().encode(covered));
-}
-
-function bytesOf(hex: string): ArrayBuffer {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)).buffer;
+function digestOf(entry: CoveredEntry): Promise<Uint8Array> {
+  return sha256OfText(COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n"));
 }

@@ -9,6 +9,7 @@ import {
   RateLimitError,
 } from "../core/errors.ts";
 import { pause } from "../core/pause.ts";
+import { backoffOf } from "../core/retry.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 
 /** Progress of an export. */
@@ -33,12 +34,10 @@ export interface ExportOptions extends RequestOptions {
   readonly maxResumptions?: number | undefined;
 }
 
-const FIRST_PAUSE_MS = 500;
-const LAST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 const DEFAULT_RESUMPTIONS = 8;
-/** Matches the cursor at the end of an NDJSON line. */
-const CURSOR = /"cursor":"([^"]+)"\}$/;
-const CSV_CURSOR = /,([^,"]+)$/;
+/** The cursor at the end of a line. The header of CSV ends with the name of its column. */
+const CURSORS = { ndjson: /"cursor":"([^"]+)"\}$/, csv: /,(?!cursor$)([^,"]+)$/ };
 /** Matches the beginning of a line that is not an entry. */
 const PROOF_LINE = '{"proof":';
 /** A UUIDv7 begins with 48 bits of milliseconds. */
@@ -87,7 +86,7 @@ export class AuditExport implements AsyncIterable<string> {
     for (let failures = 0; ; ) {
       const before = this.#progress.characters;
       try {
-        yield* this.#stretch();
+        yield* this.#request();
         this.#options.onProgress?.(this.#progress);
         return;
       } catch (error) {
@@ -96,31 +95,31 @@ export class AuditExport implements AsyncIterable<string> {
         if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
         this.#options.onProgress?.(this.#progress);
-        await pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS), this.#options.signal);
+        await pause(backoffOf(failures - 1, MAX_PAUSE_MS), this.#options.signal);
       }
     }
   }
 
   /** Yields the text of one request. */
-  async *#stretch(): AsyncGenerator<string, void, undefined> {
+  async *#request(): AsyncGenerator<string, void, undefined> {
     const { format = "ndjson", proof = false, cursor: _, ...filters } = this.#params;
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, ...(proof ? { proof: "true" } : {}), cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
     // A request that restarts at the beginning sends the header again, which is skipped.
     let isHeader = format === "csv" && cursor === undefined;
-    let isTold = isHeader && this.#hasHeader;
+    let isRepeatedHeader = isHeader && this.#hasHeader;
     let rest = "";
     for await (const piece of piecesOf(answer)) {
       const text = rest + piece;
       const end = text.lastIndexOf("\n") + 1;
       rest = text.slice(end);
       if (end === 0) continue;
-      const whole = isTold ? text.slice(text.indexOf("\n") + 1, end) : text.slice(0, end);
-      this.#note(whole, format, isHeader && !isTold);
+      const whole = isRepeatedHeader ? text.slice(text.indexOf("\n") + 1, end) : text.slice(0, end);
+      this.#note(whole, format, isHeader && !isRepeatedHeader);
       this.#hasHeader ||= isHeader;
       isHeader = false;
-      isTold = false;
+      isRepeatedHeader = false;
       if (whole === "") continue;
       yield whole;
       this.#options.onProgress?.(this.#progress);
@@ -136,9 +135,7 @@ export class AuditExport implements AsyncIterable<string> {
       start = end + 1;
     }
     const last = whole.slice(whole.lastIndexOf("\n", whole.length - 2) + 1, -1);
-    const hasCursor = lines > 0 || last.startsWith(PROOF_LINE);
-    const found = hasCursor ? (format === "csv" ? CSV_CURSOR : CURSOR).exec(last)?.[1] : undefined;
-    const cursor = found ?? this.#progress.cursor;
+    const cursor = cursorOf(last, format) ?? this.#progress.cursor;
     this.#progress = {
       ...this.#progress,
       lines: this.#progress.lines + lines,
@@ -174,6 +171,11 @@ async function* piecesOf({
     // A caller that leaves early ends the request.
     if (!isWhole) controller.abort();
   }
+}
+
+/** The cursor after a complete line of an export; `null` if the line has none, like the header of CSV. */
+export function cursorOf(line: string, format: "ndjson" | "csv"): string | null {
+  return CURSORS[format].exec(line)?.[1] ?? null;
 }
 
 function timeOf(cursor: string | null): Date | null {

@@ -1,4 +1,5 @@
-import { UnverifiableExportError } from "./unverifiable.ts";
+import { linkDigest, sha256OfText } from "./digest.ts";
+import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
 export interface ActionPoint {
@@ -48,7 +49,6 @@ export interface VerifyActionsOptions {
 }
 
 const MAX_PROBLEMS = 100;
-const MAX_FOREIGN_LINES = 100;
 /** The digest covers the text of the action as it stands in the line. */
 const LINE =
   /^\{"action":(\{.*\}),"about":\{.*\},"chain":\{"position":([1-9]\d{0,14}),"digest":"([0-9a-f]{64})"\}\}$/;
@@ -88,7 +88,7 @@ class ActionsCheck {
   async add(text: string, line: number): Promise<void> {
     const [, action = "", position = "", digest = ""] = isJson(text) ? (LINE.exec(text) ?? []) : [];
     if (action === "") {
-      if (this.#actions === 0 && line > MAX_FOREIGN_LINES) throw notAnExport();
+      if (this.#actions === 0 && line > MAX_UNREADABLE_START) throw notAnExport();
       return this.#note("unreadable", null, line);
     }
     this.#actions++;
@@ -115,7 +115,9 @@ class ActionsCheck {
     this.#first ??= position;
     if (position <= previous.position) return this.#note("out_of_order", position, line);
     if (position > previous.position + 1) this.#note("missing", position, line);
-    else if ((await linked(previous.digest, action)) !== digest) this.#note("changed", position, line);
+    else if ((await linkDigest(previous.digest, await sha256OfText(action))) !== digest) {
+      this.#note("changed", position, line);
+    }
     this.#head = point;
     if (this.#expected?.position === position && this.#expected.digest === digest) this.#expectedSeen = true;
   }
@@ -145,13 +147,4 @@ function isJson(text: string): boolean {
     // The caller reports the number of the line.
     return false;
   }
-}
-
-/** The digest of an action that follows a digest. */
-async function linked(previous: string, action: string): Promise<string> {
-  const content = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(action)));
-  const before = Uint8Array.from(previous.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-  const bytes = new Uint8Array([...before, ...content]);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { type ActionPoint, verifyActionsExport } from "../audit/verify-actions.ts";
 import { OstiaryError } from "../core/errors.ts";
 import type { RequestOptions } from "../core/transport.ts";
+import { write } from "./output.ts";
 
 const TAMPERED = 3;
 const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
@@ -68,15 +69,11 @@ export function addActionsCommands(command: Command, { client, print, signal }: 
 }
 
 async function writeLines(lines: AsyncIterable<string>, file: string | null): Promise<void> {
-  if (file === null) {
-    for await (const line of lines) process.stdout.write(`${line}\n`);
-    return;
-  }
-  const target = await open(file, "w");
+  const target = file === null ? null : await open(file, "w");
   try {
-    for await (const line of lines) await target.appendFile(`${line}\n`);
+    for await (const line of lines) await write(target, `${line}\n`);
   } finally {
-    await target.close();
+    await target?.close();
   }
 }
 

@@ -1,4 +1,14 @@
+import { once } from "node:events";
+import type { FileHandle } from "node:fs/promises";
+import process from "node:process";
+
 const NANO_DIGITS = 9;
+
+/** Writes to a file, or to standard output if that is `null`. Resolves when more can be written without being kept in memory. */
+export async function write(file: FileHandle | null, text: string): Promise<void> {
+  if (file !== null) await file.appendFile(text);
+  else if (!process.stdout.write(text)) await once(process.stdout, "drain");
+}
 
 /** Rows in aligned columns, each as wide as its widest cell. */
 export function columns(rows: readonly (readonly string[])[]): string[] {

@@ -5,6 +5,7 @@ import type {
   ChatCompletionMessage,
   ChatCompletionToolCall,
 } from "../contract/chat.ts";
+import { follow } from "./abort.ts";
 import { CompletionBuilder } from "./accumulate.ts";
 import { OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
@@ -36,18 +37,22 @@ export class ChatStream
   #waiting: (() => void) | null = null;
   #isOver = false;
   #isIterated = false;
-  #stream: ChatCompletionStream | null = null;
-  #isAborted = false;
+  readonly #controller = new AbortController();
 
-  constructor(stream: PromiseLike<ChatCompletionStream>) {
+  /** @param open Sends the request, which ends when its signal is aborted: by `signal` or by the stream. */
+  constructor(
+    open: (signal: AbortSignal) => PromiseLike<ChatCompletionStream>,
+    signal: AbortSignal | undefined,
+  ) {
     super();
-    this.start(() => this.#read(stream));
+    const release = follow(signal, this.#controller);
+    const stream = open(this.#controller.signal);
+    this.start(() => this.#read(stream).finally(release));
   }
 
   /** Ends the request. */
   abort(): void {
-    this.#isAborted = true;
-    this.#stream?.controller.abort();
+    this.#controller.abort();
   }
 
   /** The complete answer, in the form of an answer without streaming, with every field of its chunks. */
@@ -106,9 +111,7 @@ export class ChatStream
 
   async #read(stream: PromiseLike<ChatCompletionStream>): Promise<ChatCompletion> {
     try {
-      this.#stream = await stream;
-      if (this.#isAborted) this.#stream.controller.abort();
-      for await (const chunk of this.#stream) this.#take(chunk);
+      for await (const chunk of await stream) this.#take(chunk);
       const completion = this.#builder.completion();
       const message = completion.choices[0]?.message;
       if (message !== undefined) {

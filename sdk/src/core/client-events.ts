@@ -55,14 +55,22 @@ export class ClientListeners {
     this.#listeners[name].delete(listener);
   }
 
-  /** Calls the listeners. What one throws becomes an unhandled rejection, because a request must not fail by being observed. */
+  /** Calls the listeners of an event. */
   emit<Name extends keyof ClientEvents>(name: Name, ...details: ClientEvents[Name]): void {
-    for (const listener of this.#listeners[name]) {
-      try {
-        listener(...details);
-      } catch (error) {
-        void Promise.reject(error);
-      }
+    notify(this.#listeners[name], details);
+  }
+}
+
+/** Calls listeners. What one throws becomes an unhandled rejection, because work must not fail by being observed. */
+export function notify<Details extends readonly unknown[]>(
+  listeners: Iterable<(...details: Details) => void>,
+  details: Details,
+): void {
+  for (const listener of listeners) {
+    try {
+      listener(...details);
+    } catch (error) {
+      void Promise.reject(error);
     }
   }
 }

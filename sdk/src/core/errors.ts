@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from "../contract/error-codes.ts";
+import type { WireAnswer } from "./wire.ts";
 
 /** The parent of all errors of this package. */
 export class OstiaryError extends Error {
@@ -186,6 +187,18 @@ export function errorFor(status: number, body: unknown, headers: Headers): APIEr
 export function errorForEvent(body: unknown, headers: Headers): APIError {
   const { code } = readEnvelope(body);
   return errorFor(isListed(code) ? ERROR_CODES[code].status : 500, body, headers);
+}
+
+/** The error for a success that the service cannot have sent. */
+export function notFromService({ status, headers }: Pick<WireAnswer, "status" | "headers">): APIError {
+  return new APIError("The answer is not from the service. Check the base URL.", {
+    status,
+    code: null,
+    type: null,
+    param: null,
+    requestId: headers.get("x-request-id"),
+    headers,
+  });
 }
 
 /** The requested wait in milliseconds, from the answer's headers. */

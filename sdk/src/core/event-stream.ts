@@ -1,3 +1,4 @@
+import { notify } from "./client-events.ts";
 import { APIUserAbortError } from "./errors.ts";
 
 type Listener<Details extends readonly unknown[]> = (...details: Details) => void;
@@ -67,12 +68,12 @@ export abstract class EventStream<Events extends { [Name in keyof Events]: reado
       .then(work)
       .then(
         (result) => {
-          this.#call("end", []);
+          this.#notify("end", []);
           return result;
         },
         (error: unknown) => {
-          this.#call("error", [error]);
-          this.#call("end", []);
+          this.#notify("error", [error]);
+          this.#notify("end", []);
           throw error;
         },
       );
@@ -88,12 +89,16 @@ export abstract class EventStream<Events extends { [Name in keyof Events]: reado
     name: Name,
     ...details: (Events & EndEvents)[Name]
   ): void {
-    this.#call(name, details);
+    for (const listener of this.#listenersOf(name)) listener(...details);
   }
 
-  #call(name: keyof (Events & EndEvents), details: readonly unknown[]): void {
+  /** Calls the listeners of the end. The result is settled, and what they throw does not replace it. */
+  #notify(name: keyof EndEvents, details: readonly unknown[]): void {
+    notify(this.#listenersOf(name), details);
+  }
+
+  #listenersOf(name: keyof (Events & EndEvents)): readonly Listener<readonly unknown[]>[] {
     // A name's listeners take the details that its events have.
-    const listeners = (this.#listeners[name] ?? []) as unknown as readonly Listener<readonly unknown[]>[];
-    for (const listener of listeners) listener(...details);
+    return (this.#listeners[name] ?? []) as unknown as readonly Listener<readonly unknown[]>[];
   }
 }

@@ -14,7 +14,7 @@ export interface Retried {
 export type Failed = { readonly wire: WireAnswer } | APIConnectionError;
 
 const FIRST_BACKOFF_MS = 500;
-const LAST_BACKOFF_MS = 8_000;
+const MAX_BACKOFF_MS = 8_000;
 /**
  * A longer wait is reported to the caller as an error. The service's windows of a minute are counted in whole seconds, so it asks for up
  * to 61 seconds.
@@ -22,6 +22,7 @@ const LAST_BACKOFF_MS = 8_000;
 const MAX_WAIT_MS = 90_000;
 /** The interval at which the answer to an earlier attempt is asked for, unless the service says otherwise. */
 const IN_USE_WAIT_MS = 1_000;
+
 /** Milliseconds to wait before the next attempt; `null` if a retry cannot help, or could do the work twice. */
 export function waitBefore(outcome: Failed, attempt: number, call: Retried): number | null {
   if (!call.isRepeatable && mayHaveRun(outcome, call)) return null;
@@ -36,9 +37,12 @@ export function waitBefore(outcome: Failed, attempt: number, call: Retried): num
   return askedMs <= MAX_WAIT_MS ? askedMs : null;
 }
 
-/** Milliseconds before an attempt: twice as many as before the one before it, less up to a quarter, so that clients spread. */
-export function backoffOf(attempt: number): number {
-  return Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LAST_BACKOFF_MS) * (1 - Math.random() * 0.25);
+/**
+ * Milliseconds before an attempt: twice as many as before the one before it, up to a maximum, less up to a quarter, so that clients
+ * spread.
+ */
+export function backoffOf(attempt: number, maxMs: number = MAX_BACKOFF_MS): number {
+  return Math.min(FIRST_BACKOFF_MS * 2 ** attempt, maxMs) * (1 - Math.random() * 0.25);
 }
 
 /**

@@ -78,6 +78,13 @@ export function secretOf(what: string, given: string | undefined, variable: stri
   return secret;
 }
 
+/** The error of a client that needs a management token. */
+export function missingToken(prefix: string): OstiaryError {
+  return new OstiaryError(
+    `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
+  );
+}
+
 /** @throws {OstiaryError} this is a web page, and the options do not allow it. */
 export function refuseWebPages({ dangerouslyAllowBrowser }: ClientOptions): void {
   if (!isBrowser() || dangerouslyAllowBrowser === true) return;

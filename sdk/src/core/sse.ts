@@ -1,5 +1,6 @@
 import { EventReader, type ServerSentEvent } from "../contract/event-reader.ts";
 import { readWithin } from "./deadline.ts";
+import { APIConnectionError } from "./errors.ts";
 
 /** How long a body may stay open after its last event, in milliseconds. */
 const MAX_TAIL_MS = 1_000;
@@ -21,14 +22,7 @@ export async function* eventData(
   last: string,
   idleTimeoutMs: number,
 ): AsyncGenerator<string, void, undefined> {
-  const reader = body.getReader();
-  // The cancellation is not awaited: if another reader shares the body (a `fetch` that clones answers for its log), it completes
-  // only when that reader is done, and a broken body cannot be cancelled at all.
-  const cancel = () => {
-    reader.cancel().catch(() => {});
-  };
-  // Some `fetch` implementations ignore the request's signal in the body. Cancelling ends a pending read.
-  signal.addEventListener("abort", cancel, { once: true });
+  const { reader, cancel, release } = cancelledBy(signal, body);
   const events = new EventReader(Number.POSITIVE_INFINITY);
   let reachedLast = false;
   try {
@@ -41,34 +35,55 @@ export async function* eventData(
       }
     }
   } finally {
-    signal.removeEventListener("abort", cancel);
+    release();
     if (reachedLast) letEnd(reader, cancel);
     else cancel();
   }
 }
 
-/** The server-sent events of a body, with their names and ids. An event that the body's end cuts off is not an event. */
+/**
+ * The server-sent events of a body, with their names and ids. An event that the body's end cuts off is not an event.
+ *
+ * @throws {APIConnectionError} the body broke off or was silent for too long.
+ */
 export async function* serverSentEvents(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   idleTimeoutMs: number,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const reader = body.getReader();
-  const cancel = () => {
-    reader.cancel().catch(() => {});
-  };
-  signal.addEventListener("abort", cancel, { once: true });
+  const { reader, cancel, release } = cancelledBy(signal, body);
   const events = new EventReader(Number.POSITIVE_INFINITY);
   try {
     for (;;) {
-      const part = await readWithin(idleTimeoutMs, reader);
+      const part = await readWithin(idleTimeoutMs, reader).catch(lost);
       if (part.done) return;
       yield* events.pushEvents(part.value);
     }
   } finally {
-    signal.removeEventListener("abort", cancel);
+    release();
     cancel();
   }
+}
+
+/** A reader of a body that is cancelled when the signal is aborted, also if it already is. */
+function cancelledBy(signal: AbortSignal, body: ReadableStream<Uint8Array>) {
+  const reader = body.getReader();
+  // The cancellation is not awaited: if another reader shares the body (a `fetch` that clones answers for its log), it completes
+  // only when that reader is done, and a broken body cannot be cancelled at all.
+  const cancel = () => {
+    reader.cancel().catch(() => {});
+  };
+  // Some `fetch` implementations ignore the request's signal in the body. Cancelling ends a pending read.
+  if (signal.aborted) cancel();
+  else signal.addEventListener("abort", cancel, { once: true });
+  return { reader, cancel, release: () => signal.removeEventListener("abort", cancel) };
+}
+
+/** Runtimes report a broken body by errors of different kinds. */
+function lost(cause: unknown): never {
+  throw cause instanceof APIConnectionError
+    ? cause
+    : new APIConnectionError("The connection was lost.", { cause });
 }
 
 /** Waits in the background for the body's end after the last event. */

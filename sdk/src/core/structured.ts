@@ -66,10 +66,11 @@ export async function parsedCompletion<Output>(
   schema: StandardSchema<Output>,
 ): Promise<ParsedChatCompletion<Output>> {
   const parse = async ({ content, refusal, tool_calls: calls }: ChatCompletionMessage, finish: string) => {
-    if (content === null || content === "" || refusal || (calls ?? []).length > 0) return null;
+    if (refusal || (calls ?? []).length > 0) return null;
     if (finish === "length" || finish === "content_filter") {
       throw new OutputValidationError(`The answer was cut off (${finish}).`, [], completion);
     }
+    if (content === null || content === "") return null;
     return validated(schema, jsonOf(content, completion), completion);
   };
   const choices = await Promise.all(

@@ -1,9 +1,17 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { decimals } from "./decimals.ts";
-import { APIConnectionError, APIUserAbortError, errorForEvent, InternalServerError } from "./errors.ts";
+import {
+  APIConnectionError,
+  APIUserAbortError,
+  errorForEvent,
+  InternalServerError,
+  notFromService,
+} from "./errors.ts";
 import { pause } from "./pause.ts";
+import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
 import type { RequestOptions, Transport } from "./transport.ts";
+import type { WireAnswer } from "./wire.ts";
 
 /** An event of a subscription. */
 export interface SubscribedEvent<Data = unknown> {
@@ -14,14 +22,13 @@ export interface SubscribedEvent<Data = unknown> {
 
 /** The service sends a ping every 15 seconds. A connection that is silent for longer is lost. */
 const MAX_SILENCE_MS = 40_000;
-const FIRST_RECONNECT_MS = 500;
-const LAST_RECONNECT_MS = 15_000;
+const MAX_RECONNECT_MS = 15_000;
 
 /**
  * Iterates over the events of a subscription. After a lost connection it reconnects and continues after the last event. It ends when
  * the service ends it or the loop is left.
  *
- * @throws {APIError} the service has refused or ended the subscription with an error.
+ * @throws {APIError} the service has refused or ended the subscription with an error, or sent an event that cannot be read.
  * @throws {APIUserAbortError} `options.signal` was aborted.
  */
 export async function* subscribe(
@@ -63,7 +70,7 @@ export async function* subscriptionSteps(
       if (!(error instanceof APIConnectionError) && !mayPass) throw error;
     }
     // The service ends a subscription by an event of its own. Any other end is a lost connection.
-    await pause(Math.min(FIRST_RECONNECT_MS * 2 ** failures++, LAST_RECONNECT_MS), options.signal);
+    await pause(backoffOf(failures++, MAX_RECONNECT_MS), options.signal);
   }
 }
 
@@ -93,20 +100,14 @@ async function* eventsOf(
           yield "ended";
           break;
         case "serialized-error":
-          throw errorForEvent(
-            { error: { json: clientTransformer.deserialize(JSON.parse(data)) } },
-            wire.headers,
-          );
+          throw errorForEvent({ error: { json: dataOf(data, wire) } }, wire.headers);
         case "":
         case "message":
-          yield { id, data: clientTransformer.deserialize(JSON.parse(data)) };
+          yield { id, data: dataOf(data, wire) };
       }
     }
   } catch (error) {
     if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
-    if (controller.signal.aborted || isLostConnection(error)) {
-      throw new APIConnectionError("The connection was lost.", { cause: error });
-    }
     throw error;
   } finally {
     release();
@@ -115,9 +116,11 @@ async function* eventsOf(
   if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.");
 }
 
-/** Runtimes report a broken body as a `TypeError` or with a code of the system; a truncated event is invalid JSON. */
-function isLostConnection(error: unknown): boolean {
-  return (
-    error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && "code" in error)
-  );
+/** The typed data of an event. @throws {APIError} it is not from the service. */
+function dataOf(text: string, wire: WireAnswer): unknown {
+  try {
+    return clientTransformer.deserialize(JSON.parse(text));
+  } catch {
+    throw notFromService(wire);
+  }
 }

@@ -7,6 +7,7 @@ import type {
   ChatCompletionToolCall,
   CompletionUsage,
 } from "../contract/chat.ts";
+import { follow } from "./abort.ts";
 import { APIUserAbortError, OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
 import type { RunnableTool } from "./tools.ts";
@@ -126,9 +127,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
 
   async #run(body: ChatCompletionCreateParams, options: ToolRunOptions): Promise<ChatCompletion> {
     const { maxRounds = DEFAULT_ROUNDS, signal, ...own } = options;
-    const abort = () => this.abort();
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = follow(signal, this.#controller);
     try {
       for (let round = 1; round <= maxRounds; round++) {
         const request = round === 1 ? body : withoutForcedChoice(body);
@@ -139,7 +138,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
       }
       throw new OstiaryError(`The model still calls tools after ${maxRounds} rounds. Raise \`maxRounds\`.`);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 
@@ -158,6 +157,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   /** Runs the called functions at the same time, and adds their results in the order of the calls. */
   async #answer(calls: readonly ChatCompletionToolCall[]): Promise<void> {
     for (const call of calls) this.emit("toolCall", call);
+    this.#throwIfAborted();
     const contents = await this.#unlessAborted(Promise.all(calls.map((call) => this.#resultOf(call))));
     for (const [index, call] of calls.entries()) {
       this.#add({ role: "tool", tool_call_id: call.id, content: contents[index] ?? "" });
@@ -196,7 +196,9 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
     let stop = () => {};
     const aborted = new Promise<never>((_, reject) => {
       stop = () => reject(new APIUserAbortError("The run was aborted."));
-      signal.addEventListener("abort", stop, { once: true });
+      // A function can abort the run before it returns.
+      if (signal.aborted) stop();
+      else signal.addEventListener("abort", stop, { once: true });
     });
     try {
       return await Promise.race([work, aborted]);

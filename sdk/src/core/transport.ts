@@ -1,16 +1,18 @@
+import { follow } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
 import {
   APIConnectionError,
   APIConnectionTimeoutError,
-  APIError,
   APIUserAbortError,
   errorFor,
+  notFromService,
   OstiaryError,
 } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { notNegative, positive } from "./numbers.ts";
+import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
 import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
 import type { FetchOptions, Send, WireAnswer, WireRequest } from "./wire.ts";
@@ -169,27 +171,18 @@ export class Transport {
     } catch {
       body = null;
     }
-    const requestId = wire.header("x-request-id");
-    if (typeof body !== "object" || body === null) {
-      throw new APIError("The answer is not from the service. Check the base URL.", {
-        status: wire.status,
-        code: null,
-        type: null,
-        param: null,
-        requestId,
-        headers: wire.headers,
-      });
-    }
+    if (typeof body !== "object" || body === null) throw notFromService(wire);
     // The property is not enumerable, so that it is not printed. The rest relies on the service's contract.
     return Object.defineProperty(body, "_request_id", {
-      value: requestId,
+      value: wire.header("x-request-id"),
       enumerable: false,
     }) as Identified<Body>;
   }
 
   /** Sends a request until it succeeds, cannot succeed, or has had all of its attempts. */
   async #deliver(call: Call, firstAttempt: number): Promise<Answer> {
-    const { method, path } = call.target;
+    const { method } = call.target;
+    const path = withoutQuery(call.target.path);
     let since = Date.now();
     for (let attempt = firstAttempt; ; ) {
       const outcome = await this.#attempt(call, attempt);
@@ -214,8 +207,12 @@ export class Transport {
 
   async #attempt(call: Call, attempt: number): Promise<Outcome> {
     const { log, listeners } = this.#settings;
-    const { method, path } = call.target;
-    const event: RequestEvent = { method, path, attempt, idempotencyKey: call.idempotencyKey };
+    const event: RequestEvent = {
+      method: call.target.method,
+      path: withoutQuery(call.target.path),
+      attempt,
+      idempotencyKey: call.idempotencyKey,
+    };
     log.debug("request", () => ({ ...event, headers: withoutSecrets(call.request.headers) }));
     listeners?.emit("request", event);
     const startedAt = Date.now();
@@ -434,16 +431,6 @@ function withoutSecrets(headers: Readonly<Record<string, string>>): object {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, LOGGED_HEADERS.has(name) ? value : "…"]),
   );
-}
-
-/**
- * Aborts the controller with the caller's signal, until released. `AbortSignal.any` is missing in some versions of
- * Node 20, and in others keeps memory for each request as long as the caller's signal lives.
- */
-function follow(signal: AbortSignal | undefined, controller: AbortController): () => void {
-  const abort = () => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  return () => signal?.removeEventListener("abort", abort);
 }
 
 function aborted(cause?: unknown): APIUserAbortError {

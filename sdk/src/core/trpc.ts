@@ -2,7 +2,7 @@ import { clientTransformer, UnreadableData, writeProcedureData } from "../contra
 import type { Procedure, Procedures } from "../contract/procedures.ts";
 import { APIPromise } from "./api-promise.ts";
 import { type Decimals, decimals } from "./decimals.ts";
-import { APIError } from "./errors.ts";
+import { notFromService } from "./errors.ts";
 import { subscribe } from "./subscription.ts";
 import type { Answer, RequestOptions, RequestTarget, Transport } from "./transport.ts";
 
@@ -55,12 +55,12 @@ export function openTrpc(transport: Transport): Trpc {
 }
 
 /**
- * What a path of names stands for. It is no function, whatever its name: an object that has a `then` or `toJSON` to call would act
- * when it is awaited or printed.
+ * A proxy for a path of names. It is an object, not a function: `await` would call a function named `then`, and `JSON.stringify` one
+ * named `toJSON`.
  */
 function procedures(transport: Transport, names: readonly string[]): object {
   const procedure = names.join(".");
-  const ways = {
+  const methods = {
     query: (input?: unknown, options?: RequestOptions) =>
       callProcedure(transport, "query", procedure, input, options),
     mutate: (input?: unknown, options?: RequestOptions) =>
@@ -73,8 +73,8 @@ function procedures(transport: Transport, names: readonly string[]): object {
     {
       get: (_, name) => {
         if (typeof name !== "string") return undefined;
-        return Object.hasOwn(ways, name)
-          ? ways[name as keyof typeof ways]
+        return Object.hasOwn(methods, name)
+          ? methods[name as keyof typeof methods]
           : procedures(transport, [...names, name]);
       },
     },
@@ -95,12 +95,12 @@ function callProcedure(
 async function outputOf(transport: Transport, answer: Answer): Promise<unknown> {
   const body = await transport.read<{ result?: { data?: unknown } }>(answer);
   const data = body.result?.data;
-  if (data === undefined) throw notTheService(answer);
+  if (data === undefined) throw notFromService(answer.wire);
   try {
     // The typed values are checked. The rest relies on the table, which is generated from the router.
     return decimals(clientTransformer.deserialize(data));
   } catch (cause) {
-    if (cause instanceof UnreadableData) throw notTheService(answer);
+    if (cause instanceof UnreadableData) throw notFromService(answer.wire);
     throw cause;
   }
 }
@@ -127,15 +127,4 @@ function targetOf(kind: "query" | "mutation", procedure: string, input: unknown)
 function withoutUndefined(input: unknown): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
-}
-
-function notTheService({ wire: { status, headers } }: Answer): APIError {
-  return new APIError("The answer is not from the service. Check the base URL.", {
-    status,
-    code: null,
-    type: null,
-    param: null,
-    requestId: headers.get("x-request-id"),
-    headers,
-  });
 }

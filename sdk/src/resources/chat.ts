@@ -93,7 +93,10 @@ export class ChatCompletions {
    */
   stream(params: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
     const body = bodyOf("chat.completions.stream", EXAMPLE, params);
-    return new ChatStream(this.create({ ...body, stream: true }, options));
+    return new ChatStream(
+      (signal) => this.create({ ...body, stream: true }, { ...options, signal }),
+      options.signal,
+    );
   }
 
   /**

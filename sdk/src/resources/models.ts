@@ -1,6 +1,7 @@
 import type { Model, ModelList } from "../contract/models.ts";
 import type { APIPromise } from "../core/api-promise.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
+import { checkedPath } from "../core/path.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 
 /** The models of the catalog. */
@@ -37,9 +38,10 @@ export class Models {
    * ```
    *
    * @throws {NotFoundError} the catalog has no such model.
+   * @throws {OstiaryError} the id is not a path of names: it contains `..`, `//` or a backslash.
    */
   retrieve(id: string, options?: RequestOptions): APIPromise<Model> {
-    const path = id.split("/").map(encodeURIComponent).join("/");
-    return this.#transport.request<Model>({ method: "GET", path: `/models/${path}` }, options);
+    const path = checkedPath(`/models/${id.split("/").map(encodeURIComponent).join("/")}`);
+    return this.#transport.request<Model>({ method: "GET", path }, options);
   }
 }

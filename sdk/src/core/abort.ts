@@ -1,0 +1,10 @@
+/**
+ * Aborts the controller with the caller's signal, at once if that is already aborted, until released. `AbortSignal.any` is missing in
+ * some versions of Node 20, and in others keeps memory for each request as long as the caller's signal lives.
+ */
+export function follow(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
+  const abort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  else signal?.addEventListener("abort", abort, { once: true });
+  return () => signal?.removeEventListener("abort", abort);
+}

@@ -1,0 +1,140 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { type ActionsClient, addActionsCommands } from "../../sdk/src/cli/actions-commands.ts";
+import { exportTo } from "../../sdk/src/cli/export-file.ts";
+import { OstiaryError } from "../../sdk/src/index.ts";
+import { answersInTurn, caught, newClient } from "./fake-service.ts";
+
+describe("an export that is resumed in a file", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "ostiary-resume-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** Resumes in a file with this content. Returns the cursors of the requests, and the content afterwards. */
+  async function resume(before: string, format: "ndjson" | "csv", answer = "") {
+    const file = join(folder, "export");
+    await writeFile(file, before);
+    const fetch = answersInTurn(() => new Response(answer));
+    const { signal } = new AbortController();
+    const error = await caught(
+      exportTo({ client: newClient({ fetch }), params: { format }, file, isResumed: true, signal }),
+    );
+    const cursors = fetch.mock.calls.map(([url]) => new URL(String(url)).searchParams.get("cursor"));
+    return { error, cursors, after: await readFile(file, "utf8") };
+  }
+
+  it.each([
+    ["has no line break in its last 64 KiB", `{"cursor":"a~1"}\n${"x".repeat(70_000)}`, "ndjson"],
+    ["has no complete line", '{"id":1,"cur', "ndjson"],
+    ["has no complete header", "id,mod", "csv"],
+    ["is another text", "one\ntwo\nthr", "ndjson"],
+    ["is another CSV file", "one,two\nthree,four\n", "csv"],
+    ["ends with an empty line", "id,model,cursor\na,m,a~1\n\n", "csv"],
+    ["is CSV, and not NDJSON", "id,model,cursor\na,m,a~1\n", "ndjson"],
+    ["is NDJSON, and not CSV", '{"id":"a","cursor":"a~1"}\n', "csv"],
+  ] as const)("is refused if the file %s, which stays as it is", async (_, before, format) => {
+    const { error, cursors, after } = await resume(before, format, "more\n");
+    expect(error).toBeInstanceOf(OstiaryError);
+    expect(cursors).toEqual([]);
+    expect(after === before).toBe(true);
+  });
+
+  it("has one header if the file has no more than that", async () => {
+    const whole = "id,model,cursor\na,m,a~1\n";
+    const { cursors, after } = await resume("id,model,cursor\na,m,", "csv", whole);
+    expect(cursors).toEqual([null]);
+    expect(after).toBe(whole);
+  });
+
+  it("begins at the beginning if the file is empty", async () => {
+    const whole = '{"id":"a","cursor":"a~1"}\n';
+    const { cursors, after } = await resume("", "ndjson", whole);
+    expect(cursors).toEqual([null]);
+    expect(after).toBe(whole);
+  });
+
+  it.each([
+    ["csv", "id,model,cursor\na,m,a~1\n", "b,m", "b,m,b~2\n"],
+    ["ndjson", '{"id":"a","cursor":"a~1"}\n', '{"id', '{"id":"b","cursor":"b~2"}\n'],
+    ["ndjson", `{"id":"${"a".repeat(70_000)}","cursor":"a~1"}\n`, "", '{"id":"b","cursor":"b~2"}\n'],
+  ] as const)("as %s continues after the last complete line", async (format, before, cut, rest) => {
+    const { cursors, after } = await resume(before + cut, format, rest);
+    expect(cursors).toEqual(["a~1"]);
+    expect(after === before + rest).toBe(true);
+  });
+});
+
+describe("an export to standard output", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** A standard output that is full after each write, until the next turn of the event loop. */
+  function slowOutput() {
+    const output = { text: "", isFull: false };
+    vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+      output.text += String(text);
+      output.isFull = true;
+      setImmediate(() => {
+        output.isFull = false;
+        process.stdout.emit("drain");
+      });
+      return false;
+    });
+    return output;
+  }
+
+  it("reads actions no faster than they are written", async () => {
+    const output = slowOutput();
+    const wasFull: boolean[] = [];
+    const client: ActionsClient = {
+      async *exportActions() {
+        for (const line of ["one", "two", "three"]) {
+          wasFull.push(output.isFull);
+          yield line;
+        }
+      },
+      verifyActions: () => Promise.reject(new Error("not called")),
+    };
+    const program = new Command();
+    addActionsCommands(program, { client: () => client, print: () => {} });
+    await program.parseAsync(["export"], { from: "user" });
+    expect(wasFull).toEqual([false, false, false]);
+    expect(output.text).toBe("one\ntwo\nthree\n");
+  });
+
+  it("reads entries no faster than they are written", async () => {
+    const output = slowOutput();
+    const lines = ["a", "b", "c"].map((id) => `{"id":"${id}","cursor":"${id}~1"}\n`);
+    const wasFull: boolean[] = [];
+    const fetch = answersInTurn(() => {
+      const rest = [...lines];
+      const pull = (controller: ReadableStreamDefaultController) => {
+        const line = rest.shift();
+        if (line === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(line));
+      };
+      return new Response(new ReadableStream({ pull }));
+    });
+    const client = newClient({ fetch });
+    const { signal } = new AbortController();
+    const whole = client.audit.export({});
+    vi.spyOn(client.audit, "export").mockReturnValue(whole);
+    const text = whole.text.bind(whole);
+    vi.spyOn(whole, "text").mockImplementation(async function* () {
+      for await (const piece of text()) {
+        wasFull.push(output.isFull);
+        yield piece;
+      }
+    });
+    await exportTo({ client, params: {}, file: null, isResumed: false, signal });
+    expect(wasFull.length).toBeGreaterThan(1);
+    expect(wasFull).not.toContain(true);
+    expect(output.text).toBe(lines.join(""));
+  });
+});
