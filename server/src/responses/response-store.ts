@@ -10,6 +10,8 @@ import type { Sealer } from "../secrets/sealer.ts";
 export const MAX_CHAIN_LENGTH = 1_000;
 /** The maximum number of items that one request may refer to. */
 export const MAX_ITEM_REFERENCES = 10_000;
+/** The maximum number of items of one response that can be referred to. Each costs a row. */
+export const MAX_REFERABLE_ITEMS = 10_000;
 /** PostgreSQL takes a value as text of twice its length, and at most 1 GB of it. */
 const MAX_PART_BYTES = 256 * 1024 * 1024;
 /** Each part is sealed, which adds a head and a tag. */
@@ -69,7 +71,7 @@ interface Row {
 }
 
 interface ChainRow extends Pick<Row, "id" | "previousId"> {
-  /** Of this response and all later ones. */
+  /** The size of the items of this response and all later ones, as JSON. */
   readonly bytes: bigint;
   /** `null` when the chain is too large to be read. */
   readonly input: Uint8Array | null;
@@ -182,7 +184,7 @@ export class ResponseStore {
     const rows = this.isKeeping && ID.test(id) ? await this.#chain(accountId, id) : [];
     const [oldest] = rows;
     if (oldest === undefined) throw this.#noResponse(id);
-    if (Number(oldest.bytes) > this.#maxSealedBytes()) throw historyTooLarge("previous_response_id");
+    if (oldest.bytes > this.#parts.maxHistoryBytes) throw historyTooLarge("previous_response_id");
     if (rows.length > MAX_CHAIN_LENGTH) throw chainTooLong();
     if (oldest.previousId !== null) throw this.#noResponse(oldest.previousId);
     const items: JsonObject[] = [];
@@ -192,7 +194,7 @@ export class ResponseStore {
       if (input === null || output === null) throw this.#noResponse(row.id);
       for (const part of [input, output]) for (const item of part) items.push(item);
     }
-    return { items, bytes: Number(oldest.bytes) - rows.length * 2 * SEAL_BYTES };
+    return { items, bytes: Number(oldest.bytes) };
   }
 
   /**
@@ -230,17 +232,16 @@ export class ResponseStore {
 
   /** The chain, oldest response first: one more than the maximum length at most. */
   #chain(accountId: AccountId, id: string): Promise<readonly ChainRow[]> {
-    const { database } = this.#parts;
-    const maxBytes = this.#maxSealedBytes();
+    const { database, maxHistoryBytes: maxBytes } = this.#parts;
     return this.#inTurn(
       accountId,
       () => database<ChainRow[]>`
         with recursive chain as (
-          select id, previous_id, (octet_length(input) + octet_length(output))::bigint as bytes, 1 as length
+          select id, previous_id, (octet_length(input) + octet_length(output) - ${2 * SEAL_BYTES})::bigint as bytes, 1 as length
           from responses where account_id = ${accountId} and id = ${id} and ${this.#isCurrent()}
           union all
           select earlier.id, earlier.previous_id,
-                 chain.bytes + octet_length(earlier.input) + octet_length(earlier.output), chain.length + 1
+                 chain.bytes + octet_length(earlier.input) + octet_length(earlier.output) - ${2 * SEAL_BYTES}, chain.length + 1
           from chain join responses earlier on earlier.account_id = ${accountId} and earlier.id = chain.previous_id
           where chain.length <= ${MAX_CHAIN_LENGTH} and chain.bytes <= ${maxBytes} and ${this.#isCurrent()}
         )
@@ -258,7 +259,7 @@ export class ResponseStore {
 
   /** The parts of responses in which the items are. */
   #sources(accountId: AccountId, ids: readonly string[]): Promise<readonly SourceRow[]> {
-    const { database } = this.#parts;
+    const { database, maxHistoryBytes } = this.#parts;
     return this.#inTurn(
       accountId,
       () => database<SourceRow[]>`
@@ -276,7 +277,7 @@ export class ResponseStore {
           from places join responses on account_id = ${accountId} and id = response_id
         )
         select response_id as "responseId", is_output as "isOutput", ids,
-               case when (select sum(octet_length(content)) from sources) <= ${this.#maxSealedBytes()} then content end as content
+               case when (select sum(octet_length(content) - ${SEAL_BYTES}) from sources) <= ${maxHistoryBytes} then content end as content
         from sources`,
     );
   }
@@ -285,11 +286,6 @@ export class ResponseStore {
   #isCurrent(): SqlFragment {
     const { database, ttlDays } = this.#parts;
     return database`expires_at > now() and created_at > now() - ${ttlDays} * interval '1 day'`;
-  }
-
-  /** What seals add to a history of small responses does not count. */
-  #maxSealedBytes(): number {
-    return this.#parts.maxHistoryBytes + MAX_CHAIN_LENGTH * 2 * SEAL_BYTES;
   }
 
   async #inTurn<Result>(accountId: AccountId, work: () => PromiseLike<Result>): Promise<Result> {
@@ -370,7 +366,10 @@ function outputOf({ output }: JsonObject): readonly JsonObject[] {
   return Array.isArray(output) ? output.filter(isJsonObject) : [];
 }
 
-/** The items that can be referred to. An item that the request has sent and the response puts out again is output. */
+/**
+ * The items that can be referred to: the last {@link MAX_REFERABLE_ITEMS}, which are the likeliest. An item that the request has sent and
+ * the response puts out again is output.
+ */
 function placesOf(
   input: readonly JsonObject[],
   output: readonly JsonObject[],
@@ -380,9 +379,11 @@ function placesOf(
     [input, false],
     [output, true],
   ] as const) {
-    for (const { id } of items) if (typeof id === "string" && ID.test(id)) places.set(id, isOutput);
+    for (const { id } of items.slice(-MAX_REFERABLE_ITEMS)) {
+      if (typeof id === "string" && ID.test(id)) places.set(id, isOutput);
+    }
   }
-  return [...places].map(([id, isOutput]) => ({ id, is_output: isOutput }));
+  return [...places].slice(-MAX_REFERABLE_ITEMS).map(([id, isOutput]) => ({ id, is_output: isOutput }));
 }
 
 const MAX_SHOWN = 64;
