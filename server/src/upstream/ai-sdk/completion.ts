@@ -70,11 +70,15 @@ export function openAiUsage({ inputTokens, outputTokens }: LanguageModelV4Usage)
   const prompt = inputTokens.total ?? (parts > 0 ? parts : undefined);
   const completion = outputTokens.total;
   if (prompt === undefined && completion === undefined) return null;
+  const written = inputTokens.cacheWrite ?? 0;
   const usage: Record<string, Json> = {
     prompt_tokens: prompt ?? 0,
     completion_tokens: completion ?? 0,
     total_tokens: (prompt ?? 0) + (completion ?? 0),
-    prompt_tokens_details: { cached_tokens: inputTokens.cacheRead ?? 0 },
+    prompt_tokens_details: {
+      cached_tokens: inputTokens.cacheRead ?? 0,
+      ...(written > 0 ? { cache_write_tokens: written } : {}),
+    },
     completion_tokens_details: { reasoning_tokens: outputTokens.reasoning ?? 0 },
   };
   return usage;
