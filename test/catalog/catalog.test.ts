@@ -102,6 +102,30 @@ describe("a catalog file", () => {
     }
   });
 
+  it("reports a price of any kind of tokens that is none, and one that there is not", async () => {
+    const found = await problems(
+      withModel(
+        `{ id: x, routes: [{ upstream: a }], prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 1, cacheWriteUsdPerMTok: -1,
+          cacheWrite1hUsdPerMTok: much, reasoningUsdPerMTok: 1e-3, audioInputUsdPerMTok: "", audioOutputUsdPerMTok: "1,5",
+          imageInputUsdPerMTok: .inf, imageOutputUsdPerMTok: [1], cacheWrite2hUsdPerMTok: 1 } }`,
+      ),
+    );
+    const text = found.join("\n");
+    for (const name of [
+      "cacheWrite",
+      "cacheWrite1h",
+      "audioInput",
+      "audioOutput",
+      "imageInput",
+      "imageOutput",
+    ])
+      expect(text).toContain(`models[0].prices.${name}UsdPerMTok: `);
+    expect(text).toContain('"cacheWrite2hUsdPerMTok"');
+    // YAML reads it as the number 0.001, which is a price.
+    expect(text).not.toContain("reasoningUsdPerMTok");
+    expect(found).toHaveLength(7);
+  });
+
   it("reports every contradiction between its parts", async () => {
     const found = await problems(
       `upstreams: { u: { dialect: openai, baseUrl: "https://u.example", credentialEnv: UNSET }, v: { dialect: openai, baseUrl: "https://v.example", credentialFile: /run/empty } }
