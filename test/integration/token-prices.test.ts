@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { verifyAuditExport } from "../../sdk/src/index.ts";
 import { answerWhole } from "../fixtures/model-server.ts";
 import { answerWithUsage, balanceOf, type CreditService, startCreditService } from "./credit-service.ts";
 
@@ -34,6 +35,16 @@ function usageWith(prompt: object, completion: object) {
     prompt_tokens_details: prompt,
     completion_tokens_details: completion,
   };
+}
+
+/** A line of an export without the fields that entries did not have. */
+function asBefore(line: string): string {
+  const before = line.replaceAll(
+    /,"(?:cache_write_tokens|cache_write_1h_tokens|reasoning_tokens|audio_tokens|image_tokens)":(?:\d+|null)/g,
+    "",
+  );
+  expect(before).not.toContain("cache_write");
+  return before;
 }
 
 describe("tokens with a price of their own", () => {
@@ -103,6 +114,29 @@ describe("tokens with a price of their own", () => {
       expect(values[columns.indexOf(name)], name).toBe(String(value));
     }
     expect(await owner.trpc.audit.verify.query({})).toMatchObject({ problems: [] });
+  });
+
+  it("are not in exports of before, which can be verified as ever", async () => {
+    const owner = await credit.ownerWith(1_000_000_000n);
+    credit.setAnswer(answerWithUsage(usageWith({ cached_tokens: 1, cache_write_tokens: 2 }, {})));
+    for (let request = 0; request < 3; request++) {
+      expect((await credit.chat(owner.key, { model: "acme/parts" })).status).toBe(200);
+    }
+    await owner.trpc.audit.list.query();
+    for (const proof of ["", "&proof=true&model=acme/parts"]) {
+      const response = await fetch(`${credit.baseUrl}/v1/audit/export?format=ndjson${proof}`, {
+        headers: { authorization: `Bearer ${owner.key}` },
+      });
+      const lines = (await response.text()).trimEnd().split("\n");
+      expect(lines.filter((line) => line.includes('"cache_write_tokens":2'))).toHaveLength(3);
+      const { complete, problems } = await verifyAuditExport(lines);
+      expect(problems).toEqual([]);
+      expect(await verifyAuditExport(lines.map(asBefore))).toMatchObject({ complete, problems });
+      const changed = lines.map((line) =>
+        asBefore(line).replace('"prompt_tokens":100', '"prompt_tokens":99'),
+      );
+      expect((await verifyAuditExport(changed)).problems).not.toEqual([]);
+    }
   });
 
   it("are not known of an answer whose tokens are estimated, nor of a refused request", async () => {
