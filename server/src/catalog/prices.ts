@@ -90,6 +90,7 @@ function costOfParts(total: number, price: bigint, parts: readonly PricedPart[])
   let rest = total;
   let cost = 0n;
   for (const [tokens = 0, partPrice] of parts) {
+    if (tokens === 0) continue;
     const charged = Math.min(tokens, rest);
     cost += times(charged, partPrice);
     rest -= charged;
