@@ -53,4 +53,17 @@ export const AUDIT_FIELDS = {
   source_ip: { kind: "address", nullable: true },
   /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
   would_refuse: { kind: "error_code", nullable: true },
+  /**
+   * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+   * unknown.
+   */
+  cache_write_tokens: { kind: "count", nullable: true },
+  /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+  cache_write_1h_tokens: { kind: "count", nullable: true },
+  /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+  reasoning_tokens: { kind: "count", nullable: true },
+  /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+  audio_tokens: { kind: "count", nullable: true },
+  /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+  image_tokens: { kind: "count", nullable: true },
 } as const;

@@ -9,14 +9,29 @@ const WINDOW_CHARACTERS = 1_024;
 /** The tokens of a message's role and delimiters. */
 const TOKENS_PER_MESSAGE = 4;
 
-/** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */
+/**
+ * Tokens as the upstream counted them, checked to be whole numbers from 0 up. All but the first two are parts of the prompt or of the
+ * completion, and never larger; an absent part is 0.
+ */
 export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** The part of the prompt's tokens that the upstream read from its cache. */
   readonly cachedTokens: number;
-  /** The part of the completion's tokens that the model thought with. */
+  /** The part of the prompt's that it wrote to its cache for 5 minutes, or for a time that it does not tell. */
+  readonly cacheWriteTokens?: number;
+  /** The part of the prompt's that it wrote to its cache for an hour. */
+  readonly cacheWrite1hTokens?: number;
+  /** The part of the prompt's that are of recordings. */
+  readonly audioPromptTokens?: number;
+  /** The part of the prompt's that are of images. */
+  readonly imagePromptTokens?: number;
+  /** The part of the completion's that are of reasoning. */
   readonly reasoningTokens?: number;
+  /** The part of the completion's that are of speech. */
+  readonly audioCompletionTokens?: number;
+  /** The part of the completion's that are of images. */
+  readonly imageCompletionTokens?: number;
 }
 
 /** Counts the tokens of a short text. */
