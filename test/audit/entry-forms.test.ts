@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { NO_FILTER } from "../../server/src/audit/filter.ts";
@@ -73,6 +74,12 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
+/** Two entries as the service exported them before the parts of the usage were recorded. */
+const EXPORTED_WITHOUT_PARTS = [
+  String.raw`{"id":"01936ef4-5c7b-7abc-8def-0123456789ab","request_id":"req_01936ef45c7b7abc8def0123456789ab","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \"eu\"","endpoint":"POST /v1/chat/completions","model":"acme/\"quoted\", and more","upstream":"main","status":503,"error_code":"upstream_error","end_reason":"refused","usage_source":"estimated","prompt_tokens":1,"completion_tokens":2,"cached_tokens":3,"token_count":3,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":5,"source_ip":"2001:db8::1","would_refuse":"ip_blocked","chain":{"batch" : 1, "entries" : 1, "digest" : "072895d2b7d55f079da765c47eeb26cae6137e5107e4663ae75684afdf9e4df3"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ab"}`,
+  String.raw`{"id":"01936ef4-5c7b-7abc-8def-0123456789ac","request_id":"req_01936ef45c7b7abc8def0123456789ac","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \"eu\"","endpoint":"POST /v1/chat/completions","model":null,"upstream":null,"status":503,"error_code":null,"end_reason":"refused","usage_source":"estimated","prompt_tokens":null,"completion_tokens":null,"cached_tokens":null,"token_count":null,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":null,"source_ip":null,"would_refuse":null,"chain":{"batch" : 2, "entries" : 1, "digest" : "6feeb20aca27123dfe48e5407b70203e44a25926ac19455258339ccf23a91042"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ac"}`,
+];
+
 describe("what journals, exports and their readers rely on", () => {
   it("a journal's line is written as ever", () => {
     expect(encodeEntry(charged)).toMatchInlineSnapshot(
@@ -96,8 +103,8 @@ describe("what journals, exports and their readers rely on", () => {
 
   it("an export as NDJSON, and the digests in it, are written as ever", async () => {
     expect(await database.exportOf(full.accountId, "ndjson")).toMatchInlineSnapshot(`
-      "{"id":"01936ef4-5c7b-7abc-8def-0123456789ab","request_id":"req_01936ef45c7b7abc8def0123456789ab","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \\"eu\\"","endpoint":"POST /v1/chat/completions","model":"acme/\\"quoted\\", and more","upstream":"main","status":503,"error_code":"upstream_error","end_reason":"refused","usage_source":"estimated","prompt_tokens":1,"completion_tokens":2,"cached_tokens":3,"token_count":3,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":5,"source_ip":"2001:db8::1","would_refuse":"ip_blocked","cache_write_tokens":6,"cache_write_1h_tokens":7,"reasoning_tokens":8,"audio_tokens":9,"image_tokens":10,"chain":{"batch" : 1, "entries" : 1, "digest" : "072895d2b7d55f079da765c47eeb26cae6137e5107e4663ae75684afdf9e4df3"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ab"}
-      {"id":"01936ef4-5c7b-7abc-8def-0123456789ac","request_id":"req_01936ef45c7b7abc8def0123456789ac","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \\"eu\\"","endpoint":"POST /v1/chat/completions","model":null,"upstream":null,"status":503,"error_code":null,"end_reason":"refused","usage_source":"estimated","prompt_tokens":null,"completion_tokens":null,"cached_tokens":null,"token_count":null,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":null,"source_ip":null,"would_refuse":null,"cache_write_tokens":null,"cache_write_1h_tokens":null,"reasoning_tokens":null,"audio_tokens":null,"image_tokens":null,"chain":{"batch" : 2, "entries" : 1, "digest" : "6feeb20aca27123dfe48e5407b70203e44a25926ac19455258339ccf23a91042"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ac"}
+      "{"id":"01936ef4-5c7b-7abc-8def-0123456789ab","request_id":"req_01936ef45c7b7abc8def0123456789ab","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \\"eu\\"","endpoint":"POST /v1/chat/completions","model":"acme/\\"quoted\\", and more","upstream":"main","status":503,"error_code":"upstream_error","end_reason":"refused","usage_source":"estimated","prompt_tokens":1,"completion_tokens":2,"cached_tokens":3,"token_count":3,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":5,"source_ip":"2001:db8::1","would_refuse":"ip_blocked","cache_write_tokens":6,"cache_write_1h_tokens":7,"reasoning_tokens":8,"audio_tokens":9,"image_tokens":10,"chain":{"batch" : 1, "entries" : 1, "digest" : "80adb60d0c3bd91b3b37f0eeb34f7912db8d064f5fb9117a51d34449d72f8d8f"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ab"}
+      {"id":"01936ef4-5c7b-7abc-8def-0123456789ac","request_id":"req_01936ef45c7b7abc8def0123456789ac","timestamp":"2024-11-27T18:25:19.483Z","key_id":"a=b9","key_name":"=prod, \\"eu\\"","endpoint":"POST /v1/chat/completions","model":null,"upstream":null,"status":503,"error_code":null,"end_reason":"refused","usage_source":"estimated","prompt_tokens":null,"completion_tokens":null,"cached_tokens":null,"token_count":null,"cost_nano_usd":0,"latency_ms":4,"time_to_first_token_ms":null,"source_ip":null,"would_refuse":null,"cache_write_tokens":null,"cache_write_1h_tokens":null,"reasoning_tokens":null,"audio_tokens":null,"image_tokens":null,"chain":{"batch" : 2, "entries" : 1, "digest" : "110d4f58e738e062d3fbdf858e9909d8dfc20caa4e98613461d8edc380fbb38a"},"cursor":"2~01936ef4-5c7b-7abc-8def-0123456789ac"}
       "
     `);
   });
@@ -119,5 +126,13 @@ describe("what journals, exports and their readers rely on", () => {
       { ...bare, keyName },
       { ...full, keyName },
     ]);
+  });
+
+  it("an export of before the usage had parts is verified as ever", async () => {
+    const [first = "", second = ""] = EXPORTED_WITHOUT_PARTS;
+    expect(await verifyAuditExport([first, second])).toMatchObject({ ok: true, entries: 2, problems: [] });
+    const changed = first.replace('"cached_tokens":3', '"cached_tokens":2');
+    const { problems } = await verifyAuditExport([changed, second]);
+    expect(problems[0]).toMatchObject({ problem: "changed", line: 1 });
   });
 });

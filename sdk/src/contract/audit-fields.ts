@@ -3,7 +3,7 @@
  * exports, the OpenAPI document and the types of server and SDK.
  *
  * A new field goes at the end, with a migration that adds its column. It is nullable, as entries that were recorded before do not
- * have it, and no digest covers it (see `COVERED_FIELDS`).
+ * have it. To be covered by digests it needs a line of `entry_digest` in the migration, and its name in `COVERED_WHERE_SET`.
  *
  * - `kind`: the values. `integer` has 32 bits, `count` may be larger; `money` is in nano-USD; `address` is an IP address.
  * - `nullable`: the value may be missing.
