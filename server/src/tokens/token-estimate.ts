@@ -9,14 +9,29 @@ const WINDOW_CHARACTERS = 1_024;
 /** The tokens of a message's role and delimiters. */
 const TOKENS_PER_MESSAGE = 4;
 
-/** Tokens as the upstream counted them, checked to be whole numbers from 0 up. */
+/**
+ * Tokens as the upstream counted them, checked to be whole numbers from 0 up. All but the first two are parts of the prompt or of the
+ * completion, and never larger; an absent part is 0.
+ */
 export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** The part of the prompt's tokens that the upstream read from its cache. */
   readonly cachedTokens: number;
-  /** The part of the completion's tokens that the model thought with. */
+  /** The part of the prompt's that it wrote to its cache for 5 minutes, or for a time that it does not tell. */
+  readonly cacheWriteTokens?: number;
+  /** The part of the prompt's that it wrote to its cache for an hour. */
+  readonly cacheWrite1hTokens?: number;
+  /** The part of the prompt's that are of recordings. */
+  readonly audioPromptTokens?: number;
+  /** The part of the prompt's that are of images. */
+  readonly imagePromptTokens?: number;
+  /** The part of the completion's that are of reasoning. */
   readonly reasoningTokens?: number;
+  /** The part of the completion's that are of speech. */
+  readonly audioCompletionTokens?: number;
+  /** The part of the completion's that are of images. */
+  readonly imageCompletionTokens?: number;
 }
 
 /** Counts the tokens of a short text. */
@@ -40,6 +55,7 @@ export class TokenEstimator {
     const messages = Array.isArray(request.messages) ? request.messages : [];
     for (const message of messages) addText(message, prompt);
     addText(request.tools ?? null, prompt);
+    addText(request.instructions ?? null, prompt);
     addText(request.input ?? null, prompt);
     return {
       promptTokens:
@@ -65,7 +81,10 @@ function numbersIn(value: unknown): number {
   return Array.isArray(value) ? value.reduce((sum: number, item) => sum + numbersIn(item), 0) : 0;
 }
 
-/** Adds all strings in a value that a model reads or writes. Images, audio and files are left out. */
+/** Members that contain no text: images, audio, files, and reasoning that only its provider can read. */
+const NOT_TEXT = new Set(["image_url", "input_audio", "file", "file_data", "encrypted_content"]);
+
+/** Adds all strings in a value that a model reads or writes, except {@link NOT_TEXT}. */
 function addText(value: unknown, tally: TextTally): void {
   if (typeof value === "string") {
     tally.add(value);
@@ -73,7 +92,7 @@ function addText(value: unknown, tally: TextTally): void {
     for (const item of value) addText(item, tally);
   } else if (isJsonObject(value)) {
     for (const [name, item] of Object.entries(value)) {
-      if (name !== "image_url" && name !== "input_audio" && name !== "file") addText(item, tally);
+      if (!NOT_TEXT.has(name)) addText(item, tally);
     }
   }
 }
