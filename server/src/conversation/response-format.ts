@@ -1,4 +1,4 @@
-import { envelopeOf, type ErrorCode, type Failure } from "../errors/failure.ts";
+import { type ErrorCode, envelopeOf, type Failure } from "../errors/failure.ts";
 import type { Json, JsonObject } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import { HEARTBEAT } from "./signs.ts";

@@ -98,7 +98,8 @@ class Answering {
     const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer.produced)));
     const headers = withIgnored(JSON_HEADERS, answer.ignored);
     const { complete } = this.#options;
-    const changes = complete === undefined ? {} : await complete(JSON.parse(answer.stored?.() ?? answer.body));
+    const changes =
+      complete === undefined ? {} : await complete(JSON.parse(answer.stored?.() ?? answer.body));
     return { kind: "whole", headers, body: withChanges(answer.body, changes), facts };
   }
 
@@ -118,7 +119,10 @@ class Answering {
     return {
       kind: "stream",
       headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
-      chunks: complete === undefined ? answer.events : completed(answer, usageOf, async (stored) => noteChanges(await complete(stored))),
+      chunks:
+        complete === undefined
+          ? answer.events
+          : completed(answer, usageOf, async (stored) => noteChanges(await complete(stored))),
       facts: async () => {
         const found = await usageOf();
         last = () => answer.last(found.usage ?? NO_USAGE, changes);

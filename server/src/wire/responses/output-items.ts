@@ -123,9 +123,7 @@ export class ReasoningItem implements OutputItem {
   add(text: string): string {
     if (text === "") return "";
     const added =
-      this.#text === ""
-        ? this.#emit("response.reasoning_summary_part.added", { part: summaryPart("") })
-        : "";
+      this.#text === "" ? this.#emit("response.reasoning_summary_part.added", { part: summaryPart("") }) : "";
     this.#text += text;
     return added + this.#emit("response.reasoning_summary_text.delta", { delta: text });
   }

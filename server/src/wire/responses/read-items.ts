@@ -68,20 +68,26 @@ class ItemReader {
   read(item: JsonObject, at: string): void {
     switch (item.type ?? "message") {
       case "message":
-        return this.#readMessage(item, at);
+        this.#readMessage(item, at);
+        break;
       case "reasoning":
-        return this.#readReasoning(item, at);
+        this.#readReasoning(item, at);
+        break;
       case "function_call":
       case "custom_tool_call":
       case "tool_search_call":
-        return this.#readCall(item, at);
+        this.#readCall(item, at);
+        break;
       case "function_call_output":
       case "custom_tool_call_output":
-        return this.#addResult(item.call_id, outputParts(item.output, `${at}.output`), `${at}.call_id`);
+        this.#addResult(item.call_id, outputParts(item.output, `${at}.output`), `${at}.call_id`);
+        break;
       case "tool_search_output":
-        return this.#readFoundTools(item, at);
+        this.#readFoundTools(item, at);
+        break;
       case "additional_tools":
-        return this.#addTools(item, at);
+        this.#addTools(item, at);
+        break;
       default:
         this.#ignored.push(at);
     }
