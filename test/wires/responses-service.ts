@@ -31,10 +31,12 @@ export async function startResponsesService(
   const answers: ResponsesService["answers"] = { chat: unset, native: unset };
   const chat = await startModelServer((request) => answers.chat(request));
   const native = await startModelServer((request) => answers.native(request));
+  // Tests let upstreams fail again and again.
+  const breaker = { failures: 1_000 };
   const catalog: CatalogFile = await writeCatalog({
     upstreams: {
-      chat: { dialect: "openai", baseUrl: chat.baseUrl },
-      native: { dialect: "openai-responses", baseUrl: native.baseUrl },
+      chat: { dialect: "openai", baseUrl: chat.baseUrl, breaker },
+      native: { dialect: "openai-responses", baseUrl: native.baseUrl, breaker },
     },
     models: [
       { id: "acme/chat", routes: [{ upstream: "chat", model: "inner" }], prices: PRICES },

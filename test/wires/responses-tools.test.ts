@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signUpWithKey } from "../fixtures/user.ts";
 import { expectResponseStream, type ResponseEvent } from "./response-stream.ts";
 import {
   answersMessage,
@@ -282,7 +283,6 @@ describe("what a provider wants back with a call", () => {
 
   it("is not opened for another account", async () => {
     const output = await outputOf({ tools, store: false, include: ["reasoning.encrypted_content"] }, calls);
-    const { signUpWithKey } = await import("../fixtures/user.ts");
     const { key } = await signUpWithKey(running.service.baseUrl);
     running.answers.chat = answersMessage({ content: "ok" });
     const result = { type: "function_call_output", call_id: "call_1", output: "1" };
