@@ -12,6 +12,7 @@ import { Shell } from "./components/Shell.tsx";
 import { load, ownPath, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
+import { readConnectSearch } from "./pages/connect/search.ts";
 import { ledgerQuery } from "./pages/credits/ledger-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
@@ -101,6 +102,13 @@ const models = createRoute({
   validateSearch: readModelsSearch,
   loader: () => load(api.models.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/models/Models.tsx"), "Models"),
+});
+const connect = createRoute({
+  getParentRoute: () => account,
+  path: "/connect",
+  validateSearch: readConnectSearch,
+  loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
+  component: lazyRouteComponent(() => import("./pages/connect/Connect.tsx"), "Connect"),
 });
 const audit = createRoute({
   getParentRoute: () => account,
@@ -219,7 +227,7 @@ export const router = createRouter({
     signUp,
     shell.addChildren([
       tokens,
-      account.addChildren([overview, playground, models, audit, keys, rotation, credits, settings]),
+      account.addChildren([overview, playground, models, connect, audit, keys, rotation, credits, settings]),
       operator.addChildren([
         operatorAccounts,
         operatorAccount,

@@ -69,6 +69,6 @@ function literalOf(expression) {
 function auditFieldComment({ name }, parent) {
   const isEntry = checker.getPropertiesOfType(parent).some(({ declarations }) => declarations === undefined);
   if (!isEntry) return "";
-  const field = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const field = name.replaceAll(/[A-Z]|\d+/g, (start) => `_${start.toLowerCase()}`);
   return writtenComment(checker.getPropertyOfType(AUDIT_FIELDS, field));
 }

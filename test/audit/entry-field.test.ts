@@ -22,10 +22,10 @@ const entry = { ...auditEntry({ accountId: before.accountId, key: before.key }),
 describe("a field that is added by one line and a migration", () => {
   it("is in a journal's line, after all that there was, and absent from older lines", () => {
     const line = encodeEntry(entry);
-    expect(JSON.parse(line)).toHaveLength(24);
+    expect(JSON.parse(line)).toHaveLength(29);
     expect(line.endsWith(',"eu, west"]')).toBe(true);
     expect(decodeEntry(line)).toStrictEqual(entry);
-    const older = JSON.stringify(JSON.parse(line).slice(0, 23));
+    const older = JSON.stringify(JSON.parse(line).slice(0, 28));
     expect(decodeEntry(older)).toStrictEqual({ ...entry, servedRegion: null });
   });
 

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
@@ -29,6 +29,11 @@ const full: AuditEntry = {
   timeToFirstTokenMs: 5,
   sourceIp: "2001:db8::1",
   wouldRefuse: "ip_blocked",
+  cacheWriteTokens: 6,
+  cacheWrite1hTokens: 7,
+  reasoningTokens: 8,
+  audioTokens: 9,
+  imageTokens: 10,
   keyed: {
     claim: uuidv7() as ClaimId,
     keyDigest: "a2V5",
@@ -45,9 +50,7 @@ const bare: AuditEntry = {
   model: null,
   upstream: null,
   errorCode: null,
-  promptTokens: null,
-  completionTokens: null,
-  cachedTokens: null,
+  ...NO_TOKENS,
   timeToFirstTokenMs: null,
   sourceIp: null,
   wouldRefuse: null,
@@ -81,6 +84,18 @@ describe("an entry's line in the journal", () => {
       wouldRefuse: "ip_blocked",
     });
     expect(decodeEntry(JSON.stringify(oldest))).toEqual({ ...bare, wouldRefuse });
+  });
+
+  it("decodes from the older format without the parts of tokens, which are then unknown", () => {
+    const before = JSON.stringify(JSON.parse(encodeEntry(full)).slice(0, 23));
+    const { promptTokens, completionTokens, cachedTokens } = full;
+    expect(decodeEntry(before)).toEqual({
+      ...full,
+      ...NO_TOKENS,
+      promptTokens,
+      completionTokens,
+      cachedTokens,
+    });
   });
 
   it("decodes from the older format that has an idempotency claim without a spender", () => {

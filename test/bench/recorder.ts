@@ -8,7 +8,7 @@ import { makeAuditPartitions } from "../../server/src/audit/audit-partitions.ts"
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
@@ -46,6 +46,7 @@ function entry(number: number): AuditEntry {
     errorCode: null,
     endReason: "stop",
     usageSource: "upstream",
+    ...NO_TOKENS,
     promptTokens: 1_000,
     completionTokens: 200,
     cachedTokens: 0,

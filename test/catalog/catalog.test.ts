@@ -3,7 +3,6 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
-import { costOf } from "../../server/src/catalog/prices.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 import { discoverLocalModels } from "../../server/src/upstream/local-servers.ts";
 import { type Transport, TransportError } from "../../server/src/upstream/transport.ts";
@@ -71,7 +70,7 @@ describe("a catalog file", () => {
         "{ id: x, prices: { inputUsdPerMTok: 0.1, outputUsdPerMTok: '12.345678901' }, routes: [{ upstream: a }] }",
       ),
     );
-    expect(catalog.find("x")?.prices).toEqual({
+    expect(catalog.find("x")?.prices).toMatchObject({
       inputNanoUsdPerMTok: 100_000_000n,
       cachedInputNanoUsdPerMTok: 100_000_000n,
       outputNanoUsdPerMTok: 12_345_678_901n,
@@ -101,6 +100,30 @@ describe("a catalog file", () => {
     for (const place of ["models[0].id", "models[0].prices.inputUsdPerMTok", "models[0].routes", "colour"]) {
       expect(text).toContain(place);
     }
+  });
+
+  it("reports a price of any kind of tokens that is none, and one that there is not", async () => {
+    const found = await problems(
+      withModel(
+        `{ id: x, routes: [{ upstream: a }], prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 1, cacheWriteUsdPerMTok: -1,
+          cacheWrite1hUsdPerMTok: much, reasoningUsdPerMTok: 1e-3, audioInputUsdPerMTok: "", audioOutputUsdPerMTok: "1,5",
+          imageInputUsdPerMTok: .inf, imageOutputUsdPerMTok: [1], cacheWrite2hUsdPerMTok: 1 } }`,
+      ),
+    );
+    const text = found.join("\n");
+    for (const name of [
+      "cacheWrite",
+      "cacheWrite1h",
+      "audioInput",
+      "audioOutput",
+      "imageInput",
+      "imageOutput",
+    ])
+      expect(text).toContain(`models[0].prices.${name}UsdPerMTok: `);
+    expect(text).toContain('"cacheWrite2hUsdPerMTok"');
+    // YAML reads it as the number 0.001, which is a price.
+    expect(text).not.toContain("reasoningUsdPerMTok");
+    expect(found).toHaveLength(7);
   });
 
   it("reports every contradiction between its parts", async () => {
@@ -138,32 +161,6 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
       expect(problem).toContain("upstreams.a.baseUrl");
       expect(problem).not.toContain("pw");
     }
-  });
-});
-
-describe("a cost", () => {
-  const prices = {
-    inputNanoUsdPerMTok: 2_500_000_000n,
-    cachedInputNanoUsdPerMTok: 1_250_000_000n,
-    outputNanoUsdPerMTok: 10_000_000_000n,
-    imageNanoUsd: 0n,
-  };
-
-  it("prices cached tokens separately", () => {
-    expect(costOf({ promptTokens: 1_000, cachedTokens: 400, completionTokens: 10, images: 0 }, prices)).toBe(
-      2_100_000n,
-    );
-  });
-
-  it("is rounded up to a whole nano-USD", () => {
-    const cheap = {
-      inputNanoUsdPerMTok: 1n,
-      cachedInputNanoUsdPerMTok: 1n,
-      outputNanoUsdPerMTok: 1n,
-      imageNanoUsd: 0n,
-    };
-    expect(costOf({ promptTokens: 1, cachedTokens: 0, completionTokens: 0, images: 0 }, cheap)).toBe(1n);
-    expect(costOf({ promptTokens: 0, cachedTokens: 0, completionTokens: 0, images: 0 }, cheap)).toBe(0n);
   });
 });
 

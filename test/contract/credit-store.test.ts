@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
@@ -257,6 +257,7 @@ describe("credit in the database", () => {
           errorCode: null,
           endReason: "stop" as const,
           usageSource: "upstream" as const,
+          ...NO_TOKENS,
           promptTokens: 1,
           completionTokens: 1,
           cachedTokens: 0,

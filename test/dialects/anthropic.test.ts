@@ -270,11 +270,11 @@ describe("an answer from Anthropic", () => {
         prompt_tokens: 150,
         completion_tokens: 7,
         total_tokens: 157,
-        prompt_tokens_details: { cached_tokens: 30 },
+        prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 20 },
       },
     });
     expect((await answer).kind === "whole" && (await answer)).toMatchObject({
-      usage: { promptTokens: 150, completionTokens: 7, cachedTokens: 30 },
+      usage: { promptTokens: 150, completionTokens: 7, cachedTokens: 30, cacheWriteTokens: 20 },
     });
   });
 

@@ -77,6 +77,12 @@ describe("the integrity of an account's entries", () => {
     "a changed cost": (id) =>
       sql`update audit_entries set cost_nano_usd = cost_nano_usd + 1 where id = (
             select id from audit_entries where account_id = ${id} order by id offset 7 limit 1)`,
+    "changed tokens of reasoning": (id) =>
+      sql`update audit_entries set reasoning_tokens = reasoning_tokens + 1 where id = (
+            select id from audit_entries where account_id = ${id} and reasoning_tokens is not null order by id limit 1)`,
+    "a part of the usage taken away": (id) =>
+      sql`update audit_entries set cache_write_tokens = null where id = (
+            select id from audit_entries where account_id = ${id} and cache_write_tokens is not null order by id limit 1)`,
     "a removed entry": (id) =>
       sql`delete from audit_entries where id = (
             select id from audit_entries where account_id = ${id} order by id offset 2 limit 1)`,

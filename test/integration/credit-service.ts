@@ -1,11 +1,25 @@
 import { expect } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
-import { answerWhole, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
+import { answerWhole, chunkOf, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
 /** The cost of a request to `acme/output` that takes all of its 100 tokens of output. */
 export const OUTPUT_NANO_USD = 100n * 10_000n;
+
+/** The prices of `acme/parts`, each another. A USD per million tokens is 1,000 nano-USD per token. */
+const PRICES_OF_PARTS = {
+  inputUsdPerMTok: "1",
+  cachedInputUsdPerMTok: "0.1",
+  cacheWriteUsdPerMTok: "1.25",
+  cacheWrite1hUsdPerMTok: "2",
+  audioInputUsdPerMTok: "9",
+  imageInputUsdPerMTok: "3",
+  outputUsdPerMTok: "5",
+  reasoningUsdPerMTok: "4",
+  audioOutputUsdPerMTok: "30",
+  imageOutputUsdPerMTok: "40",
+};
 
 type Answer = (request: ReceivedRequest) => void;
 
@@ -102,6 +116,7 @@ function catalogAt(baseUrl: string) {
     models: [
       { id: "acme/output", prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 10 }, routes },
       { id: "acme/chat", contextTokens: 8_192, prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 }, routes },
+      { id: "acme/parts", prices: PRICES_OF_PARTS, routes },
       { id: "acme/free", routes },
     ],
   };
@@ -117,6 +132,21 @@ export function answerWith(completionTokens: number, promptTokens = 10): (reques
         usage: { prompt_tokens: promptTokens, completion_tokens: completionTokens },
       }),
     );
+  };
+}
+
+/** A whole answer, or a stream if one is asked for, that reports this usage. */
+export function answerWithUsage(usage: object): (request: ReceivedRequest) => void {
+  const text = { role: "assistant", content: "x" };
+  return ({ body, response }) => {
+    if (body.stream !== true) {
+      response.setHeader("content-type", "application/json");
+      const choices = [{ index: 0, message: text, finish_reason: "stop" }];
+      return void response.end(JSON.stringify({ choices, usage }));
+    }
+    response.setHeader("content-type", "text/event-stream");
+    response.write(chunkOf(text, "stop"));
+    response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
   };
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RouterOutputs } from "../../sdk/src/trpc.ts";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
@@ -87,6 +87,7 @@ function entryOf(account: string, at: Date, model: string, costNanoUsd: bigint):
     errorCode: null,
     endReason: "stop",
     usageSource: "upstream",
+    ...NO_TOKENS,
     promptTokens: 100,
     completionTokens: 20,
     cachedTokens: 5,

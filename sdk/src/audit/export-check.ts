@@ -6,7 +6,7 @@ import type {
   ExportHeader,
   LeftOutEntry,
 } from "../contract/audit.ts";
-import { COVERED_FIELDS } from "../contract/audit-entry.ts";
+import { COVERED_FIELDS, COVERED_WHERE_SET } from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { BatchChain } from "./batch-chain.ts";
 import { bytesOfHex, sha256OfText } from "./digest.ts";
@@ -222,5 +222,11 @@ function isConsistent(entry: ExportedAuditEntry): boolean {
 }
 
 function digestOf(entry: CoveredEntry): Promise<Uint8Array> {
-  return sha256OfText(COVERED_FIELDS.map((field) => String(entry[field] ?? "")).join("\n"));
+  const always = COVERED_FIELDS.map((field) => String(entry[field] ?? ""));
+  // Exports of a service that does not know a field lack it.
+  const later = COVERED_WHERE_SET.flatMap((field) => {
+    const value = entry[field] ?? null;
+    return value === null ? [] : [`${field}:${value}`];
+  });
+  return sha256OfText([...always, ...later].join("\n"));
 }

@@ -37,11 +37,20 @@ export const RECORDED_FIELDS: readonly (readonly [RecordedField, AuditFieldDefin
     (field): field is readonly [RecordedField, AuditFieldDefinition] => field[1].isDerived !== true,
   );
 
-/**
- * The fields that an entry's digest covers, in this order: the recorded fields, without those added after the last covered one.
- * Covering a later field would invalidate the digests of earlier entries.
- */
+/** The fields that the digest of every entry covers, in this order, empty where they are `null`. */
 export const COVERED_FIELDS: readonly RecordedField[] = RECORDED_FIELDS.map(([name]) => name).slice(
   0,
   RECORDED_FIELDS.findIndex(([name]) => name === "would_refuse") + 1,
 );
+
+/**
+ * Fields that were added later. An entry's digest covers them where they are not `null`, so that the digests of earlier entries
+ * stay as they are.
+ */
+export const COVERED_WHERE_SET: readonly RecordedField[] = [
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "reasoning_tokens",
+  "audio_tokens",
+  "image_tokens",
+];

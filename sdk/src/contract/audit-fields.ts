@@ -3,7 +3,7 @@
  * exports, the OpenAPI document and the types of server and SDK.
  *
  * A new field goes at the end, with a migration that adds its column. It is nullable, as entries that were recorded before do not
- * have it, and no digest covers it (see `COVERED_FIELDS`).
+ * have it. To be covered by digests it needs a line of `entry_digest` in the migration, and its name in `COVERED_WHERE_SET`.
  *
  * - `kind`: the values. `integer` has 32 bits, `count` may be larger; `money` is in nano-USD; `address` is an IP address.
  * - `nullable`: the value may be missing.
@@ -53,4 +53,17 @@ export const AUDIT_FIELDS = {
   source_ip: { kind: "address", nullable: true },
   /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
   would_refuse: { kind: "error_code", nullable: true },
+  /**
+   * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+   * unknown.
+   */
+  cache_write_tokens: { kind: "count", nullable: true },
+  /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+  cache_write_1h_tokens: { kind: "count", nullable: true },
+  /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+  reasoning_tokens: { kind: "count", nullable: true },
+  /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+  audio_tokens: { kind: "count", nullable: true },
+  /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+  image_tokens: { kind: "count", nullable: true },
 } as const;

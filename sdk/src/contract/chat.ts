@@ -448,8 +448,12 @@ export interface CompletionUsage {
   readonly prompt_tokens_details?: {
     /** Tokens of the prompt that were in the model server's cache. */
     readonly cached_tokens?: number;
+    /** Tokens of the prompt that the model's server wrote to its cache. */
+    readonly cache_write_tokens?: number;
     /** Tokens of recordings in the prompt. */
     readonly audio_tokens?: number;
+    /** Tokens of images in the prompt. */
+    readonly image_tokens?: number;
   };
   /** Parts of the completion's tokens, if the model's server reports them. */
   readonly completion_tokens_details?: {
@@ -457,6 +461,8 @@ export interface CompletionUsage {
     readonly reasoning_tokens?: number;
     /** Tokens of spoken answers. */
     readonly audio_tokens?: number;
+    /** Tokens of images in the answer. */
+    readonly image_tokens?: number;
     /** Tokens of the prediction that the answer has. */
     readonly accepted_prediction_tokens?: number;
     /** Tokens of the prediction that the answer does not have. */

@@ -31,14 +31,31 @@ export interface Model {
   readonly [field: string]: unknown;
 }
 
-/** Prices in USD, as exact decimal strings such as `"0.15"`. */
+/**
+ * Prices in USD, as exact decimal strings such as `"0.15"`. All are told: where the catalog sets no price for a kind of tokens, it is that
+ * of input or output. Each token is charged once, even if it is of several kinds.
+ */
 export interface ModelPricing {
   /** For a million prompt tokens. */
   readonly input_usd_per_mtok: string;
   /** For a million prompt tokens that the upstream read from its cache. */
   readonly cached_input_usd_per_mtok: string;
+  /** For a million prompt tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell. */
+  readonly cache_write_usd_per_mtok: string;
+  /** For a million prompt tokens that the upstream wrote to its cache for an hour. */
+  readonly cache_write_1h_usd_per_mtok: string;
+  /** For a million prompt tokens of recordings. */
+  readonly audio_input_usd_per_mtok: string;
+  /** For a million prompt tokens of images. */
+  readonly image_input_usd_per_mtok: string;
   /** For a million tokens of answers. */
   readonly output_usd_per_mtok: string;
+  /** For a million tokens of the model's reasoning. */
+  readonly reasoning_usd_per_mtok: string;
+  /** For a million tokens of spoken answers. */
+  readonly audio_output_usd_per_mtok: string;
+  /** For a million tokens of images in answers. */
+  readonly image_output_usd_per_mtok: string;
   /** For each image in a prompt, in addition to its tokens. */
   readonly image_usd: string;
 }

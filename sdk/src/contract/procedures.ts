@@ -216,6 +216,8 @@ export interface Procedures {
         readonly createdAt: Date;
         /** The days for which audit entries are kept; `null`: forever. */
         readonly auditRetentionDays: number | null;
+        /** The days for which responses are stored with their prompts; 0: none is stored. */
+        readonly responsesTtlDays: number;
         /** The maximum of active keys; `null`: no maximum. */
         readonly keyLimit: number | null;
         /** The limits in force: the account's own, or those of its plan. `null`: no limit. */
@@ -699,6 +701,15 @@ export interface Procedures {
           readonly timestamp: Date;
           /** Prompt and completion tokens together; `null`: unknown. */
           readonly tokenCount: number | null;
+          /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+          readonly audioTokens: number | null;
+          /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+          readonly cacheWrite1hTokens: number | null;
+          /**
+           * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+           * unknown.
+           */
+          readonly cacheWriteTokens: number | null;
           /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
           readonly cachedTokens: number | null;
           /** The tokens of the answer; `null`: unknown. */
@@ -752,6 +763,8 @@ export interface Procedures {
             | null;
           /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
           readonly id: string;
+          /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+          readonly imageTokens: number | null;
           /** Last 4 characters of the key string. */
           readonly keyId: string;
           /** Milliseconds from the arrival of the request to the end of the answer. */
@@ -760,6 +773,8 @@ export interface Procedures {
           readonly model: string | null;
           /** The tokens of the prompt; `null`: unknown. */
           readonly promptTokens: number | null;
+          /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+          readonly reasoningTokens: number | null;
           /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
           readonly sourceIp: string | null;
           /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
@@ -825,6 +840,15 @@ export interface Procedures {
         readonly timestamp: Date;
         /** Prompt and completion tokens together; `null`: unknown. */
         readonly tokenCount: number | null;
+        /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+        readonly audioTokens: number | null;
+        /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+        readonly cacheWrite1hTokens: number | null;
+        /**
+         * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+         * unknown.
+         */
+        readonly cacheWriteTokens: number | null;
         /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
         readonly cachedTokens: number | null;
         /** The tokens of the answer; `null`: unknown. */
@@ -878,6 +902,8 @@ export interface Procedures {
           | null;
         /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
         readonly id: string;
+        /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+        readonly imageTokens: number | null;
         /** Last 4 characters of the key string. */
         readonly keyId: string;
         /** Milliseconds from the arrival of the request to the end of the answer. */
@@ -886,6 +912,8 @@ export interface Procedures {
         readonly model: string | null;
         /** The tokens of the prompt; `null`: unknown. */
         readonly promptTokens: number | null;
+        /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+        readonly reasoningTokens: number | null;
         /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
         readonly sourceIp: string | null;
         /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
@@ -972,6 +1000,15 @@ export interface Procedures {
             readonly timestamp: Date;
             /** Prompt and completion tokens together; `null`: unknown. */
             readonly tokenCount: number | null;
+            /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+            readonly audioTokens: number | null;
+            /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+            readonly cacheWrite1hTokens: number | null;
+            /**
+             * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+             * unknown.
+             */
+            readonly cacheWriteTokens: number | null;
             /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
             readonly cachedTokens: number | null;
             /** The tokens of the answer; `null`: unknown. */
@@ -1025,6 +1062,8 @@ export interface Procedures {
               | null;
             /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
             readonly id: string;
+            /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+            readonly imageTokens: number | null;
             /** Last 4 characters of the key string. */
             readonly keyId: string;
             /** Milliseconds from the arrival of the request to the end of the answer. */
@@ -1033,6 +1072,8 @@ export interface Procedures {
             readonly model: string | null;
             /** The tokens of the prompt; `null`: unknown. */
             readonly promptTokens: number | null;
+            /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+            readonly reasoningTokens: number | null;
             /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
             readonly sourceIp: string | null;
             /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
@@ -1999,8 +2040,22 @@ export interface Procedures {
             readonly inputNanoUsdPerMTok: bigint;
             /** For prompt tokens read from the upstream's cache. */
             readonly cachedInputNanoUsdPerMTok: bigint;
+            /** For prompt tokens written to the upstream's cache for 5 minutes, or for a time that the upstream does not tell. */
+            readonly cacheWriteNanoUsdPerMTok: bigint;
+            /** For prompt tokens written to the upstream's cache for an hour. */
+            readonly cacheWrite1hNanoUsdPerMTok: bigint;
+            /** For prompt tokens of recordings. */
+            readonly audioInputNanoUsdPerMTok: bigint;
+            /** For prompt tokens of images. */
+            readonly imageInputNanoUsdPerMTok: bigint;
             /** For tokens of answers. */
             readonly outputNanoUsdPerMTok: bigint;
+            /** For tokens of reasoning. */
+            readonly reasoningNanoUsdPerMTok: bigint;
+            /** For tokens of spoken answers. */
+            readonly audioOutputNanoUsdPerMTok: bigint;
+            /** For tokens of images in answers. */
+            readonly imageOutputNanoUsdPerMTok: bigint;
             /** Nano-USD for each image in a prompt, in addition to its tokens. */
             readonly imageNanoUsd: bigint;
           } | null;
@@ -2460,8 +2515,22 @@ export interface Procedures {
             readonly inputNanoUsdPerMTok: bigint;
             /** For prompt tokens read from the upstream's cache. */
             readonly cachedInputNanoUsdPerMTok: bigint;
+            /** For prompt tokens written to the upstream's cache for 5 minutes, or for a time that the upstream does not tell. */
+            readonly cacheWriteNanoUsdPerMTok: bigint;
+            /** For prompt tokens written to the upstream's cache for an hour. */
+            readonly cacheWrite1hNanoUsdPerMTok: bigint;
+            /** For prompt tokens of recordings. */
+            readonly audioInputNanoUsdPerMTok: bigint;
+            /** For prompt tokens of images. */
+            readonly imageInputNanoUsdPerMTok: bigint;
             /** For tokens of answers. */
             readonly outputNanoUsdPerMTok: bigint;
+            /** For tokens of reasoning. */
+            readonly reasoningNanoUsdPerMTok: bigint;
+            /** For tokens of spoken answers. */
+            readonly audioOutputNanoUsdPerMTok: bigint;
+            /** For tokens of images in answers. */
+            readonly imageOutputNanoUsdPerMTok: bigint;
             /** Nano-USD for each image in a prompt, in addition to its tokens. */
             readonly imageNanoUsd: bigint;
           } | null;

@@ -3,6 +3,7 @@ import {
   type AuditField,
   type AuditFieldKind,
   COVERED_FIELDS,
+  COVERED_WHERE_SET,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
 import { CHARGE_INDEXES, ENTRY_COLUMNS } from "./entry-columns.ts";
@@ -86,9 +87,8 @@ export function jsonFields(isOfPart: boolean): string {
 }
 
 /** The fields that an entry's digest covers, as a line of JSON has them. */
-export const JSON_COVERED_FIELDS = PUBLIC_FIELDS.filter(({ name }) =>
-  (COVERED_FIELDS as readonly AuditField[]).includes(name),
-)
+const COVERED: ReadonlySet<AuditField> = new Set([...COVERED_FIELDS, ...COVERED_WHERE_SET]);
+export const JSON_COVERED_FIELDS = PUBLIC_FIELDS.filter(({ name }) => COVERED.has(name))
   .map(({ name, value }) => `${value} as "${name}"`)
   .join(", ");
 

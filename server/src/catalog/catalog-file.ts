@@ -108,7 +108,14 @@ const modelName = z
 const prices = z.strictObject({
   inputUsdPerMTok: usd,
   cachedInputUsdPerMTok: usd.optional(),
+  cacheWriteUsdPerMTok: usd.optional(),
+  cacheWrite1hUsdPerMTok: usd.optional(),
+  audioInputUsdPerMTok: usd.optional(),
+  imageInputUsdPerMTok: usd.optional(),
   outputUsdPerMTok: usd,
+  reasoningUsdPerMTok: usd.optional(),
+  audioOutputUsdPerMTok: usd.optional(),
+  imageOutputUsdPerMTok: usd.optional(),
   /** For each image in a prompt, beside its tokens. */
   imageUsd: usd.optional(),
 });

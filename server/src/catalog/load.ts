@@ -10,7 +10,7 @@ import {
 } from "./catalog.ts";
 import { type CatalogFile, catalogFileOf, type DialectSettings, type UpstreamEntry } from "./catalog-file.ts";
 import { Credential } from "./credential.ts";
-import type { ModelPrices } from "./prices.ts";
+import { type ModelPrices, withDefaultPrices } from "./prices.ts";
 
 /** All problems of a catalog file, one line each, with their positions. */
 export class CatalogError extends Error {
@@ -211,10 +211,17 @@ function modelOf(
 }
 
 function pricesOf(prices: NonNullable<CatalogFile["models"][number]["prices"]>): ModelPrices {
-  return {
+  return withDefaultPrices({
     inputNanoUsdPerMTok: prices.inputUsdPerMTok,
-    cachedInputNanoUsdPerMTok: prices.cachedInputUsdPerMTok ?? prices.inputUsdPerMTok,
+    cachedInputNanoUsdPerMTok: prices.cachedInputUsdPerMTok,
+    cacheWriteNanoUsdPerMTok: prices.cacheWriteUsdPerMTok,
+    cacheWrite1hNanoUsdPerMTok: prices.cacheWrite1hUsdPerMTok,
+    audioInputNanoUsdPerMTok: prices.audioInputUsdPerMTok,
+    imageInputNanoUsdPerMTok: prices.imageInputUsdPerMTok,
     outputNanoUsdPerMTok: prices.outputUsdPerMTok,
-    imageNanoUsd: prices.imageUsd ?? 0n,
-  };
+    reasoningNanoUsdPerMTok: prices.reasoningUsdPerMTok,
+    audioOutputNanoUsdPerMTok: prices.audioOutputUsdPerMTok,
+    imageOutputNanoUsdPerMTok: prices.imageOutputUsdPerMTok,
+    imageNanoUsd: prices.imageUsd,
+  });
 }

@@ -1,20 +1,37 @@
-/** Nano-USD per million tokens. */
+import type { Usage } from "../tokens/token-estimate.ts";
+
+/** Nano-USD per million tokens. Each token has one price: see {@link costOf}. */
 export interface ModelPrices {
   /** For prompt tokens. */
   readonly inputNanoUsdPerMTok: bigint;
   /** For prompt tokens read from the upstream's cache. */
   readonly cachedInputNanoUsdPerMTok: bigint;
+  /** For prompt tokens written to the upstream's cache for 5 minutes, or for a time that the upstream does not tell. */
+  readonly cacheWriteNanoUsdPerMTok: bigint;
+  /** For prompt tokens written to the upstream's cache for an hour. */
+  readonly cacheWrite1hNanoUsdPerMTok: bigint;
+  /** For prompt tokens of recordings. */
+  readonly audioInputNanoUsdPerMTok: bigint;
+  /** For prompt tokens of images. */
+  readonly imageInputNanoUsdPerMTok: bigint;
   /** For tokens of answers. */
   readonly outputNanoUsdPerMTok: bigint;
+  /** For tokens of reasoning. */
+  readonly reasoningNanoUsdPerMTok: bigint;
+  /** For tokens of spoken answers. */
+  readonly audioOutputNanoUsdPerMTok: bigint;
+  /** For tokens of images in answers. */
+  readonly imageOutputNanoUsdPerMTok: bigint;
   /** Nano-USD for each image in a prompt, in addition to its tokens. */
   readonly imageNanoUsd: bigint;
 }
 
-export interface PricedTokens {
-  readonly promptTokens: number;
-  /** Of the prompt's. */
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
+/** The prices that a catalog must give, and those that it may. */
+export type GivenPrices = Pick<ModelPrices, "inputNanoUsdPerMTok" | "outputNanoUsdPerMTok"> & {
+  readonly [Name in keyof ModelPrices]?: ModelPrices[Name] | undefined;
+};
+
+export interface PricedTokens extends Usage {
   /** Images in the prompt. */
   readonly images: number;
 }
@@ -24,13 +41,103 @@ const MAX_ROUNDED_UP = MTOK - 1n;
 const NANO_DIGITS = 9;
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 
-/** What tokens cost, in nano-USD, rounded up to a whole one. */
+/** Adds the prices that are not given: a token without a price of its own costs as much as any other token of its prompt or answer. */
+export function withDefaultPrices(given: GivenPrices): ModelPrices {
+  const { inputNanoUsdPerMTok: input, outputNanoUsdPerMTok: output } = given;
+  const cacheWrite = given.cacheWriteNanoUsdPerMTok ?? input;
+  return {
+    inputNanoUsdPerMTok: input,
+    cachedInputNanoUsdPerMTok: given.cachedInputNanoUsdPerMTok ?? input,
+    cacheWriteNanoUsdPerMTok: cacheWrite,
+    cacheWrite1hNanoUsdPerMTok: given.cacheWrite1hNanoUsdPerMTok ?? cacheWrite,
+    audioInputNanoUsdPerMTok: given.audioInputNanoUsdPerMTok ?? input,
+    imageInputNanoUsdPerMTok: given.imageInputNanoUsdPerMTok ?? input,
+    outputNanoUsdPerMTok: output,
+    reasoningNanoUsdPerMTok: given.reasoningNanoUsdPerMTok ?? output,
+    audioOutputNanoUsdPerMTok: given.audioOutputNanoUsdPerMTok ?? output,
+    imageOutputNanoUsdPerMTok: given.imageOutputNanoUsdPerMTok ?? output,
+    imageNanoUsd: given.imageNanoUsd ?? 0n,
+  };
+}
+
+/**
+ * What tokens cost, in nano-USD, rounded up to a whole one.
+ *
+ * Upstreams do not tell how parts overlap, such as audio that was read from the cache. Each token is therefore charged once, for the
+ * first that it may be: of a prompt, cached, written for an hour, written for 5 minutes, audio, image; of an answer, reasoning, audio,
+ * image. Parts beyond the total are not charged, and tokens that are in no part have the price of input or output.
+ */
 export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
-  const { promptTokens, cachedTokens, completionTokens, images } = tokens;
-  const fresh = times(promptTokens - cachedTokens, prices.inputNanoUsdPerMTok);
-  const cached = times(cachedTokens, prices.cachedInputNanoUsdPerMTok);
-  const output = times(completionTokens, prices.outputNanoUsdPerMTok);
-  return (fresh + cached + output + MAX_ROUNDED_UP) / MTOK + times(images, prices.imageNanoUsd);
+  const prompt = costOfParts(tokens.promptTokens, prices.inputNanoUsdPerMTok, [
+    [tokens.cachedTokens, prices.cachedInputNanoUsdPerMTok],
+    [tokens.cacheWrite1hTokens, prices.cacheWrite1hNanoUsdPerMTok],
+    [tokens.cacheWriteTokens, prices.cacheWriteNanoUsdPerMTok],
+    [tokens.audioPromptTokens, prices.audioInputNanoUsdPerMTok],
+    [tokens.imagePromptTokens, prices.imageInputNanoUsdPerMTok],
+  ]);
+  const completion = costOfParts(tokens.completionTokens, prices.outputNanoUsdPerMTok, [
+    [tokens.reasoningTokens, prices.reasoningNanoUsdPerMTok],
+    [tokens.audioCompletionTokens, prices.audioOutputNanoUsdPerMTok],
+    [tokens.imageCompletionTokens, prices.imageOutputNanoUsdPerMTok],
+  ]);
+  return perMTok(prompt + completion) + times(tokens.images, prices.imageNanoUsd);
+}
+
+type PricedPart = readonly [tokens: number | undefined, price: bigint];
+
+/** The cost of a total in millionths of a nano-USD: of its parts in their order, and of the rest. */
+function costOfParts(total: number, price: bigint, parts: readonly PricedPart[]): bigint {
+  let rest = total;
+  let cost = 0n;
+  for (const [tokens = 0, partPrice] of parts) {
+    if (tokens === 0) continue;
+    const charged = Math.min(tokens, rest);
+    cost += times(charged, partPrice);
+    rest -= charged;
+  }
+  return cost + times(rest, price);
+}
+
+/** The maximum cost of tokens, whatever parts they turn out to have, in nano-USD. */
+export function maxCostOf(
+  tokens: Pick<PricedTokens, "promptTokens" | "completionTokens" | "images">,
+  prices: ModelPrices,
+): bigint {
+  const prompt = times(tokens.promptTokens, maxInputPrice(prices));
+  const completion = times(tokens.completionTokens, maxOutputPrice(prices));
+  return perMTok(prompt + completion) + times(tokens.images, prices.imageNanoUsd);
+}
+
+function maxInputPrice(prices: ModelPrices): bigint {
+  return maxOf([
+    prices.inputNanoUsdPerMTok,
+    prices.cachedInputNanoUsdPerMTok,
+    prices.cacheWriteNanoUsdPerMTok,
+    prices.cacheWrite1hNanoUsdPerMTok,
+    prices.audioInputNanoUsdPerMTok,
+    prices.imageInputNanoUsdPerMTok,
+  ]);
+}
+
+/** The highest price that a token of an answer may have, in nano-USD per million tokens. */
+export function maxOutputPrice(prices: ModelPrices): bigint {
+  return maxOf([
+    prices.outputNanoUsdPerMTok,
+    prices.reasoningNanoUsdPerMTok,
+    prices.audioOutputNanoUsdPerMTok,
+    prices.imageOutputNanoUsdPerMTok,
+  ]);
+}
+
+function maxOf(prices: readonly bigint[]): bigint {
+  let max = 0n;
+  for (const price of prices) if (price > max) max = price;
+  return max;
+}
+
+/** Rounds up to a whole nano-USD. */
+function perMTok(amount: bigint): bigint {
+  return (amount + MAX_ROUNDED_UP) / MTOK;
 }
 
 /** Multiplies a count by a price. Many counts are 0, which saves a BigInt. */

@@ -53,6 +53,18 @@ export interface AuditEntry extends RecordedValues {
   readonly keyed?: KeyedAnswer;
 }
 
+/** The tokens of an entry of which none are known. */
+export const NO_TOKENS = {
+  promptTokens: null,
+  completionTokens: null,
+  cachedTokens: null,
+  cacheWriteTokens: null,
+  cacheWrite1hTokens: null,
+  reasoningTokens: null,
+  audioTokens: null,
+  imageTokens: null,
+} satisfies Partial<AuditEntry>;
+
 /** An entry as it is read back, with what is known by then. */
 export interface ListedEntry extends AuditEntry {
   readonly keyName: string;

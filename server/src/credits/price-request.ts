@@ -1,5 +1,6 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
-import { costOf, type PricedTokens } from "../catalog/prices.ts";
+import { costOf, maxCostOf, maxOutputPrice } from "../catalog/prices.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import type { Hold, HoldRange } from "./allowance.ts";
 
 /** The maximum length of an answer if neither the request nor the catalog limits it. */
@@ -30,14 +31,17 @@ export interface PricedRequest {
   readonly files: number;
 }
 
-/** The range of a request's cost. */
+/**
+ * The range of a request's cost, of which the maximum is held. What parts its tokens will have is not known before, so each counts at
+ * the highest price that it may have.
+ */
 export function rangeOf(request: PricedRequest): HoldRange {
   const { choices, images } = request;
   const { prices } = request.model;
   if (prices === null) return { minNanoUsd: 0n, maxNanoUsd: 0n };
   const longest = maxAnswerTokens(request);
   const cost = (completionTokens: number) =>
-    costOf({ promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens, images }, prices);
+    maxCostOf({ promptTokens: promptTokensOf(request), completionTokens, images }, prices);
   return {
     minNanoUsd: cost(Math.min(longest, MIN_ANSWER_TOKENS) * choices),
     maxNanoUsd: cost(longest * choices),
@@ -48,11 +52,11 @@ export function rangeOf(request: PricedRequest): HoldRange {
 export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
   const { model, choices, images } = request;
   if (model.prices === null) return null;
-  const { outputNanoUsdPerMTok } = model.prices;
-  if (outputNanoUsdPerMTok === 0n) return null;
-  const prompt = { promptTokens: promptTokensOf(request), cachedTokens: 0, completionTokens: 0, images };
-  const left = heldNanoUsd - costOf(prompt, model.prices);
-  return Math.max(1, Number((left * MTOK) / outputNanoUsdPerMTok / BigInt(choices)));
+  const price = maxOutputPrice(model.prices);
+  if (price === 0n) return null;
+  const prompt = { promptTokens: promptTokensOf(request), completionTokens: 0, images };
+  const left = heldNanoUsd - maxCostOf(prompt, model.prices);
+  return Math.max(1, Number((left * MTOK) / price / BigInt(choices)));
 }
 
 /** An image or a file that is named by its URL or id may be much longer than its name. */
@@ -74,17 +78,16 @@ const FREE: Charge = { costNanoUsd: 0n, implausibleNanoUsd: 0n };
  * The cost of what an upstream reports, even if it exceeds the hold. The model's context and maximum output, by the catalog,
  * bound what is plausible.
  */
-export function chargeFor(request: PricedRequest, usage: Omit<PricedTokens, "images"> | null): Charge {
+export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
   const { model, choices, prompts, images } = request;
   const { prices, contextTokens } = model;
   if (usage === null || prices === null) return FREE;
   const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
   const maxAnswer =
     model.maxOutputTokens ?? contextTokens ?? Math.max(MAX_ANSWER_TOKENS, request.maxTokens ?? 0);
-  const promptTokens = Math.min(usage.promptTokens, maxPrompt);
   const believed = {
-    promptTokens,
-    cachedTokens: Math.min(usage.cachedTokens, promptTokens),
+    ...usage,
+    promptTokens: Math.min(usage.promptTokens, maxPrompt),
     completionTokens: Math.min(usage.completionTokens, maxAnswer * choices),
     images,
   };

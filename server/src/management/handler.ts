@@ -4,7 +4,7 @@ import { RefusedCaller } from "../access/access.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
-import { type AuditEntry, type EntryId, requestIdOf, timeOfEntry } from "../contract/entry.ts";
+import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } from "../contract/entry.ts";
 import type { KeySnapshot } from "../contract/key.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -177,9 +177,7 @@ async function recordKeyUse(
     ...outcome,
     endReason: outcome.status < 400 ? "stop" : "refused",
     usageSource: "none",
-    promptTokens: null,
-    completionTokens: null,
-    cachedTokens: null,
+    ...NO_TOKENS,
     costNanoUsd: 0n,
     latencyMs: Math.max(0, now().getTime() - at.getTime()),
     timeToFirstTokenMs: null,

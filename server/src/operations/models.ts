@@ -85,7 +85,14 @@ function pricesInUsd(prices: ModelPrices) {
   return {
     input_usd_per_mtok: usdOf(prices.inputNanoUsdPerMTok),
     cached_input_usd_per_mtok: usdOf(prices.cachedInputNanoUsdPerMTok),
+    cache_write_usd_per_mtok: usdOf(prices.cacheWriteNanoUsdPerMTok),
+    cache_write_1h_usd_per_mtok: usdOf(prices.cacheWrite1hNanoUsdPerMTok),
+    audio_input_usd_per_mtok: usdOf(prices.audioInputNanoUsdPerMTok),
+    image_input_usd_per_mtok: usdOf(prices.imageInputNanoUsdPerMTok),
     output_usd_per_mtok: usdOf(prices.outputNanoUsdPerMTok),
+    reasoning_usd_per_mtok: usdOf(prices.reasoningNanoUsdPerMTok),
+    audio_output_usd_per_mtok: usdOf(prices.audioOutputNanoUsdPerMTok),
+    image_output_usd_per_mtok: usdOf(prices.imageOutputNanoUsdPerMTok),
     image_usd: usdOf(prices.imageNanoUsd),
   };
 }

@@ -1,6 +1,7 @@
 import type { BegunRequest } from "../audit/recorder.ts";
 import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import { type EntryFacts, NO_FACTS } from "../operations/operation.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -89,11 +90,21 @@ function entryOf(
     timeToFirstTokenMs: facts.timeToFirstTokenMs,
     sourceIp: request.sourceIp,
     wouldRefuse: request.permission?.wouldRefuse ?? null,
+    cacheWriteTokens: partOf(usage, usage?.cacheWriteTokens),
+    cacheWrite1hTokens: partOf(usage, usage?.cacheWrite1hTokens),
+    reasoningTokens: partOf(usage, usage?.reasoningTokens),
+    audioTokens: partOf(usage, usage?.audioPromptTokens, usage?.audioCompletionTokens),
+    imageTokens: partOf(usage, usage?.imagePromptTokens, usage?.imageCompletionTokens),
     status,
     errorCode,
     endReason,
   };
   return withCharge(request, entry, facts);
+}
+
+/** The tokens of a part: in a known usage an absent part is 0. */
+function partOf(usage: Usage | null, ofPrompt = 0, ofCompletion = 0): number | null {
+  return usage === null ? null : ofPrompt + ofCompletion;
 }
 
 /** Adds what the journal needs of requests that cost something or have an idempotency key. */

@@ -1,4 +1,5 @@
 import { catalogOf, DEFAULT_TIMEOUTS, TEXT_ONLY } from "../../../server/src/catalog/catalog.ts";
+import { withDefaultPrices } from "../../../server/src/catalog/prices.ts";
 import { CHAT_SIGNS, LAST_CHUNK } from "../../../server/src/conversation/signs.ts";
 import { Failure } from "../../../server/src/errors/failure.ts";
 import { TextTally } from "../../../server/src/tokens/text-tally.ts";
@@ -29,12 +30,7 @@ export const CATALOG = catalogOf(
       contextTokens: 100_000,
       maxOutputTokens: 1_000,
       modalities: TEXT_ONLY,
-      prices: {
-        inputNanoUsdPerMTok: 0n,
-        cachedInputNanoUsdPerMTok: 0n,
-        outputNanoUsdPerMTok: PER_MTOK,
-        imageNanoUsd: 0n,
-      },
+      prices: withDefaultPrices({ inputNanoUsdPerMTok: 0n, outputNanoUsdPerMTok: PER_MTOK }),
       routes: [{ upstream: "upstream", model: MODEL, weight: 1 }],
     },
   ],

@@ -136,7 +136,12 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
       <dl className={listsStyles.facts}>
         <Fact name="Prompt tokens">{tokens(entry.promptTokens)}</Fact>
         <Fact name="Cached">{tokens(entry.cachedTokens)}</Fact>
+        <Part name="Written to cache" tokens={entry.cacheWriteTokens} />
+        <Part name="Written to cache for 1 h" tokens={entry.cacheWrite1hTokens} />
         <Fact name="Completion tokens">{tokens(entry.completionTokens)}</Fact>
+        <Part name="Reasoning" tokens={entry.reasoningTokens} />
+        <Part name="Audio" tokens={entry.audioTokens} />
+        <Part name="Images" tokens={entry.imageTokens} />
         <Fact name="Token count">{tokens(entry.tokenCount)}</Fact>
         <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
         <Fact name="Cost">{formatUsd(entry.costNanoUsd)}</Fact>
@@ -154,6 +159,11 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
       </div>
     </>
   );
+}
+
+/** A part of the tokens, which few requests have. */
+function Part({ name, tokens }: { readonly name: string; readonly tokens: number | null }) {
+  return tokens === null || tokens === 0 ? null : <Fact name={name}>{formatCount(tokens)}</Fact>;
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

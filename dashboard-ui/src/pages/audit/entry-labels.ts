@@ -55,6 +55,11 @@ export function entryJson(entry: AuditEntry): string {
     time_to_first_token_ms: entry.timeToFirstTokenMs,
     source_ip: entry.sourceIp,
     would_refuse: entry.wouldRefuse,
+    cache_write_tokens: entry.cacheWriteTokens,
+    cache_write_1h_tokens: entry.cacheWrite1hTokens,
+    reasoning_tokens: entry.reasoningTokens,
+    audio_tokens: entry.audioTokens,
+    image_tokens: entry.imageTokens,
   } satisfies Record<AuditField, unknown>;
   return JSON.stringify(shape, null, 2);
 }

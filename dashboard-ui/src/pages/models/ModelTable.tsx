@@ -6,6 +6,7 @@ import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatUsd } from "../../components/format.ts";
+import { specialPrices } from "../../components/special-prices.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./ModelTable.module.css";
 import { chats, embeds, isFree, mediaOf, usesOf } from "./model.ts";
@@ -35,6 +36,7 @@ export function ModelTable({ models, showExample }: ModelTableProps) {
       ]}
       rows={models}
       rowKey={({ id }) => id}
+      details={({ prices }) => specialPrices(prices)}
     />
   );
 }

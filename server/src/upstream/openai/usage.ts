@@ -1,22 +1,35 @@
 import { isJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { checkedUsage, type ReportedCounts } from "../usage-counts.ts";
 
-/** No model has a context of this many tokens. A larger count is an upstream's error. */
-const MAX_TOKENS = 1_000_000_000;
-
-/** Reads OpenAI's `usage` object. @returns `null` unless its numbers are plausible. */
+/** Reads the `usage` object of OpenAI's chat completions and embeddings. @returns `null` unless its numbers are plausible. */
 export function readUsage(value: unknown): Usage | null {
   if (!isJsonObject(value)) return null;
-  const details = isJsonObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const promptTokens = tokens(value.prompt_tokens);
-  const completionTokens = tokens(value.completion_tokens ?? 0);
-  const cachedTokens = tokens(details.cached_tokens ?? 0);
-  if (promptTokens === null || completionTokens === null || cachedTokens === null) return null;
-  return { promptTokens, completionTokens, cachedTokens: Math.min(cachedTokens, promptTokens) };
+  return checkedUsage({
+    promptTokens: value.prompt_tokens,
+    completionTokens: value.completion_tokens,
+    ...promptParts(value.prompt_tokens_details),
+    ...completionParts(value.completion_tokens_details),
+  });
 }
 
-function tokens(value: unknown): number | null {
-  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS
-    ? value
-    : null;
+/** The parts of a prompt's tokens, by OpenAI's names. */
+export function promptParts(details: unknown): ReportedCounts {
+  if (!isJsonObject(details)) return {};
+  return {
+    cachedTokens: details.cached_tokens,
+    cacheWriteTokens: details.cache_write_tokens,
+    audioPromptTokens: details.audio_tokens,
+    imagePromptTokens: details.image_tokens,
+  };
+}
+
+/** The parts of an answer's tokens, by OpenAI's names. */
+export function completionParts(details: unknown): ReportedCounts {
+  if (!isJsonObject(details)) return {};
+  return {
+    reasoningTokens: details.reasoning_tokens,
+    audioCompletionTokens: details.audio_tokens,
+    imageCompletionTokens: details.image_tokens,
+  };
 }

@@ -139,11 +139,15 @@ function extraOf(signature: Signature | null): JsonObject {
 
 function usageOf(usage: Usage): JsonObject {
   const { promptTokens, completionTokens, cachedTokens } = usage;
+  const written = (usage.cacheWriteTokens ?? 0) + (usage.cacheWrite1hTokens ?? 0);
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
+    prompt_tokens_details: {
+      cached_tokens: cachedTokens,
+      ...(written > 0 ? { cache_write_tokens: written } : {}),
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
   };
 }

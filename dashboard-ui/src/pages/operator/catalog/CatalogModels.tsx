@@ -5,6 +5,7 @@ import { type Column, DataTable, NoRows } from "../../../components/DataTable.ts
 import { formatCount, formatUsd } from "../../../components/format.ts";
 import pagedStyles from "../../../components/Paged.module.css";
 import panelStyles from "../../../components/Panel.module.css";
+import { specialPrices } from "../../../components/special-prices.tsx";
 import textStyles from "../../../components/text.module.css";
 import consoleStyles from "../console.module.css";
 import { focusPage } from "../focus.ts";
@@ -52,6 +53,7 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
           columns={COLUMNS}
           rows={shown}
           rowKey={({ id }) => id}
+          details={({ prices }) => specialPrices(prices)}
         />
       )}
       {models.length > shown.length ? (
