@@ -123,7 +123,8 @@ describe("a response of an upstream with the Responses API", () => {
     running.answers.native = answersWhole(inner);
     const response = await running.ask(native({ metadata: { a: "b" }, novelty: { deep: [1] } }));
     expectWhole(response);
-    expect(response).toEqual({ ...inner, model: "acme/native", store: true });
+    const id = expect.stringMatching(/^resp_[0-9a-f]{32}$/);
+    expect(response).toEqual({ ...inner, id, model: "acme/native", store: true });
     expect(sentTo(running.native)).toEqual({
       model: "inner",
       input: "hello",
@@ -165,6 +166,15 @@ describe("a response of an upstream with the Responses API", () => {
     expect(JSON.stringify(events)).not.toContain("encrypted_content");
     running.answers.native = answersWhole(upstreamResponse());
     expect(JSON.stringify(await running.ask(native({})))).not.toContain("encrypted_content");
+  });
+
+  it("is stored under an id of its own, whatever the upstream calls it", async () => {
+    running.answers.native = answersWhole(upstreamResponse({ id: "resp_same" }));
+    const first = await running.ask(native({ input: "one" }));
+    const second = await running.ask(native({ input: "two" }));
+    expect(second.id).not.toBe(first.id);
+    await running.ask(native({ input: "more", previous_response_id: second.id }));
+    expect(sentTo(running.native).input[0].content).toEqual([{ type: "input_text", text: "two" }]);
   });
 
   it("is continued with the encrypted reasoning that was stored, and without references", async () => {

@@ -3,6 +3,7 @@ import { asksForEncrypted, EARLY_RESPONSE_SIGNS } from "../../conversation/respo
 import { openSignature, sealSignature, type TextSealer } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, WireRequest } from "../../conversation/wire.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { newId } from "./output-items.ts";
 import type { OpenedSignature } from "./read-items.ts";
 import { type ReadResponses, readResponses } from "./read-responses.ts";
 import { repeatedFields } from "./response-fields.ts";
@@ -27,7 +28,12 @@ const CALL_ID = "ostiary_call_id";
 /** A request of the Responses API, as `operations/responses-body.ts` has checked it. References to what is stored are resolved. */
 export function responsesRequest(body: JsonBody, options: ResponsesOptions): WireRequest {
   const { isStored, previousResponseId, firstOwn, sealer, sealContext } = options;
-  const owned = { store: isStored, previous_response_id: previousResponseId };
+  const owned = {
+    // Responses are stored by their ids, and some upstreams give each response the same one.
+    ...(isStored ? { id: newId("resp") } : {}),
+    store: isStored,
+    previous_response_id: previousResponseId,
+  };
   const open = (sealed: string) => opened(openSignature(sealed, sealer, sealContext));
   let found: ReadResponses | null = null;
   const read = () => {

@@ -28,7 +28,7 @@ export interface ResponsesWriterParts {
   readonly tools: ClientTools;
   /** The members that repeat the request. */
   readonly repeated: JsonObject;
-  /** `store` and `previous_response_id`. */
+  /** `store`, `previous_response_id`, and the id of a response that is to be stored. */
   readonly owned: JsonObject;
   /** Whether the client asked for encrypted reasoning. */
   readonly showsEncrypted: boolean;
