@@ -248,9 +248,14 @@ describe("a response of an upstream with the Responses API", () => {
 
   it("has a usage even if the upstream tells none", async () => {
     running.answers.native = streamsResponse({ usage: null });
-    const response = expectResponseStream(await running.stream(native({})));
-    expect(response.usage.input_tokens).toBeGreaterThan(0);
-    expect(response.usage.output_tokens).toBeGreaterThan(0);
+    const streamed = expectResponseStream(await running.stream(native({})));
+    running.answers.native = answersWhole(upstreamResponse({ usage: null }));
+    const whole = await running.ask(native({}));
+    expectWhole(whole);
+    for (const { usage } of [streamed, whole]) {
+      expect(usage.input_tokens).toBeGreaterThan(0);
+      expect(usage.output_tokens).toBeGreaterThan(0);
+    }
   });
 
   it("is charged by the upstream's usage", async () => {

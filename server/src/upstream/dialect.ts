@@ -110,6 +110,8 @@ export interface WholeAnswer {
   readonly ignored: readonly string[];
   /** The answer as the service stores it, in JSON; absent where that is the body. */
   readonly stored?: () => string;
+  /** Members of the body that tell an estimated usage, for wires whose clients need one. */
+  readonly estimated?: (usage: Usage) => JsonObject;
 }
 
 export interface StreamedAnswer {

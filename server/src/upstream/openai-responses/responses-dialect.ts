@@ -1,3 +1,4 @@
+import { responseUsageOf } from "../../conversation/response-format.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
@@ -68,6 +69,7 @@ function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
     produced: () => producedIn(value),
     ignored: [],
     stored: () => editor.stored(response, null),
+    estimated: (counted) => ({ usage: responseUsageOf(counted) }),
   };
 }
 

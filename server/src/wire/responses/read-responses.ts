@@ -25,6 +25,9 @@ const NAMES: Conversation["names"] = {
   promptCacheKey: "prompt_cache_key",
 };
 
+/** Codex sends these to every model that it does not know. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity", "serviceTier"];
+
 /** Fields that a conversation has, that the service decides about, or that say nothing about the answer. */
 const READ = new Set([
   "background",
@@ -98,6 +101,7 @@ export function readResponses(body: JsonObject, context: ReadContext): ReadRespo
     user: textOf(body.safety_identifier) ?? textOf(body.user),
     metadata: isJsonObject(body.metadata) ? body.metadata : null,
     names: NAMES,
+    optional: OPTIONAL,
     ignored: [...ignoredFields(body), ...dropped, ...items.ignored],
   };
   return { conversation, tools };
