@@ -194,7 +194,7 @@ describe("a request path", () => {
     ["POST", "/embeddings", "/v1/embeddings"],
     ["GET", "/models", "/v1/models"],
     ["GET", "/models/sandbox/echo", "/v1/models"],
-    ["POST", "/responses", "/v1/chat/completions"],
+    ["POST", "/responses", "/v1/responses"],
     ["POST", "/messages", "/v1/chat/completions"],
     ["POST", "/completions", "/v1/chat/completions"],
   ] as const;
@@ -223,7 +223,7 @@ describe("a request path", () => {
 describe("a request with a key", () => {
   const asked = [
     ["GET", "/v1/nothing", "GET /v1/nothing", 404],
-    ["POST", "/v1/responses", "POST /v1/responses", 404],
+    ["POST", "/v1/responses", "POST /v1/responses", 415],
     ["GET", "/v1", "GET /v1", 404],
     ["DELETE", "/v1/models", "DELETE /v1/models", 405],
     ["GET", "/v1/chat/completions", "GET /v1/chat/completions", 405],

@@ -5,10 +5,12 @@ import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog
 import { Credential } from "../../server/src/catalog/credential.ts";
 import { answerThrough } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
+import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
+import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
 
 /** What was sent to a vendor's address. */
 export interface Sent {
@@ -97,6 +99,34 @@ export async function chat(
       estimate: () => Promise.reject(new Error("chat completions need no usage")),
     },
     () => ({ id: "0", created: 1_000, model: "acme/chat" }),
+  );
+}
+
+const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
+
+/** Sends a request of the Responses API to an upstream, and has its answer. */
+export async function respond(upstream: Upstream, model: string, request: object): Promise<WireAnswer> {
+  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
+  if (body === null) throw new Error("no object");
+  const { signal } = new AbortController();
+  const dialect = dialects.get(upstream.dialect);
+  if (dialect === undefined) throw new Error(`no dialect ${upstream.dialect}`);
+  return answerThrough(
+    dialect,
+    { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
+    {
+      request: responsesRequest(body, {
+        stream: "stream" in request && request.stream === true,
+        isStored: false,
+        previousResponseId: null,
+        firstOwn: 0,
+        sealer,
+        sealContext: "test",
+      }),
+      maxTokens: null,
+      estimate: () => Promise.reject(new Error("the upstream tells its usage")),
+    },
+    () => ({ id: "0".repeat(32), created: 1_000, model: "acme/chat" }),
   );
 }
 

@@ -120,7 +120,7 @@ describe("embeddings", () => {
 
 describe("an OpenAI path that the service does not have", () => {
   it.each([
-    ["/v1/responses", "/v1/chat/completions"],
+    ["/v1/responses/compact", "input"],
     ["/v1/completions", "/v1/chat/completions"],
     ["/v1/messages", "/v1/chat/completions"],
     ["/v1/images/generations", "not served"],

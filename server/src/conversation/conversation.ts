@@ -32,6 +32,8 @@ export interface Conversation {
   readonly names: Readonly<Partial<Record<keyof Conversation, string>>>;
   /** Fields of the request that only its own format has, by name. A dialect that translates refuses them. */
   readonly others: ReadonlyMap<string, Json>;
+  /** Fields that are left out for models which do not take them: clients of some formats send them to every model. */
+  readonly optional: readonly (keyof Conversation)[];
   /** Fields that were left out because they do not change the meaning of the request. */
   readonly ignored: readonly string[];
 }
@@ -59,6 +61,7 @@ export const EMPTY_CONVERSATION: Conversation = {
   metadata: null,
   names: {},
   others: new Map(),
+  optional: [],
   ignored: [],
 };
 

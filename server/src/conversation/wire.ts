@@ -13,6 +13,8 @@ export interface WireRequest {
   readonly wire: WireName;
   /** The body for an upstream of the same wire, unknown fields included. */
   readonly body: JsonBody;
+  /** Members of the whole answer that the service decides, whatever an upstream of the same wire has there. */
+  readonly owned?: JsonObject;
   /** Headers for an upstream of the same wire, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the answer is streamed. */
@@ -43,10 +45,12 @@ export interface AnswerWriter extends StreamSigns {
   begin(): string;
   /** The text of a stream for an event; may be empty. */
   write(event: AnswerEvent): string;
-  /** What completes a stream after its `finish` was written. */
-  last(usage: Usage): string;
+  /** What completes a stream after its `finish` was written. `changes`: members of the whole answer that have changed since. */
+  last(usage: Usage, changes: JsonObject): string;
   /** The whole answer after its `finish` was written. `null`: the usage is unknown, and the wire does without. */
   whole(usage: Usage | null): JsonObject;
+  /** The whole answer as the service stores it; absent for wires whose answers are not stored. */
+  stored?(usage: Usage): JsonObject;
   /** Whether an answer of this wire has to have a usage. */
   readonly needsUsage: boolean;
 }

@@ -1,6 +1,7 @@
 import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
 import type { AnswerHead, WireRequest } from "../conversation/wire.ts";
 import { Failure } from "../errors/failure.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
@@ -108,7 +109,8 @@ export class Gateway {
         return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
           ...answer,
           events,
-          last: (usage: Usage) => change(answer.last(usage)),
+          last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
+          ...(answer.stored === undefined ? {} : { stored: changed(answer.stored, change) }),
         }));
       },
     });
@@ -295,8 +297,21 @@ export async function answerThrough(
 
 function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: unknown) => void): WholeAnswer {
   ended(null);
-  const body = cutCredential(upstream)(answer.body);
-  return body === answer.body ? answer : { ...answer, body };
+  const change = cutCredential(upstream);
+  const body = change(answer.body);
+  if (body === answer.body && answer.stored === undefined) return answer;
+  return {
+    ...answer,
+    body,
+    ...(answer.stored === undefined ? {} : { stored: changed(answer.stored, change) }),
+  };
+}
+
+function changed<Parameters extends readonly unknown[]>(
+  text: (...parameters: Parameters) => string,
+  change: (text: string) => string,
+): (...parameters: Parameters) => string {
+  return (...parameters) => change(text(...parameters));
 }
 
 function atCapacity(): Failure {

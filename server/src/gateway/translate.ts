@@ -2,7 +2,7 @@ import type { AnswerEvent } from "../conversation/answer.ts";
 import type { AnswerHead, AnswerWriter, WireRequest } from "../conversation/wire.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { ConversationAnswer, WireAnswer } from "../upstream/dialect.ts";
+import type { ConversationAnswer, StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 
 export interface Translation {
@@ -23,12 +23,12 @@ export async function translated(
     return {
       kind: "stream",
       events: tracker.streamOf(answer.events),
-      last: (usage) => writer.last(usage),
+      last: (usage, changes) => writer.last(usage, changes),
       signs: writer,
       usage: () => tracker.usage,
       produced: () => tracker.produced,
       ignored: answer.ignored,
-      whole: (usage) => writer.whole(usage),
+      ...storedBy(writer),
     };
   }
   for await (const event of answer.events) tracker.write(event);
@@ -41,7 +41,16 @@ export async function translated(
     usage,
     produced: () => produced,
     ignored: answer.ignored(),
+    ...(writer.stored === undefined || told === null ? {} : { stored: () => storedText(writer, told) }),
   };
+}
+
+function storedBy(writer: AnswerWriter): Pick<StreamedAnswer, "stored"> {
+  return writer.stored === undefined ? {} : { stored: (usage) => storedText(writer, usage) };
+}
+
+function storedText(writer: AnswerWriter, usage: Usage): string {
+  return JSON.stringify(writer.stored?.(usage) ?? writer.whole(usage));
 }
 
 /** Writes the events of an answer, and notes what they say of usage and text. */

@@ -1,7 +1,6 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Reads } from "../database/reads.ts";
-import type { ResponseStore } from "../responses/response-store.ts";
 import { listAuditEntries } from "./audit.ts";
 import { exportAuditEntries } from "./audit-export.ts";
 import { chatCompletions } from "./chat-completions.ts";
@@ -10,13 +9,13 @@ import { getModel, listModels } from "./models.ts";
 import { getOpenApi } from "./openapi.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
+import { createResponse, type ResponsesParts } from "./responses.ts";
 import { deleteResponse, getResponse, listInputItems } from "./responses-kept.ts";
 import type { ModelOperationParts } from "./run-answer.ts";
 
-export interface OperationParts extends ModelOperationParts {
+export interface OperationParts extends ModelOperationParts, ResponsesParts {
   readonly catalog: Catalog;
   readonly auditLog: AuditLog;
-  readonly responseStore: ResponseStore;
   /** The budgets by which reads share the database. */
   readonly reads: Reads;
   readonly management: readonly ManagementOperation[];
@@ -34,6 +33,7 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
     embeddings(parts),
     listModels(catalog),
     getModel(catalog),
+    createResponse(parts),
     getResponse(parts),
     listInputItems(parts),
     deleteResponse(parts),

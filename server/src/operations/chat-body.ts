@@ -105,8 +105,12 @@ export function readChat(body: JsonBody): ChatInput {
   };
 }
 
-/** @throws {Failure} `invalid_request` for a field that stands twice, or says where the request is to go. */
-export function requirePlainFields(body: JsonBody): void {
+/**
+ * `reliedOn`: the names of the fields that the service checks or charges.
+ *
+ * @throws {Failure} `invalid_request` for a field that stands twice, or says where the request is to go.
+ */
+export function requirePlainFields(body: JsonBody, reliedOn: ReadonlySet<string> = RELIED_ON): void {
   const doubled = body.doubledName;
   if (doubled !== null) {
     throw new Failure("invalid_request", "The body has this field twice. Send it once.", {
@@ -116,7 +120,7 @@ export function requirePlainFields(body: JsonBody): void {
   for (const name of Object.keys(body.value)) {
     const folded = PLAIN_NAME.test(name) ? name : name.normalize("NFKC").toLowerCase();
     // Case-insensitive servers would take the field for the one that is checked and charged.
-    if (folded !== name && (RELIED_ON.has(folded) || ROUTING_FIELDS.has(folded))) {
+    if (folded !== name && (reliedOn.has(folded) || ROUTING_FIELDS.has(folded))) {
       throw new Failure("invalid_request", `Fields are written in lower case: ${folded}.`, { param: folded });
     }
     if (!ROUTING_FIELDS.has(name)) continue;

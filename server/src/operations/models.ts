@@ -4,8 +4,11 @@ import { Failure } from "../errors/failure.ts";
 import { errors, json, KEY_ERRORS, list, ref } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
 
-/** `GET /v1/models`: the catalog, in OpenAI's form with further fields. */
-export function listModels(catalog: Catalog): QueryOperation<null> {
+/**
+ * `GET /v1/models`: the catalog, in OpenAI's form with further fields. Codex sends `client_version`, and expects its own descriptions of
+ * models in `models`: with none it uses those that it brings along.
+ */
+export function listModels(catalog: Catalog): QueryOperation<{ readonly isCodex: boolean }> {
   return {
     kind: "query",
     method: "GET",
@@ -19,8 +22,11 @@ export function listModels(catalog: Catalog): QueryOperation<null> {
         ...errors(KEY_ERRORS),
       },
     },
-    read: () => null,
-    run: async () => jsonReply({ object: "list", data: catalog.models.map(publicView) }),
+    read: ({ query }) => ({ isCodex: (query.get("client_version") ?? "") !== "" }),
+    run: async ({ input: { isCodex } }) => {
+      const list = { object: "list", data: catalog.models.map(publicView) };
+      return jsonReply(isCodex ? { ...list, models: [] } : list);
+    },
   };
 }
 

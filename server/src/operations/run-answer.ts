@@ -5,6 +5,7 @@ import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
+import { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
 import type { StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
@@ -31,8 +32,11 @@ export interface ModelOperationParts {
 
 export interface AnswerOptions {
   readonly request: WireRequest;
-  /** Called with the whole answer before its last byte is sent. The answer fails if it throws. */
-  readonly complete?: (answer: JsonObject) => Promise<void>;
+  /**
+   * Called with the answer as it is to be stored, before its last byte is sent. Resolves with the members of the answer that
+   * change thereby. The answer fails if it throws.
+   */
+  readonly complete?: (answer: JsonObject) => Promise<JsonObject>;
 }
 
 type AnswerCall = Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">;
@@ -93,8 +97,10 @@ class Answering {
     if (answer.kind === "stream") return this.#streamReply(answer, factsOf);
     const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer.produced)));
     const headers = withIgnored(JSON_HEADERS, answer.ignored);
-    await this.#options.complete?.(JSON.parse(answer.body));
-    return { kind: "whole", headers, body: answer.body, facts };
+    const { complete } = this.#options;
+    const changes =
+      complete === undefined ? {} : await complete(JSON.parse(answer.stored?.() ?? answer.body));
+    return { kind: "whole", headers, body: withChanges(answer.body, changes), facts };
   }
 
   #streamReply(answer: StreamedAnswer, factsOf: (usage: ReportedUsage) => EntryFacts): StreamReply {
@@ -105,14 +111,21 @@ class Answering {
       counted ??= known === null ? this.#estimated(answer.produced) : Promise.resolve(known);
       return counted;
     };
-    let last = (): string => answer.last(NO_USAGE);
+    let changes: JsonObject = {};
+    const noteChanges = (found: JsonObject) => {
+      changes = found;
+    };
+    let last = (): string => answer.last(NO_USAGE, changes);
     return {
       kind: "stream",
       headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
-      chunks: complete === undefined ? answer.events : completed(answer, usageOf, complete),
+      chunks:
+        complete === undefined
+          ? answer.events
+          : completed(answer, usageOf, async (stored) => noteChanges(await complete(stored))),
       facts: async () => {
         const found = await usageOf();
-        last = () => answer.last(found.usage ?? NO_USAGE);
+        last = () => answer.last(found.usage ?? NO_USAGE, changes);
         return factsOf(found);
       },
       last: () => last(),
@@ -129,7 +142,12 @@ class Answering {
 
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
-/** The events of a stream. When all are sent, the whole answer is handed over before its last event. */
+function withChanges(body: string, changes: JsonObject): string {
+  if (Object.keys(changes).length === 0) return body;
+  return JsonBody.parse(body)?.textWith(changes) ?? body;
+}
+
+/** The events of a stream. When all are sent, the answer is handed over to be stored before its last event. */
 async function* completed(
   answer: StreamedAnswer,
   usageOf: () => Promise<ReportedUsage>,
@@ -137,8 +155,8 @@ async function* completed(
 ): AsyncGenerator<string> {
   yield* answer.events;
   const { usage } = await usageOf();
-  const whole = answer.whole?.(usage ?? NO_USAGE) ?? null;
-  if (whole !== null) await complete(whole);
+  const stored = answer.stored?.(usage ?? NO_USAGE);
+  if (stored !== undefined) await complete(JSON.parse(stored));
 }
 
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */

@@ -26,19 +26,15 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   ...UNSERVED,
-  [
-    /^\/v1\/responses(\/|$)/,
-    "The Responses API is not served. Call POST /v1/chat/completions: with openai, `client.chat.completions.create`; with @ai-sdk/openai, `openai.chat(model)`; with LangChain, `useResponsesApi: false`.",
-  ],
   [/^\/v1\/completions$/, "Call POST /v1/chat/completions, with the prompt as a user's message."],
   [/^\/v1\/messages(\/|$)/, "Call POST /v1/chat/completions: every model of the catalog answers there."],
   [
     /^\/v1\/(?:engines|assistants|threads|vector_stores|conversations)(\/|$)/,
-    "This operation is not served. Keep the conversation in your application and call POST /v1/chat/completions.",
+    "This operation is not served. Keep the conversation in your application and call POST /v1/responses or POST /v1/chat/completions.",
   ],
   [
     /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers)(\/|$)/,
-    "This operation is not served. Use POST /v1/chat/completions, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
+    "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
   ],
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];

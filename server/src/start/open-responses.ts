@@ -34,5 +34,7 @@ export async function openResponses(
     everyMs: HOUR_MS,
     run: () => clocks.whileAgreed(() => dropExpiredResponses(background, ttlDays)),
   });
-  return { responseStore, sealer };
+  const onNotStored = (error: unknown) =>
+    log.warn({ err: error }, "a response was not stored, and its client was told so");
+  return { responseStore, sealer, onNotStored };
 }

@@ -55,6 +55,7 @@ export class TokenEstimator {
     const messages = Array.isArray(request.messages) ? request.messages : [];
     for (const message of messages) addText(message, prompt);
     addText(request.tools ?? null, prompt);
+    addText(request.instructions ?? null, prompt);
     addText(request.input ?? null, prompt);
     return {
       promptTokens:
@@ -80,7 +81,10 @@ function numbersIn(value: unknown): number {
   return Array.isArray(value) ? value.reduce((sum: number, item) => sum + numbersIn(item), 0) : 0;
 }
 
-/** Adds all strings in a value that a model reads or writes. Images, audio and files are left out. */
+/** Members that contain no text: images, audio, files, and reasoning that only its provider can read. */
+const NOT_TEXT = new Set(["image_url", "input_audio", "file", "file_data", "encrypted_content"]);
+
+/** Adds all strings in a value that a model reads or writes, except {@link NOT_TEXT}. */
 function addText(value: unknown, tally: TextTally): void {
   if (typeof value === "string") {
     tally.add(value);
@@ -88,7 +92,7 @@ function addText(value: unknown, tally: TextTally): void {
     for (const item of value) addText(item, tally);
   } else if (isJsonObject(value)) {
     for (const [name, item] of Object.entries(value)) {
-      if (name !== "image_url" && name !== "input_audio" && name !== "file") addText(item, tally);
+      if (!NOT_TEXT.has(name)) addText(item, tally);
     }
   }
 }

@@ -108,6 +108,10 @@ export interface WholeAnswer {
   readonly produced: () => TextTally;
   /** Fields of the request that were ignored, which was known too late to refuse them. */
   readonly ignored: readonly string[];
+  /** The answer as the service stores it, in JSON; absent where that is the body. */
+  readonly stored?: () => string;
+  /** Members of the body that tell an estimated usage, for wires whose clients need one. */
+  readonly estimated?: (usage: Usage) => JsonObject;
 }
 
 export interface StreamedAnswer {
@@ -117,8 +121,11 @@ export interface StreamedAnswer {
    * when the upstream stops without a finish.
    */
   readonly events: AsyncIterable<string>;
-  /** What completes the stream: its last event, which tells the client that it has the whole answer. */
-  readonly last: (usage: Usage) => string;
+  /**
+   * What completes the stream: its last event, which tells the client that it has the whole answer. `changes`: members of the whole
+   * answer that have changed since.
+   */
+  readonly last: (usage: Usage, changes: JsonObject) => string;
   readonly signs: StreamSigns;
   /** The usage that the upstream has reported so far. */
   readonly usage: () => Usage | null;
@@ -126,8 +133,8 @@ export interface StreamedAnswer {
   readonly produced: () => TextTally;
   /** The ignored fields, as of a whole answer. They are known once the first event has been received. */
   readonly ignored: () => readonly string[];
-  /** The answer as a whole, as its last event has it; `null` before, and for wires whose last event does not have it. */
-  readonly whole?: (usage: Usage) => JsonObject | null;
+  /** The answer as the service stores it, in JSON; absent for wires whose answers are not stored. Asked for after the events. */
+  readonly stored?: (usage: Usage) => string;
 }
 
 /** An answer in the format of its client. */

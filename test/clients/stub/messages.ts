@@ -12,7 +12,8 @@ export function readMessages(body: Body): Asked {
   return {
     said: messages.flatMap(({ role, content }) => {
       const text = blocksOf(content).flatMap((block) => (block.type === "text" ? [String(block.text)] : []));
-      return role === "user" && text.length > 0 ? [text.join("")] : [];
+      // Messages of the user that follow each other may come as the blocks of one.
+      return role === "user" ? text : [];
     }),
     instructions: [
       body.system,

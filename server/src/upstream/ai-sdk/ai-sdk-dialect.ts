@@ -22,7 +22,7 @@ import { PROVIDER_FAILED } from "../refusal.ts";
 import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
 import { eventsOfResult, PartReader } from "./answer-events.ts";
-import { callOptionsOf } from "./call-options.ts";
+import { callOptionsOf, leftOutOf } from "./call-options.ts";
 import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
 import type { Provider, ProviderSource } from "./provider.ts";
@@ -44,16 +44,21 @@ export class AiSdkDialect implements Dialect {
 
   async converse(call: ConversationCall): Promise<ConversationAnswer> {
     const { conversation } = call;
-    const options = callOptionsOf(conversation, this.#source.limits, call.maxTokens);
+    const { limits } = this.#source;
+    const options = callOptionsOf(conversation, limits, call.maxTokens);
+    const leftOut = leftOutOf(conversation, limits);
     // Packages ask for more tokens than their caller only with reasoning.
     const guarded = conversation.reasoning === null ? null : call.maxTokens;
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
-      if (call.stream) return streamed((await model.doStream(settings)).stream, conversation, errorOfCall);
+      if (call.stream) {
+        const answer = streamed((await model.doStream(settings)).stream, conversation, errorOfCall);
+        return { ...answer, ignored: () => [...leftOut, ...answer.ignored()] };
+      }
       const result = await model.doGenerate(settings);
       if (result.finishReason.unified === "error") throw failedInAnswer();
-      const ignored = ignoredBy(result.warnings, conversation);
+      const ignored = [...leftOut, ...ignoredBy(result.warnings, conversation)];
       return { events: eventsOfResult(result), ignored: () => ignored };
     });
   }

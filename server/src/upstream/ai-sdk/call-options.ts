@@ -26,6 +26,9 @@ export function callOptionsOf(
   limits: ProviderLimits,
   maxTokens: number | null,
 ): LanguageModelV4CallOptions {
+  for (const field of unsupportedBy(conversation, limits)) {
+    if (!conversation.optional.includes(field)) throw cannot(nameOf(conversation, field), UNSUPPORTED);
+  }
   requireExpressible(conversation, limits);
   const { tools, temperature, reasoning } = conversation;
   // All of the probability is what the model uses anyway.
@@ -55,17 +58,31 @@ export function callOptionsOf(
   };
 }
 
+/** Optional fields that the provider has no equivalent of, by the client's names. They are left out. */
+export function leftOutOf(conversation: Conversation, limits: ProviderLimits): readonly string[] {
+  return unsupportedBy(conversation, limits).map((field) => nameOf(conversation, field));
+}
+
+function unsupportedBy(
+  { verbosity, serviceTier, parallelToolCalls, tools }: Conversation,
+  { oneCallAtATime }: ProviderLimits,
+): readonly (keyof Conversation)[] {
+  const isOneAtATime = parallelToolCalls === false && tools.length > 0;
+  return [
+    ...(verbosity === null || verbosity === "medium" ? [] : (["verbosity"] as const)),
+    ...(serviceTier === null || serviceTier === "auto" || serviceTier === "default"
+      ? []
+      : (["serviceTier"] as const)),
+    ...(isOneAtATime && oneCallAtATime === null ? (["parallelToolCalls"] as const) : []),
+  ];
+}
+
 function requireExpressible(
   conversation: Conversation,
   { unsupported, maxTemperature }: ProviderLimits,
 ): void {
   for (const name of conversation.others.keys()) throw cannot(name, UNSUPPORTED);
-  const { verbosity, serviceTier, temperature } = conversation;
-  if (verbosity !== null && verbosity !== "medium")
-    throw cannot(nameOf(conversation, "verbosity"), UNSUPPORTED);
-  if (serviceTier !== null && serviceTier !== "auto" && serviceTier !== "default") {
-    throw cannot(nameOf(conversation, "serviceTier"), UNSUPPORTED);
-  }
+  const { temperature } = conversation;
   for (const field of unsupported) {
     const value = conversation[field];
     const isNeutral = value === null || (value === 0 && field !== "seed");
@@ -143,9 +160,6 @@ function providerOptionsOf(
 ): LanguageModelV4CallOptions["providerOptions"] | null {
   const { parallelToolCalls, tools, reasoning } = conversation;
   const isOneAtATime = parallelToolCalls === false && tools.length > 0;
-  if (isOneAtATime && oneCallAtATime === null) {
-    throw cannot(nameOf(conversation, "parallelToolCalls"), "cannot be turned off for this model");
-  }
   const options = {
     ...(isOneAtATime ? oneCallAtATime : {}),
     ...(reasoning !== null && reasoning.effort === null ? thinkingOf?.(reasoning.budgetTokens) : {}),

@@ -46,7 +46,8 @@ async function converse(transport: Transport, call: ConversationCall): Promise<C
   return { events, ignored: () => ignored };
 }
 
-async function embed(transport: Transport, call: EmbedCall): Promise<WholeAnswer> {
+/** Embeds texts as all of OpenAI's servers do. @throws as {@link Dialect.embed}. */
+export async function embed(transport: Transport, call: EmbedCall): Promise<WholeAnswer> {
   const asked = call.body.textWith({ model: call.upstreamModel });
   return wholeAnswer(call, await answerText(await post(transport, call, "/embeddings", asked)), "data");
 }

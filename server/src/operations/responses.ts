@@ -1,0 +1,198 @@
+import type { AccountId } from "../contract/account.ts";
+import type { TextSealer } from "../conversation/sealed-signature.ts";
+import type { PaidCall } from "../credits/price-request.ts";
+import { Failure } from "../errors/failure.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import type { ResponseStore } from "../responses/response-store.ts";
+import { newId } from "../wire/responses/output-items.ts";
+import { responsesRequest } from "../wire/responses/responses-request.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, RATE_HEADERS, schemaOf } from "./openapi-parts.ts";
+import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
+import {
+  checkResponsesBody,
+  isReference,
+  MAX_OUTPUT_TOKENS_FIELDS,
+  mediaInItems,
+  responsesBody,
+} from "./responses-body.ts";
+import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
+
+export interface ResponsesParts {
+  readonly responseStore: ResponseStore;
+  readonly sealer: TextSealer;
+  /** Called when a response could not be stored. */
+  readonly onNotStored: (error: unknown) => void;
+}
+
+/** A request whose references are resolved. */
+export interface ResponsesInput extends ModelUse {
+  readonly stream: boolean;
+  readonly isStored: boolean;
+  readonly previousResponseId: string | null;
+  /** The body with the stored items in place of the references. */
+  readonly resolved: JsonBody;
+  /** The request's own items, after {@link firstOwn} items of earlier responses. */
+  readonly own: readonly Json[];
+  readonly firstOwn: number;
+}
+
+/** `POST /v1/responses`. */
+export function createResponse(parts: ModelOperationParts & ResponsesParts): ModelOperation<ResponsesInput> {
+  return {
+    kind: "model",
+    method: "POST",
+    path: "/v1/responses",
+    auth: "key",
+    openapi: {
+      operationId: "createResponse",
+      summary: "A response; with `stream` as server-sent events that end with `response.completed`",
+      parameters: [IDEMPOTENCY_KEY],
+      requestBody: body(schemaOf(responsesBody.schema)),
+      responses: {
+        200: {
+          description: "As OpenAI's responses; `model` is the catalog's id",
+          headers: RATE_HEADERS,
+          content: {
+            "application/json": { schema: { type: "object" } },
+            "text/event-stream": { schema: { type: "string" } },
+          },
+        },
+        ...errors([...MODEL_ERRORS, "not_found"]),
+      },
+    },
+    maxBodyBytes: parts.maxBodyBytes,
+    outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
+    read: (sent, { accountId }) => readRequest(parts, sent, accountId),
+    modelUse: (input) => input,
+    run: (call) => run(parts, call),
+  };
+}
+
+function run(parts: ModelOperationParts & ResponsesParts, call: ModelCall<ResponsesInput>) {
+  const { input, accountId } = call;
+  const { stream, isStored, previousResponseId, firstOwn } = input;
+  const request = responsesRequest(withinCredit(input.resolved, call.paid), {
+    stream,
+    isStored,
+    previousResponseId,
+    firstOwn,
+    sealer: parts.sealer,
+    sealContext: `reasoning\n${accountId}`,
+  });
+  if (!isStored) return runAnswer(parts, call, { request });
+  return runAnswer(parts, call, {
+    request,
+    complete: (response) => store(parts, call, response),
+  });
+}
+
+async function readRequest(
+  { responseStore }: ResponsesParts,
+  sent: JsonBody,
+  accountId: AccountId,
+): Promise<ResponsesInput> {
+  const data = checkResponsesBody(sent);
+  const previousResponseId = data.previous_response_id ?? null;
+  const { input } = sent.value;
+  const written: readonly Json[] = Array.isArray(input) ? input : [messageOf(input ?? "")];
+  const ids = referencesIn(written);
+  const history =
+    previousResponseId === null
+      ? { items: [], bytes: 0 }
+      : await responseStore.history(accountId, previousResponseId);
+  const found = ids.length === 0 ? null : await responseStore.items(accountId, ids);
+  const own = found === null ? written : written.map((item) => resolvedItem(item, found));
+  const isChanged = previousResponseId !== null || found !== null;
+  const items = [...history.items, ...own];
+  return {
+    model: data.model,
+    maxTokens: data.max_output_tokens ?? null,
+    choices: 1,
+    prompts: 1,
+    ...mediaInItems(items),
+    keptBytes: history.bytes + sizeOf(found),
+    stream: data.stream === true,
+    isStored: data.store !== false && responseStore.isKeeping,
+    previousResponseId,
+    resolved: isChanged ? sent.with({ input: items, previous_response_id: undefined }) : sent,
+    own,
+    firstOwn: history.items.length,
+  };
+}
+
+/** The items that are referred to. Each may be referred to once, so that a small body can't stand for a huge one. */
+function referencesIn(items: readonly Json[]): readonly string[] {
+  const ids = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    if (!isReference(item)) continue;
+    const param = `input.${index}.id`;
+    if (ids.has(item.id)) {
+      throw new Failure("invalid_request", `${param}: the item is referred to twice. Send it once.`, {
+        param,
+      });
+    }
+    ids.add(item.id);
+  }
+  return [...ids];
+}
+
+function messageOf(text: Json): JsonObject {
+  return { type: "message", role: "user", content: text };
+}
+
+function resolvedItem(item: Json, found: ReadonlyMap<string, JsonObject>): Json {
+  return isReference(item) ? (found.get(item.id) ?? item) : item;
+}
+
+function sizeOf(items: ReadonlyMap<string, JsonObject> | null): number {
+  let bytes = 0;
+  for (const item of items?.values() ?? []) bytes += Buffer.byteLength(JSON.stringify(item));
+  return bytes;
+}
+
+/** Where credit covers the request only in part, the upstream is asked for no more than can be paid for. */
+function withinCredit(asked: JsonBody, { affordableTokens: tokens }: PaidCall): JsonBody {
+  return tokens === null ? asked : asked.with({ max_output_tokens: tokens });
+}
+
+/** Stores a response. One that can't be stored is an answer all the same, and says that it is not stored. */
+async function store(
+  { responseStore, onNotStored }: ResponsesParts,
+  { accountId, input }: Pick<ModelCall<ResponsesInput>, "accountId" | "input">,
+  response: JsonObject,
+): Promise<JsonObject> {
+  const { previousResponseId, own } = input;
+  try {
+    if (typeof response.id !== "string") throw new Error("the upstream's response has no id");
+    await responseStore.save(accountId, {
+      id: response.id,
+      previousResponseId,
+      response,
+      input: own.flatMap((item) => (isJsonObject(item) ? [storedItem(item)] : [])),
+    });
+    return {};
+  } catch (error) {
+    onNotStored(error);
+    return { store: false };
+  }
+}
+
+/** What the ids of items begin with, by the item's type. */
+const ID_PREFIXES: Readonly<Record<string, string>> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  custom_tool_call: "ctc",
+};
+
+/** An item of a request as it is stored: with a type and an id, by which it can be listed and referred to. */
+function storedItem(item: JsonObject): JsonObject {
+  const type = typeof item.type === "string" ? item.type : "message";
+  const prefix = (Object.hasOwn(ID_PREFIXES, type) ? ID_PREFIXES[type] : undefined) ?? "item";
+  const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(prefix);
+  const { content } = item;
+  const partType = item.role === "assistant" ? "output_text" : "input_text";
+  const parts = typeof content === "string" ? { content: [{ type: partType, text: content }] } : {};
+  return { ...item, ...parts, id, type };
+}

@@ -1,0 +1,180 @@
+import {
+  type AssistantPart,
+  type Conversation,
+  cannot,
+  nameOf,
+  type OutputFormat,
+  type Tool,
+  type ToolChoice,
+  type ToolResultPart,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { urlOf } from "../../conversation/media.ts";
+import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
+import type { JsonObject } from "../../json/json.ts";
+import type { ConversationCall } from "../dialect.ts";
+
+/** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
+export const RESPONSES_SIGNATURE = "openai-responses";
+const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
+
+export interface ResponsesBody {
+  readonly body: JsonObject;
+  /** What the upstreams have no equivalent of, by the client's names. */
+  readonly ignored: readonly string[];
+}
+
+/** A conversation as a request of the Responses API. @throws {Failure} `invalid_request` naming what can't be expressed. */
+export function responsesBodyOf(call: ConversationCall): ResponsesBody {
+  const { conversation, upstreamModel, stream, maxTokens } = call;
+  requireExpressible(conversation);
+  const { tools, topK } = conversation;
+  const hasTools = tools.length > 0;
+  const body: JsonObject = {
+    model: upstreamModel,
+    input: conversation.turns.flatMap(itemsOf),
+    // The client's format keeps the history itself, thoughts included.
+    store: false,
+    include: [ENCRYPTED_REASONING],
+    ...(stream ? { stream: true } : {}),
+    max_output_tokens: conversation.maxTokens ?? maxTokens ?? undefined,
+    temperature: given(conversation.temperature),
+    top_p: given(conversation.topP),
+    tools: hasTools ? tools.map(toolOf) : undefined,
+    tool_choice: hasTools ? toolChoiceOf(conversation.toolChoice) : undefined,
+    parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,
+    text: textOf(conversation),
+    reasoning: reasoningOf(conversation),
+    service_tier: given(conversation.serviceTier),
+    prompt_cache_key: given(conversation.promptCacheKey),
+    safety_identifier: given(conversation.user),
+  };
+  return { body, ignored: topK === null ? [] : [nameOf(conversation, "topK")] };
+}
+
+function requireExpressible(conversation: Conversation): void {
+  for (const name of conversation.others.keys()) throw cannot(name, UNSUPPORTED);
+  const { presencePenalty, frequencyPenalty, seed, stop } = conversation;
+  const hasField = {
+    presencePenalty: (presencePenalty ?? 0) !== 0,
+    frequencyPenalty: (frequencyPenalty ?? 0) !== 0,
+    seed: seed !== null,
+    stop: stop.length > 0,
+  } as const;
+  for (const field of ["presencePenalty", "frequencyPenalty", "seed", "stop"] as const) {
+    if (hasField[field]) throw cannot(nameOf(conversation, field), UNSUPPORTED);
+  }
+}
+
+function itemsOf(turn: Turn): readonly JsonObject[] {
+  switch (turn.role) {
+    case "system":
+    case "user":
+      return [{ type: "message", role: turn.role, content: turn.parts.map(inputPart) }];
+    case "assistant":
+      return saidItems(turn.parts);
+    case "tool":
+      return turn.parts.map(resultItem);
+  }
+}
+
+/** Texts that follow each other are one message. Thoughts and calls are items of their own. */
+function saidItems(parts: readonly AssistantPart[]): readonly JsonObject[] {
+  const items: JsonObject[] = [];
+  let content: JsonObject[] | null = null;
+  for (const part of parts) {
+    if (part.kind === "text" || part.kind === "refusal") {
+      if (content === null) {
+        content = [];
+        items.push({ type: "message", role: "assistant", content });
+      }
+      content.push(
+        part.kind === "text"
+          ? { type: "output_text", text: part.text, annotations: [] }
+          : { type: "refusal", refusal: part.text },
+      );
+      continue;
+    }
+    content = null;
+    if (part.kind === "call") {
+      const { id: call_id, name, input } = part;
+      items.push({ type: "function_call", call_id, name, arguments: input });
+      continue;
+    }
+    // Without its own encrypted content an upstream can't read a thought.
+    const { provider, fields } = part.signature ?? { provider: "", fields: {} };
+    if (provider !== RESPONSES_SIGNATURE || fields.encrypted_content === undefined) continue;
+    const summary = part.text === "" ? [] : [{ type: "summary_text", text: part.text }];
+    items.push({ type: "reasoning", ...fields, summary });
+  }
+  return items;
+}
+
+function resultItem({ callId, parts, isError }: ToolResultPart): JsonObject {
+  const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+  const isText = texts.length === parts.length;
+  const text = texts.join("\n");
+  const output = isText ? (isError ? `Error: ${text}` : text) : parts.map(inputPart);
+  return { type: "function_call_output", call_id: callId, output };
+}
+
+function inputPart(part: UserPart): JsonObject {
+  switch (part.kind) {
+    case "text":
+      return { type: "input_text", text: part.text };
+    case "image":
+      return { type: "input_image", image_url: urlOf(part.source), detail: part.detail ?? "auto" };
+    case "audio":
+      throw cannot(part.at, UNSUPPORTED);
+    case "file": {
+      if (part.source.kind === "url") return { type: "input_file", file_url: part.source.url };
+      return { type: "input_file", filename: part.filename ?? "file", file_data: urlOf(part.source) };
+    }
+  }
+}
+
+/** Without `strict: false` the upstream would change schemas and make optional parameters required. */
+function toolOf({ name, description, parameters, strict }: Tool): JsonObject {
+  return {
+    type: "function",
+    name,
+    description: given(description),
+    parameters: parameters ?? { type: "object", properties: {} },
+    strict: strict ?? false,
+  };
+}
+
+function toolChoiceOf(choice: ToolChoice | null): JsonObject[string] {
+  if (choice === null) return undefined;
+  return choice.kind === "tool" ? { type: "function", name: choice.name } : choice.kind;
+}
+
+function textOf({ format, verbosity }: Conversation): JsonObject | undefined {
+  const flat = formatOf(format);
+  if (flat === undefined && verbosity === null) return undefined;
+  return { format: flat, verbosity: given(verbosity) };
+}
+
+function formatOf(format: OutputFormat | null): JsonObject | undefined {
+  if (format === null || format.kind === "text") return undefined;
+  if (format.kind === "json") return { type: "json_object" };
+  const { name, description, schema, strict } = format;
+  return {
+    type: "json_schema",
+    name: name ?? "answer",
+    description: given(description),
+    schema: schema ?? { type: "object" },
+    strict: strict ?? false,
+  };
+}
+
+function reasoningOf({ reasoning }: Conversation): JsonObject | undefined {
+  if (reasoning === null) return undefined;
+  return { effort: given(reasoning.effort), summary: given(reasoning.summary) };
+}
+
+/** What JSON leaves out when the client did not ask for it. */
+function given<Value>(value: Value | null): Value | undefined {
+  return value ?? undefined;
+}

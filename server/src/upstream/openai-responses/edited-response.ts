@@ -1,0 +1,66 @@
+import { asksForEncrypted, responseUsageOf } from "../../conversation/response-format.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { type Changes, JsonBody } from "../../json/json-body.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
+import type { ForwardCall } from "../dialect.ts";
+import { malformedResponse } from "../refusal.ts";
+
+/** Changes an upstream's responses into the client's, and leaves all else as it is. */
+export class ResponseEditor {
+  readonly #changes: JsonObject;
+  readonly #hidesEncrypted: boolean;
+
+  constructor({ request, publicModel }: ForwardCall) {
+    this.#changes = { model: publicModel, ...request.owned };
+    this.#hidesEncrypted = !asksForEncrypted(request.body.value.include);
+  }
+
+  /** A response for the client. `usage`: fills in what the upstream does not tell. */
+  edited(response: JsonBody, usage: Usage | null, more: JsonObject = {}): string {
+    const { output } = response.value;
+    const hidden = this.#hidesEncrypted && Array.isArray(output) && output.some(holdsEncrypted);
+    const shown = hidden ? { output: output.map(withoutEncrypted) } : {};
+    return response.textWith({ ...this.#changesOf(response, usage), ...shown, ...more });
+  }
+
+  /** A response as the service stores it: with encrypted reasoning, which the upstream needs to continue it. */
+  stored(response: JsonBody, usage: Usage | null): string {
+    return response.textWith(this.#changesOf(response, usage));
+  }
+
+  /** An item for the client; `null` if it stays as it is. */
+  editedItem(item: Json | undefined): Json | null {
+    return this.#hidesEncrypted && item !== undefined && holdsEncrypted(item) ? withoutEncrypted(item) : null;
+  }
+
+  #changesOf(response: JsonBody, usage: Usage | null): Changes {
+    const hasUsage = response.value.usage !== undefined && response.value.usage !== null;
+    return hasUsage || usage === null ? this.#changes : { ...this.#changes, usage: responseUsageOf(usage) };
+  }
+}
+
+function holdsEncrypted(item: Json): boolean {
+  return isJsonObject(item) && item.type === "reasoning" && typeof item.encrypted_content === "string";
+}
+
+function withoutEncrypted(item: Json): Json {
+  if (!holdsEncrypted(item) || !isJsonObject(item)) return item;
+  const { encrypted_content: _, ...rest } = item;
+  return rest;
+}
+
+/** A member of an object that is an object itself, with its text. @throws {UpstreamRefused} if it is none. */
+export function innerBody(outer: JsonBody, name: string): JsonBody {
+  const member = outer.members.findLast((one) => one.name === name);
+  const inner =
+    member === undefined ? null : JsonBody.parse(outer.text.slice(member.valueStart, member.valueEnd));
+  if (inner === null) throw malformedResponse();
+  return inner;
+}
+
+/** An object with the text of one member replaced by other JSON. */
+export function withMemberText(outer: JsonBody, name: string, text: string): string {
+  const member = outer.members.findLast((one) => one.name === name);
+  if (member === undefined) throw malformedResponse();
+  return outer.text.slice(0, member.valueStart) + text + outer.text.slice(member.valueEnd);
+}

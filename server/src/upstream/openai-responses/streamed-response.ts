@@ -1,0 +1,164 @@
+import {
+  EARLY_RESPONSE_SIGNS,
+  keepaliveEvent,
+  responseErrorOf,
+  responseEventText,
+} from "../../conversation/response-format.ts";
+import type { StreamSigns } from "../../conversation/wire.ts";
+import type { Failure } from "../../errors/failure.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { JsonBody } from "../../json/json-body.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
+import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
+import { eventDataOf } from "../post-json.ts";
+import { malformedResponse } from "../refusal.ts";
+import { TransportError } from "../transport.ts";
+import { innerBody, ResponseEditor, withMemberText } from "./edited-response.ts";
+import { refusedResponse } from "./failed-response.ts";
+import { readResponsesUsage } from "./usage.ts";
+
+/** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
+export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
+  const forwarder = new EventForwarder(call);
+  return {
+    kind: "stream",
+    events: forwarder.events(body),
+    last: (usage, changes) => forwarder.last(usage, changes),
+    signs: forwarder,
+    usage: () => forwarder.usage,
+    produced: () => forwarder.produced,
+    ignored: () => [],
+    stored: (usage) => forwarder.stored(usage),
+  };
+}
+
+/** Types of events whose `response` is edited. */
+const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_progress"]);
+const FINAL = new Set(["response.completed", "response.incomplete"]);
+const FAILED = new Set(["response.failed", "response.cancelled", "error"]);
+const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
+/** An event's type stands on a line of its own. */
+const TYPE = /^[\w.-]{1,100}$/;
+
+class EventForwarder implements StreamSigns {
+  readonly produced = new TextTally();
+  usage: Usage | null = null;
+  readonly #editor: ResponseEditor;
+  /** The number of the next event. */
+  #sequence = 0;
+  /** The response as the client has it; `null` before it has begun. */
+  #response: JsonObject | null = null;
+  /** The items that are complete. */
+  readonly #output: Json[] = [];
+  #final: { readonly type: string; readonly body: JsonBody } | null = null;
+
+  constructor(call: ForwardCall) {
+    this.#editor = new ResponseEditor(call);
+  }
+
+  /** One piece of text for each piece from the upstream, however many events are in it. */
+  async *events(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+    for await (const list of eventDataOf(body)) {
+      let text = "";
+      let fault: unknown = null;
+      try {
+        for (const data of list) text += this.#forward(data);
+      } catch (thrown) {
+        // The events before it are valid.
+        fault = thrown;
+      }
+      if (text !== "") yield text;
+      if (fault !== null) throw fault;
+      if (this.#final !== null) return;
+    }
+    throw new TransportError("cut", "the upstream's stream ended without a final event");
+  }
+
+  last(usage: Usage, changes: JsonObject): string {
+    const { type, body } = this.#finalEvent();
+    const response = this.#editor.edited(innerBody(body, "response"), usage, changes);
+    return this.#event(type, body, withMemberText(body, "response", response));
+  }
+
+  stored(usage: Usage): string {
+    return this.#editor.stored(innerBody(this.#finalEvent().body, "response"), usage);
+  }
+
+  heartbeat(): string {
+    return this.#response === null ? EARLY_RESPONSE_SIGNS.heartbeat() : keepaliveEvent(this.#sequence++);
+  }
+
+  failure(failure: Failure): string {
+    if (this.#response === null) return EARLY_RESPONSE_SIGNS.failure(failure);
+    const type = "response.failed";
+    const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output };
+    const response = { ...this.#response, ...failed };
+    return responseEventText(type, JSON.stringify({ type, sequence_number: this.#sequence++, response }));
+  }
+
+  #finalEvent() {
+    if (this.#final === null) throw new Error("the response has not ended");
+    return this.#final;
+  }
+
+  #forward(data: string): string {
+    // Some servers end their streams as chat completions do.
+    if (data === "[DONE]" || this.#final !== null) return "";
+    const event = parseJsonObject(data);
+    if (event === null) throw malformedResponse();
+    const type = typeof event.type === "string" ? event.type : "";
+    if (FAILED.has(type) || isJsonObject(event.error)) throw refusedResponse(event);
+    if (!TYPE.test(type)) throw malformedResponse();
+    if (FINAL.has(type)) return this.#hold(type, data);
+    this.#note(type, event);
+    if (LIFECYCLE.has(type)) return this.#forwardResponse(type, data);
+    const item = ITEMS.has(type) ? this.#editor.editedItem(event.item) : null;
+    if (item === null && event.sequence_number === this.#sequence) {
+      this.#sequence++;
+      return responseEventText(type, oneLine(data));
+    }
+    const body = parsed(data);
+    return this.#event(type, body, item === null ? data : withMemberText(body, "item", JSON.stringify(item)));
+  }
+
+  #forwardResponse(type: string, data: string): string {
+    const body = parsed(data);
+    const edited = this.#editor.edited(innerBody(body, "response"), null);
+    this.#response = parseJsonObject(edited);
+    return this.#event(type, body, withMemberText(body, "response", edited));
+  }
+
+  #hold(type: string, data: string): string {
+    const body = parsed(data);
+    this.usage = readResponsesUsage(innerBody(body, "response").value.usage);
+    this.#final = { type, body };
+    return "";
+  }
+
+  /** Collects what the model has produced. */
+  #note(type: string, event: JsonObject): void {
+    if (typeof event.delta === "string") this.produced.add(event.delta);
+    if (type !== "response.output_item.done") return;
+    this.#output.push(this.#editor.editedItem(event.item) ?? event.item ?? null);
+  }
+
+  /** The text of an event with the next number: those of the upstream are off by the heartbeats in between. */
+  #event(type: string, { value }: JsonBody, text: string): string {
+    const number = this.#sequence++;
+    const isRight = value.sequence_number === number;
+    const numbered = isRight ? text : parsed(text).textWith({ sequence_number: number });
+    return responseEventText(type, oneLine(numbered));
+  }
+}
+
+function parsed(text: string): JsonBody {
+  const body = JsonBody.parse(text);
+  if (body === null) throw malformedResponse();
+  return body;
+}
+
+/** Data of several lines is one event. A line break in JSON is white space. */
+function oneLine(text: string): string {
+  return text.includes("\n") ? text.replaceAll("\n", " ") : text;
+}

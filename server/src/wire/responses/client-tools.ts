@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import type { Tool, ToolChoice } from "../../conversation/conversation.ts";
+import { cannot } from "../../conversation/conversation.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+
+/** A tool as its client knows it. */
+export interface ClientTool {
+  /** `custom`: its input is text. `search`: finds more tools, and its input is an object. */
+  readonly kind: "function" | "custom" | "search";
+  readonly namespace: string | null;
+  readonly name: string;
+}
+
+/** The name of the tool that finds more tools. */
+export const TOOL_SEARCH = "tool_search";
+/** Tools of this namespace are called by their own name. */
+const IMPLICIT_NAMESPACE = "functions";
+/** The longest name that all providers accept. */
+const MAX_NAME_LENGTH = 64;
+const HASH_LENGTH = 8;
+
+/** The input of a custom tool, as a function has it. */
+const CUSTOM_PARAMETERS: JsonObject = {
+  type: "object",
+  properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
+  required: ["input"],
+  additionalProperties: false,
+};
+
+/**
+ * The tools of a request, by names that every provider accepts. The Responses API groups tools in namespaces and has tools whose
+ * input is plain text; other formats have functions only.
+ */
+export class ClientTools {
+  readonly #tools = new Map<string, { readonly tool: ClientTool; readonly definition: Tool }>();
+  readonly #names = new Map<string, string>();
+
+  /** The functions that stand for the tools. */
+  get definitions(): readonly Tool[] {
+    return [...this.#tools.values()].map(({ definition }) => definition);
+  }
+
+  /** Adds a tool. One that is there already is defined anew: clients send their tools again when these have changed. */
+  add(tool: ClientTool, definition: Omit<Tool, "name">): void {
+    const name = this.nameOf(tool);
+    this.#tools.set(name, { tool, definition: { ...definition, name } });
+  }
+
+  /** The name of a tool's function. */
+  nameOf(tool: ClientTool): string {
+    const key = `${tool.kind === "search" ? "search" : "tool"}\n${tool.namespace ?? ""}\n${tool.name}`;
+    const known = this.#names.get(key);
+    if (known !== undefined) return known;
+    const plain = plainName(tool);
+    const name = isTaken(this.#names, plain) ? hashedName(plain, key) : plain;
+    this.#names.set(key, name);
+    return name;
+  }
+
+  /** The tool that a function stands for. A name that is not known is taken for a function's. */
+  toolOf(name: string): ClientTool {
+    return this.#tools.get(name)?.tool ?? { kind: "function", namespace: null, name };
+  }
+
+  has(tool: ClientTool): boolean {
+    return this.#tools.has(this.nameOf(tool));
+  }
+
+  /** Removes all tools but these. */
+  keepOnly(tools: readonly ClientTool[]): void {
+    const names = new Set(tools.map((tool) => this.nameOf(tool)));
+    for (const name of this.#tools.keys()) if (!names.has(name)) this.#tools.delete(name);
+  }
+}
+
+function isTaken(names: ReadonlyMap<string, string>, name: string): boolean {
+  return [...names.values()].includes(name);
+}
+
+function plainName({ namespace, name }: ClientTool): string {
+  const isBare = namespace === null || namespace === IMPLICIT_NAMESPACE;
+  const full = isBare ? name : `${namespace}__${name}`;
+  const plain = full.replace(/[^a-zA-Z0-9_-]/g, "_");
+  return plain.length > MAX_NAME_LENGTH || plain === "" ? hashedName(plain, full) : plain;
+}
+
+/** The same in each request, so that providers can cache the prompt. */
+function hashedName(plain: string, source: string): string {
+  const hash = createHash("sha256").update(source).digest("hex").slice(0, HASH_LENGTH);
+  return `${plain.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+}
+
+/**
+ * Adds the tools of a list, and those of its namespaces.
+ *
+ * @returns the positions of tools that only the provider could run, such as web search.
+ */
+export function addTools(tools: ClientTools, list: readonly Json[], at: string): readonly string[] {
+  return list.flatMap((tool, index) =>
+    isJsonObject(tool) ? addTool(tools, tool, null, `${at}.${index}`) : [],
+  );
+}
+
+function addTool(
+  tools: ClientTools,
+  tool: JsonObject,
+  namespace: string | null,
+  at: string,
+): readonly string[] {
+  const { type, name } = tool;
+  if (type === "namespace" && namespace === null && Array.isArray(tool.tools)) {
+    const own = typeof name === "string" ? name : null;
+    return tool.tools.flatMap((inner: Json, index) =>
+      isJsonObject(inner) ? addTool(tools, inner, own, `${at}.tools.${index}`) : [],
+    );
+  }
+  if (type === "function" && typeof name === "string") {
+    tools.add({ kind: "function", namespace, name }, functionOf(tool));
+    return [];
+  }
+  if (type === "custom" && typeof name === "string") {
+    const description = customDescription(tool);
+    const definition = { description, parameters: CUSTOM_PARAMETERS, strict: null, cache: null };
+    tools.add({ kind: "custom", namespace, name }, definition);
+    return [];
+  }
+  if (type === "tool_search" && tool.execution === "client") {
+    tools.add({ kind: "search", namespace: null, name: TOOL_SEARCH }, functionOf(tool));
+    return [];
+  }
+  return [at];
+}
+
+function functionOf({ description, parameters, strict }: JsonObject): Omit<Tool, "name"> {
+  return {
+    description: typeof description === "string" ? description : null,
+    parameters: isJsonObject(parameters) ? parameters : null,
+    strict: typeof strict === "boolean" ? strict : null,
+    cache: null,
+  };
+}
+
+/** A function can't bind its input to a grammar, so the model is told of it. */
+function customDescription({ description, format }: JsonObject): string {
+  const text = typeof description === "string" ? description : "";
+  if (!isJsonObject(format) || typeof format.definition !== "string") return text;
+  const syntax = typeof format.syntax === "string" ? format.syntax : "lark";
+  const grammar = `The input must match this ${syntax} grammar:\n\n${format.definition}`;
+  return text === "" ? grammar : `${text}\n\n${grammar}`;
+}
+
+/** How the client wants tools to be used, and the tools that it allows. */
+export function readToolChoice(
+  value: Json | undefined,
+  tools: ClientTools,
+  hasDropped: boolean,
+): ToolChoice | null {
+  if (value === undefined || value === null) return null;
+  if (isJsonObject(value) && value.type === "allowed_tools") {
+    const allowed = Array.isArray(value.tools) ? value.tools : [];
+    tools.keepOnly(allowed.flatMap((tool: Json) => chosenTool(tool, tools) ?? []));
+    return readToolChoice(value.mode, tools, hasDropped);
+  }
+  const isEmpty = tools.definitions.length === 0;
+  if (value === "auto" || value === "none") return isEmpty ? null : { kind: value };
+  if (value === "required") {
+    if (!isEmpty) return { kind: "required" };
+    throw cannot("tool_choice", hasDropped ? "requires a tool that this model can call" : "requires tools");
+  }
+  const chosen = chosenTool(value, tools);
+  if (chosen !== null) return { kind: "tool", name: tools.nameOf(chosen) };
+  const isOwn = isJsonObject(value) && (value.type === "function" || value.type === "custom");
+  throw cannot("tool_choice", isOwn ? "must name one of the tools" : "is not supported by this model");
+}
+
+/** The tool that a choice names; `null` if the request does not have it. */
+function chosenTool(value: Json, tools: ClientTools): ClientTool | null {
+  if (!isJsonObject(value)) return null;
+  const { type, name } = value;
+  const namespace = typeof value.namespace === "string" ? value.namespace : null;
+  if (type === "tool_search") return known({ kind: "search", namespace: null, name: TOOL_SEARCH }, tools);
+  if ((type !== "function" && type !== "custom") || typeof name !== "string") return null;
+  return known({ kind: type, namespace, name }, tools);
+}
+
+function known(tool: ClientTool, tools: ClientTools): ClientTool | null {
+  return tools.has(tool) ? tool : null;
+}

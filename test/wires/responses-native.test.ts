@@ -1,0 +1,513 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { messageOf } from "../dialects/dialect.ts";
+import type { ReceivedRequest } from "../fixtures/model-server.ts";
+import { eventsOf, expectResponseStream, expectWhole, type ResponseEvent } from "./response-stream.ts";
+import {
+  answersMessage,
+  chunk,
+  type ResponsesService,
+  sentTo,
+  startResponsesService,
+  streamsChunks,
+  streamsEvents,
+  USAGE,
+} from "./responses-service.ts";
+
+let running: ResponsesService;
+
+beforeAll(async () => {
+  running = await startResponsesService();
+});
+
+afterAll(async () => {
+  await running?.[Symbol.asyncDispose]();
+});
+
+const NATIVE_USAGE = {
+  input_tokens: 30,
+  input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
+  output_tokens: 12,
+  output_tokens_details: { reasoning_tokens: 5 },
+  total_tokens: 42,
+};
+const THOUGHT = {
+  id: "rs_upstream1",
+  type: "reasoning",
+  status: "completed",
+  summary: [{ type: "summary_text", text: "hmm" }],
+  encrypted_content: "the provider's own",
+};
+const MESSAGE = {
+  id: "msg_upstream1",
+  type: "message",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "from afar", annotations: [], logprobs: [] }],
+};
+
+/** A response of the upstream. It stores nothing, and calls the model `inner`. */
+function upstreamResponse(fields: object = {}): ResponseEvent {
+  return {
+    id: `resp_${crypto.randomUUID().replaceAll("-", "")}`,
+    object: "response",
+    created_at: 1,
+    status: "completed",
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    metadata: {},
+    model: "inner",
+    output: [THOUGHT, MESSAGE],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    store: false,
+    temperature: 1,
+    text: { format: { type: "text" } },
+    tool_choice: "auto",
+    tools: [],
+    top_p: 1,
+    usage: NATIVE_USAGE,
+    vendor_extra: { kept: 1 },
+    ...fields,
+  };
+}
+
+/** The events of a response with a thought and a message, without its last. */
+function beginningOf(response: ResponseEvent): ResponseEvent[] {
+  const begun = { ...response, status: "in_progress", output: [], usage: null };
+  const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
+  const text = { item_id: MESSAGE.id, output_index: 1, content_index: 0 };
+  const thought = { item_id: THOUGHT.id, output_index: 0, summary_index: 0 };
+  const events = [
+    { type: "response.created", response: begun },
+    { type: "response.in_progress", response: begun },
+    {
+      type: "response.output_item.added",
+      output_index: 0,
+      item: { ...THOUGHT, status: "in_progress", summary: [], encrypted_content: "not yet" },
+    },
+    { type: "response.reasoning_summary_part.added", ...thought, part: { type: "summary_text", text: "" } },
+    { type: "response.reasoning_summary_text.delta", ...thought, delta: "hmm" },
+    { type: "response.reasoning_summary_text.done", ...thought, text: "hmm" },
+    { type: "response.reasoning_summary_part.done", ...thought, part: { type: "summary_text", text: "hmm" } },
+    { type: "response.output_item.done", output_index: 0, item: THOUGHT },
+    {
+      type: "response.output_item.added",
+      output_index: 1,
+      item: { ...MESSAGE, status: "in_progress", content: [] },
+    },
+    { type: "response.content_part.added", ...text, part },
+    { type: "response.output_text.delta", ...text, delta: "from afar", logprobs: [], obfuscation: "x1" },
+    { type: "response.output_text.done", ...text, text: "from afar", logprobs: [] },
+    { type: "response.content_part.done", ...text, part: { ...part, text: "from afar" } },
+    { type: "response.output_item.done", output_index: 1, item: MESSAGE },
+  ];
+  return events.map((event, sequence_number) => ({ ...event, sequence_number }));
+}
+
+function eventsOfUpstream(response: ResponseEvent, type = "response.completed"): ResponseEvent[] {
+  const events = beginningOf(response);
+  return [...events, { type, sequence_number: events.length, response }];
+}
+
+const answersWhole =
+  (body: object) =>
+  ({ response }: ReceivedRequest) =>
+    void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+const streamsResponse = (fields: object = {}) => streamsEvents(eventsOfUpstream(upstreamResponse(fields)));
+const native = (body: object) => ({ model: "acme/native", input: "hello", ...body });
+
+describe("a response of an upstream with the Responses API", () => {
+  it("goes through with all that the upstream has, under the model's public name", async () => {
+    const inner = upstreamResponse({ output: [MESSAGE] });
+    running.answers.native = answersWhole(inner);
+    const response = await running.ask(native({ metadata: { a: "b" }, novelty: { deep: [1] } }));
+    expectWhole(response);
+    const id = expect.stringMatching(/^resp_[0-9a-f]{32}$/);
+    expect(response).toEqual({ ...inner, id, model: "acme/native", store: true });
+    expect(sentTo(running.native)).toEqual({
+      model: "inner",
+      input: "hello",
+      metadata: { a: "b" },
+      novelty: { deep: [1] },
+      store: false,
+      include: ["reasoning.encrypted_content"],
+    });
+  });
+
+  it("is sent to the letter but for what the service decides", async () => {
+    running.answers.native = answersWhole(upstreamResponse());
+    const body = `{"model": "acme/native",  "input":[{"role":"user","content":"h\\u00e9"}],"temperature":1.0,"seed":12345678901234567890}`;
+    await fetch(`${running.service.baseUrl}/v1/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${running.key}`, "content-type": "application/json" },
+      body,
+    });
+    expect(running.native.received.at(-1)?.text).toBe(
+      `{"model": "inner",  "input":[{"role":"user","content":"h\\u00e9"}],"temperature":1.0,"seed":12345678901234567890,"store":false,"include":["reasoning.encrypted_content"]}`,
+    );
+  });
+
+  it("streams the upstream's events as they are", async () => {
+    const response = upstreamResponse();
+    running.answers.native = streamsEvents(eventsOfUpstream(response));
+    const events = await running.stream(native({ include: ["reasoning.encrypted_content"], store: false }));
+    expectResponseStream(events);
+    const expected = eventsOfUpstream(response).map((event) =>
+      "response" in event ? { ...event, response: { ...event.response, model: "acme/native" } } : event,
+    );
+    expect(events).toEqual(expected);
+  });
+
+  it("hides encrypted reasoning from a client that has not asked for it", async () => {
+    running.answers.native = streamsResponse();
+    const events = await running.stream(native({}));
+    expectResponseStream(events);
+    expect(JSON.stringify(events)).not.toContain("encrypted_content");
+    running.answers.native = answersWhole(upstreamResponse());
+    expect(JSON.stringify(await running.ask(native({})))).not.toContain("encrypted_content");
+  });
+
+  it("is stored under an id of its own, whatever the upstream calls it", async () => {
+    running.answers.native = answersWhole(upstreamResponse({ id: "resp_same" }));
+    const first = await running.ask(native({ input: "one" }));
+    const second = await running.ask(native({ input: "two" }));
+    expect(second.id).not.toBe(first.id);
+    await running.ask(native({ input: "more", previous_response_id: second.id }));
+    expect(sentTo(running.native).input[0].content).toEqual([{ type: "input_text", text: "two" }]);
+  });
+
+  it("is continued with the encrypted reasoning that was stored, and without references", async () => {
+    for (const isStream of [true, false]) {
+      running.answers.native = isStream ? streamsResponse() : answersWhole(upstreamResponse());
+      const first = isStream
+        ? expectResponseStream(await running.stream(native({})))
+        : await running.ask(native({}));
+      expect(first.store).toBe(true);
+      running.answers.native = answersWhole(upstreamResponse());
+      const second = await running.ask(native({ input: "more", previous_response_id: first.id }));
+      expect(second.previous_response_id).toBe(first.id);
+      const { input, previous_response_id: forwarded } = sentTo(running.native);
+      expect(forwarded).toBeUndefined();
+      expect(input).toMatchObject([
+        { role: "user", content: [{ type: "input_text", text: "hello" }] },
+        { type: "reasoning", id: THOUGHT.id, encrypted_content: THOUGHT.encrypted_content },
+        { type: "message", role: "assistant", content: MESSAGE.content },
+        { type: "message", role: "user", content: "more" },
+      ]);
+    }
+  });
+
+  it("keeps a thought of another upstream to itself", async () => {
+    const extra = { extra_content: { google: { thought_signature: "c2lnbmVk" } } };
+    const call = { id: "call_1", type: "function", function: { name: "first", arguments: "{}" }, ...extra };
+    running.answers.chat = streamsChunks([
+      chunk({ tool_calls: [{ index: 0, ...call }] }),
+      chunk({}, "tool_calls", USAGE),
+    ]);
+    const tools = [{ type: "function", name: "first" }];
+    const include = ["reasoning.encrypted_content"];
+    const { output } = expectResponseStream(await running.stream({ input: "go", tools, include }));
+    running.answers.native = answersWhole(upstreamResponse());
+    await running.ask(
+      native({
+        input: [
+          { role: "user", content: "go" },
+          ...output,
+          { type: "function_call_output", call_id: "call_1", output: "1" },
+        ],
+      }),
+    );
+    const types = sentTo(running.native).input.map((item: ResponseEvent) => item.type);
+    expect(types).toEqual([undefined, "function_call", "function_call_output"]);
+  });
+
+  it("passes on hosted tools, and items and events that this service does not know", async () => {
+    const search = { id: "ws_1", type: "web_search_call", status: "completed", action: { query: "x" } };
+    const response = upstreamResponse({ output: [search] });
+    const begun = { ...response, status: "in_progress", output: [] };
+    const events = [
+      { type: "response.created", response: begun },
+      { type: "response.in_progress", response: begun },
+      { type: "response.output_item.added", output_index: 0, item: { ...search, status: "in_progress" } },
+      { type: "response.web_search_call.searching", output_index: 0, item_id: "ws_1" },
+      { type: "response.output_item.done", output_index: 0, item: search },
+      { type: "response.completed", response },
+    ].map((event, sequence_number) => ({ ...event, sequence_number }));
+    running.answers.native = streamsEvents(events);
+    const sent = await running.stream(native({ tools: [{ type: "web_search" }] }));
+    expect(sent.map(({ type }) => type)).toEqual(events.map(({ type }) => type));
+    expect(sentTo(running.native).tools).toEqual([{ type: "web_search" }]);
+  });
+
+  it("numbers events that the upstream has not numbered", async () => {
+    const events = eventsOfUpstream(upstreamResponse()).map(({ sequence_number: _, ...event }) => event);
+    running.answers.native = streamsEvents(events);
+    expectResponseStream(await running.stream(native({})));
+  });
+
+  it("has a usage even if the upstream tells none", async () => {
+    running.answers.native = streamsResponse({ usage: null });
+    const streamed = expectResponseStream(await running.stream(native({})));
+    running.answers.native = answersWhole(upstreamResponse({ usage: null }));
+    const whole = await running.ask(native({}));
+    expectWhole(whole);
+    for (const { usage } of [streamed, whole]) {
+      expect(usage.input_tokens).toBeGreaterThan(0);
+      expect(usage.output_tokens).toBeGreaterThan(0);
+    }
+  });
+
+  it("is charged by the upstream's usage", async () => {
+    running.answers.native = streamsResponse();
+    await running.stream(native({}));
+    const headers = { authorization: `Bearer ${running.key}` };
+    const audit = await fetch(`${running.service.baseUrl}/v1/audit?limit=1`, { headers });
+    expect((await audit.json()).data[0]).toMatchObject({
+      usage_source: "upstream",
+      model: "acme/native",
+      token_count: 42,
+    });
+  });
+});
+
+describe("an upstream with the Responses API that fails", () => {
+  const failed = (code: string, message = "told so") =>
+    upstreamResponse({ status: "failed", error: { code, message }, output: [], usage: null });
+
+  it.each([
+    ["context_length_exceeded", "context_length_exceeded"],
+    ["invalid_prompt", "invalid_prompt"],
+    ["rate_limit_exceeded", "server_is_overloaded"],
+    ["server_is_overloaded", "server_is_overloaded"],
+    ["insufficient_quota", "server_error"],
+    ["server_error", "server_error"],
+  ])("tells %s as %s", async (code, expected) => {
+    running.answers.native = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      const begun = beginningOf(upstreamResponse());
+      const last = { type: "response.failed", sequence_number: begun.length, response: failed(code) };
+      for (const event of [...begun, last]) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end();
+    };
+    const response = expectResponseStream(await running.stream(native({})));
+    expect(response).toMatchObject({ status: "failed", model: "acme/native", error: { code: expected } });
+    expect(response.output).toHaveLength(2);
+  });
+
+  it("tells an error event, and a stream that breaks off", async () => {
+    const begun = beginningOf(upstreamResponse());
+    const error = {
+      type: "error",
+      sequence_number: begun.length,
+      code: "server_error",
+      message: "no",
+      param: null,
+    };
+    for (const events of [[...begun, error], begun]) {
+      running.answers.native = streamsEvents(events);
+      expect(expectResponseStream(await running.stream(native({})))).toMatchObject({
+        status: "failed",
+        error: { code: "server_error" },
+      });
+    }
+  });
+
+  it("has an error envelope where the whole response has failed", async () => {
+    running.answers.native = answersWhole(failed("server_error"));
+    const answer = await running.post(native({}));
+    expect(answer.status).toBe(502);
+    expect((await answer.json()).error.code).toBe("upstream_error");
+  });
+
+  it("passes on what the upstream has found wrong with the request", async () => {
+    running.answers.native = ({ response }) =>
+      void response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message: "bad tool", param: "tools[0]", code: "invalid_value" } }));
+    const answer = await running.post(native({ stream: true }));
+    expect(answer.status).toBe(400);
+    expect((await answer.json()).error).toMatchObject({ message: "bad tool", param: "tools[0]" });
+  });
+
+  it.each(["not json", "[]", '{"output":1}'])("answers 502 for the malformed answer %s", async (text) => {
+    running.answers.native = ({ response }) => void response.end(text);
+    expect((await running.post(native({}))).status).toBe(502);
+  });
+});
+
+describe("a silent stream", () => {
+  it("has keepalive events once it has begun, and numbers without gaps", async () => {
+    const proceed = deferred();
+    const events = eventsOfUpstream(upstreamResponse());
+    running.answers.native = async ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      for (const event of events.slice(0, 5)) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      await proceed.promise;
+      for (const event of events.slice(5)) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end();
+    };
+    running.answers.chat = async ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(`data: ${JSON.stringify(chunk({ content: "one" }))}\n\n`);
+      await proceed.promise;
+      response.write(`data: ${JSON.stringify(chunk({ content: "two" }))}\n\n`);
+      response.end(`data: ${JSON.stringify(chunk({}, "stop", USAGE))}\n\ndata: [DONE]\n\n`);
+    };
+    const alive: Promise<void>[] = [];
+    const read = async (model: string) => {
+      const answer = await running.post({ model, input: "hello", stream: true });
+      const signal = deferred();
+      alive.push(signal.promise);
+      let text = "";
+      for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += piece;
+        if (text.includes("event: keepalive\n")) signal.resolve();
+      }
+      return eventsOf(text);
+    };
+    const streams = [read("acme/native"), read("acme/chat")];
+    await expect.poll(() => alive.length).toBe(2);
+    await Promise.all(alive);
+    proceed.resolve();
+    for (const found of await Promise.all(streams)) {
+      expect(found.map(({ type }) => type)).toContain("keepalive");
+      expect(expectResponseStream(found).status).toBe("completed");
+    }
+  });
+});
+
+describe("a chat completion of an upstream with the Responses API", () => {
+  const ask = async (body: object) =>
+    await fetch(`${running.service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${running.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/native", messages: [{ role: "user", content: "hi" }], ...body }),
+    });
+  const CALL = {
+    id: "fc_1",
+    type: "function_call",
+    call_id: "call_1",
+    name: "first",
+    arguments: '{"x":1}',
+    status: "completed",
+  };
+
+  it("is translated, whole and streamed", async () => {
+    running.answers.native = answersWhole(upstreamResponse({ output: [THOUGHT, MESSAGE, CALL] }));
+    const whole = await (await ask({})).json();
+    expect(whole).toMatchObject({
+      model: "acme/native",
+      choices: [
+        {
+          finish_reason: "tool_calls",
+          message: {
+            content: "from afar",
+            reasoning_content: "hmm",
+            tool_calls: [{ id: "call_1", function: { name: "first", arguments: '{"x":1}' } }],
+          },
+        },
+      ],
+      usage: { prompt_tokens: 30, completion_tokens: 12, completion_tokens_details: { reasoning_tokens: 5 } },
+    });
+    const response = upstreamResponse();
+    const delta = (text: string) => ({
+      type: "response.function_call_arguments.delta",
+      output_index: 2,
+      item_id: CALL.id,
+      delta: text,
+    });
+    running.answers.native = streamsEvents([
+      ...beginningOf(response),
+      { type: "response.output_item.added", output_index: 2, item: { ...CALL, arguments: "" } },
+      delta('{"x":'),
+      delta("1}"),
+      { type: "response.output_item.done", output_index: 2, item: CALL },
+      { type: "response.completed", response },
+    ]);
+    const text = await (await ask({ stream: true })).text();
+    expect(messageOf(textChunks(text))).toMatchObject({
+      content: "from afar",
+      reasoning: "hmm",
+      finish: "tool_calls",
+      calls: [{ id: "call_1", name: "first", arguments: '{"x":1}' }],
+    });
+  });
+
+  it("is asked for without being stored", async () => {
+    running.answers.native = answersWhole(upstreamResponse());
+    await ask({
+      messages: [
+        { role: "system", content: "be brief" },
+        { role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "first", arguments: "{}" } }],
+        },
+        { role: "tool", tool_call_id: "call_1", content: "1" },
+      ],
+      tools: [{ type: "function", function: { name: "first", parameters: { type: "object" } } }],
+      tool_choice: { type: "function", function: { name: "first" } },
+      max_completion_tokens: 50,
+      reasoning_effort: "low",
+      response_format: { type: "json_schema", json_schema: { name: "a", schema: { type: "object" } } },
+    });
+    expect(sentTo(running.native)).toEqual({
+      model: "inner",
+      input: [
+        { type: "message", role: "system", content: [{ type: "input_text", text: "be brief" }] },
+        {
+          type: "message",
+          role: "user",
+          content: [{ type: "input_image", image_url: "https://example.com/a.png", detail: "auto" }],
+        },
+        { type: "function_call", call_id: "call_1", name: "first", arguments: "{}" },
+        { type: "function_call_output", call_id: "call_1", output: "1" },
+      ],
+      store: false,
+      include: ["reasoning.encrypted_content"],
+      max_output_tokens: 50,
+      tools: [{ type: "function", name: "first", parameters: { type: "object" }, strict: false }],
+      tool_choice: { type: "function", name: "first" },
+      text: { format: { type: "json_schema", name: "a", schema: { type: "object" }, strict: false } },
+      reasoning: { effort: "low" },
+    });
+  });
+
+  it("refuses what the upstream has no equivalent of", async () => {
+    for (const [field, value] of Object.entries({
+      stop: "x",
+      seed: 1,
+      presence_penalty: 1,
+      logit_bias: { 1: 2 },
+    })) {
+      const answer = await ask({ [field]: value });
+      expect(answer.status).toBe(400);
+      expect((await answer.json()).error.param).toBe(field);
+    }
+  });
+
+  it("fails when the upstream breaks off", async () => {
+    running.answers.native = streamsEvents(beginningOf(upstreamResponse()));
+    expect(await (await ask({ stream: true })).text()).toContain('"code":"upstream_error"');
+    running.answers.native = answersMessage({ content: "no response" });
+    expect((await ask({})).status).toBe(502);
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: chunks of a wire format
+function textChunks(text: string): any[] {
+  return text
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: {"))
+    .map((event) => JSON.parse(event.slice("data: ".length)));
+}
+
+function deferred() {
+  let resolve = () => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { expectResponseStream, type ResponseEvent } from "./response-stream.ts";
+import {
+  answersMessage,
+  chunk,
+  type ResponsesService,
+  sentTo,
+  startResponsesService,
+  streamsChunks,
+  USAGE,
+} from "./responses-service.ts";
+
+let running: ResponsesService;
+
+beforeAll(async () => {
+  running = await startResponsesService();
+});
+
+afterAll(async () => {
+  await running?.[Symbol.asyncDispose]();
+});
+
+const get = async (path: string, key = running.key) => {
+  const headers = { authorization: `Bearer ${key}` };
+  return await fetch(`${running.service.baseUrl}/v1/responses/${path}`, { headers });
+};
+const texts = () => sentTo(running.chat).messages.map((message: ResponseEvent) => message.content);
+const says = (content: string) => {
+  running.answers.chat = answersMessage({ content });
+};
+
+describe("a stored response", () => {
+  it("is stored before its last event is sent, as it was sent", async () => {
+    running.answers.chat = streamsChunks([chunk({ content: "one" }), chunk({}, "stop", USAGE)]);
+    const response = expectResponseStream(await running.stream({ input: "first" }));
+    expect(response.store).toBe(true);
+    expect(await (await get(response.id)).json()).toEqual(response);
+    const items = await (await get(`${response.id}/input_items`)).json();
+    expect(items.data).toMatchObject([
+      {
+        id: expect.stringMatching(/^msg_/),
+        type: "message",
+        role: "user",
+        content: [{ type: "input_text", text: "first" }],
+      },
+    ]);
+  });
+
+  it("is continued by its id, without its instructions", async () => {
+    says("two");
+    const first = await running.ask({ input: "one", instructions: "be first" });
+    says("four");
+    const second = await running.ask({
+      input: "three",
+      instructions: "be second",
+      previous_response_id: first.id,
+    });
+    expect(second.previous_response_id).toBe(first.id);
+    says("six");
+    const third = await running.ask({ input: "five", previous_response_id: second.id });
+    expect(texts()).toEqual(["one", "two", "three", "four", "five"]);
+    // Each response has its own input only.
+    const items = await (await get(`${third.id}/input_items`)).json();
+    expect(items.data).toHaveLength(1);
+  });
+
+  it("has items that a request may refer to, as the AI SDK does in its second turn", async () => {
+    running.answers.chat = streamsChunks([
+      chunk({ reasoning_content: "hmm" }),
+      chunk({ content: "two" }),
+      chunk({}, "stop", USAGE),
+    ]);
+    const { output } = expectResponseStream(await running.stream({ input: "one" }));
+    says("four");
+    const answer = await running.post({
+      input: [
+        { role: "user", content: "one" },
+        ...output.map(({ id }: ResponseEvent) => ({ type: "item_reference", id })),
+        { role: "user", content: "three" },
+      ],
+    });
+    expect(answer.status).toBe(200);
+    expect(texts()).toEqual(["one", "two", "three"]);
+  });
+
+  it("is not stored with store: false", async () => {
+    says("two");
+    const response = await running.ask({ input: "one", store: false });
+    expect(response.store).toBe(false);
+    expect((await get(response.id)).status).toBe(404);
+  });
+
+  it("can be deleted, and is then unknown to requests that continue it", async () => {
+    says("two");
+    const { id } = await running.ask({ input: "one" });
+    const headers = { authorization: `Bearer ${running.key}` };
+    await fetch(`${running.service.baseUrl}/v1/responses/${id}`, { method: "DELETE", headers });
+    const answer = await running.post({ input: "three", previous_response_id: id });
+    expect(answer.status).toBe(404);
+    expect((await answer.json()).error).toMatchObject({
+      param: "previous_response_id",
+      type: "invalid_request_error",
+      message: expect.stringContaining(id),
+    });
+  });
+
+  it("is unknown to other accounts, its items too", async () => {
+    says("two");
+    const response = await running.ask({ input: "one" });
+    const { key } = await signUpWithKey(running.service.baseUrl);
+    const before = running.chat.received.length;
+    const errorOf = async (body: object) => {
+      const answer = await running.post(body, { key });
+      expect(answer.status).toBe(404);
+      return (await answer.json()).error;
+    };
+    const itemId = response.output[0].id;
+    const refer = (id: string) => ({ input: [{ type: "item_reference", id }] });
+    const foreign = await errorOf({ input: "three", previous_response_id: response.id });
+    const unknown = await errorOf({ input: "three", previous_response_id: "resp_none" });
+    expect(foreign.message.replace(response.id, "resp_none")).toBe(unknown.message);
+    const foreignItem = await errorOf(refer(itemId));
+    const unknownItem = await errorOf(refer("msg_none"));
+    expect(foreignItem.message.replace(itemId, "msg_none")).toBe(unknownItem.message);
+    expect(running.chat.received.length).toBe(before);
+  });
+
+  it("is not referred to twice by one request", async () => {
+    says("two");
+    const { output } = await running.ask({ input: "one" });
+    const reference = { type: "item_reference", id: output[0].id };
+    const answer = await running.post({ input: [reference, reference] });
+    expect(answer.status).toBe(400);
+    expect((await answer.json()).error.param).toBe("input.1.id");
+  });
+
+  it("keeps what namespaces and custom tools were called with", async () => {
+    const tools = [
+      { type: "namespace", name: "mcp__echo", description: "", tools: [{ type: "function", name: "say" }] },
+      { type: "custom", name: "patch" },
+    ];
+    const call = (id: string, name: string, args: string) => ({
+      id,
+      type: "function",
+      function: { name, arguments: args },
+    });
+    running.answers.chat = answersMessage(
+      { tool_calls: [call("a", "mcp__echo__say", "{}"), call("b", "patch", '{"input":"x"}')] },
+      "tool_calls",
+    );
+    const first = await running.ask({ input: "go", tools });
+    expect(first.output).toMatchObject([
+      { type: "function_call", namespace: "mcp__echo", name: "say" },
+      { type: "custom_tool_call", name: "patch", input: "x" },
+    ]);
+    says("ok");
+    await running.ask({
+      tools,
+      previous_response_id: first.id,
+      input: [
+        { type: "function_call_output", call_id: "a", output: "1" },
+        { type: "custom_tool_call_output", call_id: "b", output: "2" },
+      ],
+    });
+    expect(sentTo(running.chat).messages[1].tool_calls).toMatchObject([
+      { id: "a", function: { name: "mcp__echo__say" } },
+      { id: "b", function: { name: "patch", arguments: '{"input":"x"}' } },
+    ]);
+  });
+
+  it("ends although it can't be stored, and says so", async () => {
+    await using sql = await openDatabaseOf(running.service);
+    await sql`alter table responses rename to responses_away`;
+    try {
+      running.answers.chat = streamsChunks([chunk({ content: "one" }), chunk({}, "stop", USAGE)]);
+      const events = await running.stream({ input: "first" });
+      expect(events[0]?.response.store).toBe(true);
+      expect(expectResponseStream(events)).toMatchObject({ status: "completed", store: false });
+      says("two");
+      expect(await running.ask({ input: "first" })).toMatchObject({ status: "completed", store: false });
+    } finally {
+      await sql`alter table responses_away rename to responses`;
+    }
+  });
+});
+
+describe("an account with little credit", () => {
+  const PLAN = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+  const withCredit = (usd: string) => {
+    const plan = { ...PLAN, startingCreditsUsd: usd };
+    return startResponsesService({
+      OSTIARY_PLANS: JSON.stringify({ free: plan, pro: plan, enterprise: plan }),
+    });
+  };
+
+  it("gets as long an answer as it can pay for, and pays for the history that the model reads", async () => {
+    // A byte of the prompt is held as a token of 2.50 USD per million: 40,000 bytes cost 0.10 USD.
+    await using poor = await withCredit("0.15");
+    poor.answers.chat = ({ body, response }) => {
+      const usage = { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 };
+      const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
+      expect(body.max_tokens).toBeLessThan(15_000);
+      response.setHeader("content-type", "application/json").end(JSON.stringify({ choices, usage }));
+    };
+    const first = await poor.ask({ input: "a".repeat(40_000), max_output_tokens: 1_000_000 });
+    expect(first.status).toBe("completed");
+    expect(first.max_output_tokens).toBeGreaterThan(16);
+    const second = await poor.ask({ input: "b".repeat(20_000), previous_response_id: first.id });
+    expect(second.error).toMatchObject({ code: "credit_balance_exhausted" });
+    const alone = await poor.ask({ input: "b".repeat(20_000), max_output_tokens: 1_000_000 });
+    expect(alone.status).toBe("completed");
+  });
+});
+
+describe("a request with an idempotency key", () => {
+  it("is answered once, and the same again", async () => {
+    says("once");
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const before = running.chat.received.length;
+    const first = await (await running.post({ input: "go" }, { headers })).json();
+    const again = await (await running.post({ input: "go" }, { headers })).json();
+    expect(again).toEqual(first);
+    expect(running.chat.received.length).toBe(before + 1);
+  });
+});
+
+describe("a service that stores no responses", () => {
+  it("says so in each response, and refuses references clearly", async () => {
+    await using storeless = await startResponsesService({ OSTIARY_RESPONSES_TTL_DAYS: "0" });
+    storeless.answers.chat = answersMessage({ content: "two" });
+    const response = await storeless.ask({ input: "one", store: true });
+    expect(response.store).toBe(false);
+    for (const body of [
+      { input: "three", previous_response_id: response.id },
+      { input: [{ type: "item_reference", id: response.output[0].id }] },
+    ]) {
+      const answer = await storeless.post(body);
+      expect(answer.status).toBe(404);
+      expect((await answer.json()).error.message).toMatch(/stores no/);
+    }
+  });
+});
