@@ -13,6 +13,7 @@ import { openNode } from "./start/open-node.ts";
 import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
+import { openResponses } from "./start/open-responses.ts";
 import { readSettings } from "./start/read-settings.ts";
 import { serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
@@ -29,11 +30,17 @@ async function start(startup: Startup): Promise<void> {
   const { catalog } = opened;
   const node = await openNode(startup);
   const records = await openRecords(startup, node, catalog);
+  const responses = await openResponses(startup, node);
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, opened, records.securityLog);
-  const parts = { node, records, access, catalog, gateway };
+  const parts = { node, records, responses, access, catalog, gateway };
   const procedures = openProcedures(startup, { ...parts, publicUrl: () => publicUrl });
-  const requests = await openRequests(startup, { ...parts, procedures, publicUrl: () => publicUrl });
+  const requests = await openRequests(startup, {
+    ...parts,
+    responses,
+    procedures,
+    publicUrl: () => publicUrl,
+  });
   // With PORT=0 the address is known only now.
   const { listensOn, serveWeb } = await serve(startup, requests, records.auditTail);
   publicUrl ??= listensOn;

@@ -2,6 +2,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../sdk/src/contract/error-codes.ts";
+import { accountIdOf, openResponseStore, responseOf } from "../fixtures/responses.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
@@ -42,9 +43,16 @@ function takesKeys({ operation }: Described): boolean {
   return (operation.security ?? [{ key: [] }]).some((scheme: object) => "key" in scheme);
 }
 
-/** The id of a new key, for a path that names one. */
-async function keyFor(path: string): Promise<string> {
+/** The id of what a path names, which is new. */
+async function idFor(path: string): Promise<string> {
   if (!path.includes("{id}")) return "";
+  if (path === "/v1/models/{id}") return "sandbox/echo";
+  if (path.startsWith("/v1/responses/")) {
+    await using stored = await openResponseStore(service);
+    const kept = responseOf("described");
+    await stored.store.save(await accountIdOf(owner), kept);
+    return kept.id;
+  }
   return (await owner.trpc.keys.create.mutate({ name: crypto.randomUUID() })).id;
 }
 
@@ -95,7 +103,7 @@ describe("the OpenAPI document", () => {
   it("contains only operations that exist, and no dangling reference", async () => {
     for (const described of operations()) {
       const { path, method } = described;
-      const id = path === "/v1/models/{id}" ? "sandbox/echo" : await keyFor(path);
+      const id = await idFor(path);
       const response = await send(described, { id });
       expect([200, 400], `${method} ${path}`).toContain(response.status);
       await response.arrayBuffer();
@@ -144,7 +152,7 @@ describe("the OpenAPI document", () => {
     };
     for (const described of managed) {
       const { path, method, operation } = described;
-      const id = await keyFor(path);
+      const id = await idFor(path);
       const body = path === "/v1/keys" ? JSON.stringify({ name: crypto.randomUUID() }) : "{}";
       const query = queries[path] ?? "";
       const answers = [await (await send(described, { id, query, body })).json()];

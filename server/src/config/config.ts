@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../networks/networks.ts";
+import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
 
 /** Everything that is wrong with the environment, a line for each variable. */
 export class ConfigError extends Error {
@@ -40,6 +41,25 @@ const networks = z
     for (const problem of parseNetworks(parts).problems)
       context.addIssue({ code: "custom", message: problem });
   });
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const HEX_KEY = new RegExp(`^[0-9A-Fa-f]{${2 * SEAL_KEY_BYTES}}$`);
+
+/** Keys for encryption, separated by commas. The message of a problem never contains a key. */
+const sealKeys = z.string().transform((value, context): readonly Uint8Array[] => {
+  const keys = value.split(",").map((part) => sealKeyOf(part.trim()));
+  const valid = keys.filter((key) => key !== null);
+  if (valid.length === keys.length) return valid;
+  const message = `must be ${SEAL_KEY_BYTES} random bytes in base64 or hex, or several such keys separated by commas. \`openssl rand -base64 ${SEAL_KEY_BYTES}\` prints one`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
+function sealKeyOf(text: string): Uint8Array | null {
+  if (HEX_KEY.test(text)) return Buffer.from(text, "hex");
+  const bytes = BASE64.test(text) ? Buffer.from(text, "base64") : Buffer.of();
+  return bytes.length === SEAL_KEY_BYTES ? bytes : null;
+}
 
 const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
@@ -81,6 +101,8 @@ const variables = z.object({
   OSTIARY_CREDIT_RELEASE_AFTER_S: wholeNumber(0, 31_536_000)
     .refine((value) => value === 0 || value >= 600, "must be 0, or at least 600")
     .default(86_400),
+  OSTIARY_RESPONSES_TTL_DAYS: wholeNumber(0, 3_650).default(30),
+  OSTIARY_RESPONSES_KEY: sealKeys.default([]),
   OSTIARY_PRESTOP_S: wholeNumber(0, 300).optional(),
   OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
   OSTIARY_SERVICE_NAME: z
@@ -166,6 +188,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     drainS: values.OSTIARY_DRAIN_S,
     /** The reserved credit of a node without a heartbeat for this long is released; 0: never. */
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,
+    /** How long responses are stored; 0: none is stored. */
+    responsesTtlDays: values.OSTIARY_RESPONSES_TTL_DAYS,
+    /** Keys that stored responses are encrypted with: the first encrypts, all decrypt. Empty: the installation's own. */
+    responsesKeys: values.OSTIARY_RESPONSES_KEY,
     /** How long requests are still served after SIGTERM. A proxy needs a moment to notice that the node is not ready. */
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
     logLevel: values.OSTIARY_LOG,

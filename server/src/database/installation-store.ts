@@ -12,3 +12,21 @@ export async function keyMacSecret(database: Database): Promise<Uint8Array> {
   if (row === undefined) throw new Error("the installation has no row");
   return row.key_mark_secret;
 }
+
+/**
+ * Returns the key that the installation seals stored responses with, or `null` if there is none. The first node that needs it creates
+ * it. Call it after {@link keyMacSecret}, which creates the installation's row.
+ */
+export async function responsesKey(
+  database: Database,
+  { isNeeded }: { readonly isNeeded: boolean },
+): Promise<Uint8Array | null> {
+  if (isNeeded) {
+    await database`
+      update installation set responses_key = ${randomBytes(SECRET_BYTES)} where responses_key is null`;
+  }
+  const [row] = await database<
+    { responses_key: Uint8Array | null }[]
+  >`select responses_key from installation`;
+  return row?.responses_key ?? null;
+}

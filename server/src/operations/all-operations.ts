@@ -1,5 +1,7 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { Reads } from "../database/reads.ts";
+import type { ResponseStore } from "../responses/response-store.ts";
 import { listAuditEntries } from "./audit.ts";
 import { exportAuditEntries } from "./audit-export.ts";
 import { chatCompletions } from "./chat-completions.ts";
@@ -8,11 +10,15 @@ import { getModel, listModels } from "./models.ts";
 import { getOpenApi } from "./openapi.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
+import { deleteResponse, getResponse, listInputItems } from "./responses-kept.ts";
 import type { ModelOperationParts } from "./run-answer.ts";
 
 export interface OperationParts extends ModelOperationParts {
   readonly catalog: Catalog;
   readonly auditLog: AuditLog;
+  readonly responseStore: ResponseStore;
+  /** The budgets by which reads share the database. */
+  readonly reads: Reads;
   readonly management: readonly ManagementOperation[];
   /** The service's name, version and address, for the OpenAPI document. */
   readonly service: () => { readonly name: string; readonly version: string; readonly url: string };
@@ -28,6 +34,9 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
     embeddings(parts),
     listModels(catalog),
     getModel(catalog),
+    getResponse(parts),
+    listInputItems(parts),
+    deleteResponse(parts),
     listAuditEntries(auditLog),
     auditExport,
     ...management,

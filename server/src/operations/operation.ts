@@ -39,7 +39,7 @@ export interface PublicOperation extends Route {
   run(): Promise<Reply>;
 }
 
-/** An operation that reads for an account, and costs nothing. */
+/** An operation on what is stored for an account. It has no body, and costs nothing. */
 export interface QueryOperation<Input> extends Route {
   readonly kind: "query";
   readonly auth: AuthMode;

@@ -2,7 +2,7 @@ import { Failure } from "../errors/failure.ts";
 import type { Operation, PathParameters, PublicOperation } from "../operations/operation.ts";
 import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
 import type { Exchange } from "./exchange.ts";
-import { notFoundHint } from "./not-found-hints.ts";
+import { isUnserved, notFoundHint } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
 
 const MAX_NAME_LENGTH = 256;
@@ -28,7 +28,8 @@ export function findOperation(
     }
     allowed.push(...methods);
   }
-  const failure = allowed.length === 0 ? notFoundHint(path) : methodNotAllowed(allowed);
+  const isUnknown = allowed.length === 0 || isUnserved(method, path);
+  const failure = isUnknown ? notFoundHint(path) : methodNotAllowed(allowed);
   const operation = notServed(request.exchange, failure);
   request.operation = operation.path;
   return { operation, parameters: NO_PARAMETERS };

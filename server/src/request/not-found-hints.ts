@@ -1,7 +1,31 @@
 import { Failure } from "../errors/failure.ts";
 
+/**
+ * Operations on paths that lie below a served one, and what to use instead. They come before {@link HINTS}, and before the methods of the
+ * operation whose parameter their last segment could be.
+ */
+const UNSERVED: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\/v1\/responses\/compact$/,
+    "Compaction is not served. Send a shorter history, or a summary of it, as `input`.",
+  ],
+  [
+    /^\/v1\/responses\/input_tokens$/,
+    "Counting input tokens is not served. The `usage` of an answer has its input tokens.",
+  ],
+  [
+    /^\/v1\/responses\/[^/]+\/cancel$/,
+    "Responses in the background are not served, so there is nothing to cancel. Close the connection to end a response.",
+  ],
+  [
+    /^\/v1\/alpha\/search$/,
+    "Search is not served. Give the model a function tool that searches, and run it in your application.",
+  ],
+];
+
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
+  ...UNSERVED,
   [
     /^\/v1\/responses(\/|$)/,
     "The Responses API is not served. Call POST /v1/chat/completions: with openai, `client.chat.completions.create`; with @ai-sdk/openai, `openai.chat(model)`; with LangChain, `useResponsesApi: false`.",
@@ -25,6 +49,11 @@ const WITHOUT_VERSION = /^\/(chat\/completions|completions|embeddings|responses|
 /** Whether the path is that of an operation without `/v1`. One of these paths is also a page of the dashboard. */
 export function lacksVersion(path: string): boolean {
   return WITHOUT_VERSION.test(path);
+}
+
+/** Whether a path is known not to be served by the method, although a parameter of a served path matches it. */
+export function isUnserved(method: string, path: string): boolean {
+  return method === "POST" && UNSERVED.some(([pattern]) => pattern.test(path));
 }
 
 /** `not_found` for a path that is not served, with what to use instead. */

@@ -10,6 +10,7 @@ import { RequestHandler } from "../request/request-handler.ts";
 import { TokenEstimator } from "../tokens/token-estimate.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
 import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
+import type { OpenResponses } from "./open-responses.ts";
 import { openTracing } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
 
@@ -20,6 +21,7 @@ export type OpenRequests = Awaited<ReturnType<typeof openRequests>>;
 
 export interface RequestDependencies extends ProcedureDependencies {
   readonly procedures: OpenProcedures;
+  readonly responses: OpenResponses;
 }
 
 /** Opens what answers requests under `/v1`. */
@@ -39,6 +41,8 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const operations = allOperations({
     catalog,
     auditLog: records.auditLog,
+    reads: records.reads,
+    ...dependencies.responses,
     management: restOperations({ ...access, ...dependencies.procedures, reads: records.reads }),
     gateway: dependencies.gateway,
     estimator: new TokenEstimator(loadTokenizer),

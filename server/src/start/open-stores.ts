@@ -11,13 +11,15 @@ import { StartupFailure } from "./startup-failure.ts";
  * The connections of a node by purpose, so that long reads do not delay the revocation of a key or the recording of requests.
  * docs/how-to/run-several-nodes.md documents their sum.
  */
-const CONNECTIONS = {
+export const CONNECTIONS = {
   /** For access and management: statements that end soon. */
   access: 5,
   /** For long reads and background jobs. Reads leave one connection to the jobs: see {@link Reads}. */
   longReads: 4,
   /** For the recorder, which inserts one batch at a time, and operators who repair what it left. */
   recording: 2,
+  /** For stored responses, which may be as large as request bodies. */
+  responses: 4,
   readiness: 1,
 } as const;
 /** Shorter than a statement's deadline: once silent connections are closed, requests fail sooner. */
@@ -78,6 +80,7 @@ function openPools(address: DatabaseAddress) {
     database: open(CONNECTIONS.access),
     longReads: open(CONNECTIONS.longReads),
     recording: open(CONNECTIONS.recording),
+    responses: open(CONNECTIONS.responses),
   };
   const probe = openDatabase(address, {
     maxConnections: CONNECTIONS.readiness,

@@ -1,0 +1,416 @@
+import type { AccountId } from "../contract/account.ts";
+import type { Database, SqlFragment } from "../database/database.ts";
+import { FairTurns } from "../database/fair-turns.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { Failure, Unavailable } from "../errors/failure.ts";
+import { isJsonObject, type JsonObject } from "../json/json.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+
+/** The maximum number of responses that follow each other by `previous_response_id`. */
+export const MAX_CHAIN_LENGTH = 1_000;
+/** The maximum number of items that one request may refer to. */
+export const MAX_ITEM_REFERENCES = 10_000;
+/** The maximum number of items of one response that can be referred to. Each costs a row. */
+export const MAX_REFERABLE_ITEMS = 10_000;
+/** PostgreSQL takes a value as text of twice its length, and at most 1 GB of it. */
+const MAX_PART_BYTES = 256 * 1024 * 1024;
+/** Each part is sealed, which adds a head and a tag. */
+const SEAL_BYTES = 33;
+const DELETE_BATCH = 500;
+
+/** Below the number of the pool's connections, so that an account with large responses leaves some to the others. */
+const MAX_OF_ACCOUNT = 3;
+const MAX_WAITING_OF_ACCOUNT = 1_000;
+
+/** Ids that a response or an item can be stored under: visible ASCII characters without a slash. */
+const ID = /^[!-.0-~]{1,256}$/;
+
+/** A stored response, with the items of its request. It belongs to one account. */
+export interface KeptResponse {
+  readonly id: string;
+  /** The response that it continues, which may have been deleted since. */
+  readonly previousResponseId: string | null;
+  /** The response as the client received it, with its output. */
+  readonly response: JsonObject;
+  /** The request's own items, in their order, each with an id; without those of earlier responses. */
+  readonly input: readonly JsonObject[];
+  readonly createdAt: Date;
+}
+
+/** What a model reads before a request that continues a response. */
+export interface ResponseHistory {
+  /** The input and output of each response, oldest first. */
+  readonly items: readonly JsonObject[];
+  /** Their size as JSON. */
+  readonly bytes: number;
+}
+
+export interface ResponseStoreParts {
+  /** Connections of its own, because large responses must not delay statements that others wait for. */
+  readonly database: Database;
+  /** The number of connections of `database`. */
+  readonly maxConnections: number;
+  readonly sealer: Sealer;
+  /** How long a response is stored, by the database's clock; 0: none is stored. */
+  readonly ttlDays: number;
+  /** The maximum size of a history, and of the responses that a request's references are read from. */
+  readonly maxHistoryBytes: number;
+  /** Called once, when a response is found that the keys do not open. */
+  readonly onUnreadable: () => void;
+}
+
+type Part = "head" | "input" | "output";
+
+interface Row {
+  readonly id: string;
+  readonly previousId: string | null;
+  readonly createdAt: Date;
+  readonly head: Uint8Array;
+  readonly input: Uint8Array;
+  readonly output: Uint8Array;
+}
+
+interface ChainRow extends Pick<Row, "id" | "previousId"> {
+  /** The size of the items of this response and all later ones, as JSON. */
+  readonly bytes: bigint;
+  /** `null` when the chain is too large to be read. */
+  readonly input: Uint8Array | null;
+  readonly output: Uint8Array | null;
+}
+
+interface SourceRow {
+  readonly responseId: string;
+  readonly isOutput: boolean;
+  readonly ids: readonly string[];
+  /** `null` when all of them together are too large to be read. */
+  readonly content: Uint8Array | null;
+}
+
+/**
+ * The stored responses, encrypted in PostgreSQL. What is unknown, expired, deleted, unreadable or another account's is the same to a
+ * caller. A shorter TTL applies to responses that are stored already, a longer one to new ones.
+ *
+ * Each method waits 5 seconds at most, and then rejects with `Unavailable` or the database's own error, which clients see as 503.
+ */
+export class ResponseStore {
+  readonly #parts: ResponseStoreParts;
+  readonly #turns: FairTurns;
+  #isUnreadableReported = false;
+
+  constructor(parts: ResponseStoreParts) {
+    this.#parts = parts;
+    this.#turns = new FairTurns({
+      max: parts.maxConnections,
+      maxOfName: MAX_OF_ACCOUNT,
+      maxWaitingOfName: MAX_WAITING_OF_ACCOUNT,
+    });
+  }
+
+  /** `false` with a TTL of 0: nothing is stored, and every reference is refused. */
+  get isKeeping(): boolean {
+    return this.#parts.ttlDays > 0;
+  }
+
+  /**
+   * Stores a response with the items of its request. It can be found once this resolves. A response that is stored already stays as it
+   * is. Does nothing with a TTL of 0.
+   *
+   * @throws {Failure} `request_too_large`.
+   */
+  async save(accountId: AccountId, kept: Omit<KeptResponse, "createdAt">): Promise<void> {
+    if (!this.isKeeping) return;
+    const { id, previousResponseId, response, input } = kept;
+    const output = outputOf(response);
+    const head = this.#seal(accountId, id, "head", { ...response, output: [] });
+    const sealedInput = this.#seal(accountId, id, "input", input);
+    const sealedOutput = this.#seal(accountId, id, "output", output);
+    const { database, ttlDays } = this.#parts;
+    await this.#inTurn(
+      accountId,
+      () => database`
+        with kept as (
+          insert into responses (account_id, id, previous_id, expires_at, head, input, output)
+          values (
+            ${accountId}, ${id}, ${previousResponseId}, now() + ${ttlDays} * interval '1 day',
+            ${head}, ${sealedInput}, ${sealedOutput}
+          )
+          on conflict do nothing
+        )
+        insert into response_items (account_id, id, response_id, is_output)
+        select ${accountId}::uuid, item.id, ${id}, item.is_output
+        from jsonb_to_recordset(${database.json(placesOf(input, output))}) as item (id text, is_output boolean)
+        on conflict do nothing`,
+    );
+  }
+
+  /** The response, or `null` if the account has none of this id. */
+  async find(accountId: AccountId, id: string): Promise<KeptResponse | null> {
+    if (!this.isKeeping || !ID.test(id)) return null;
+    const { database } = this.#parts;
+    const [row] = await this.#inTurn(
+      accountId,
+      () => database<Row[]>`
+        select id, previous_id as "previousId", created_at as "createdAt", head, input, output
+        from responses where account_id = ${accountId} and id = ${id} and ${this.#isCurrent()}`,
+    );
+    if (row === undefined) return null;
+    const head = this.#open(accountId, id, "head", row.head) as JsonObject | null;
+    const input = this.#openItems(accountId, id, "input", row.input);
+    const output = this.#openItems(accountId, id, "output", row.output);
+    if (head === null || input === null || output === null) return null;
+    const { previousId: previousResponseId, createdAt } = row;
+    return { id, previousResponseId, response: { ...head, output }, input, createdAt };
+  }
+
+  /** Deletes a response and its items. Responses that continue it stay. @returns whether the account had it. */
+  async delete(accountId: AccountId, id: string): Promise<boolean> {
+    if (!this.isKeeping || !ID.test(id)) return false;
+    const { database } = this.#parts;
+    const deleted = await this.#inTurn(
+      accountId,
+      () => database`
+        delete from responses where account_id = ${accountId} and id = ${id} and ${this.#isCurrent()}`,
+    );
+    return deleted.count > 0;
+  }
+
+  /**
+   * The items of a response and of all that it continues.
+   *
+   * @throws {Failure} `not_found` naming the first response that is not stored; `invalid_request` beyond {@link MAX_CHAIN_LENGTH};
+   *   `request_too_large` beyond `maxHistoryBytes`. Their `param` is `previous_response_id`.
+   */
+  async history(accountId: AccountId, id: string): Promise<ResponseHistory> {
+    const rows = this.isKeeping && ID.test(id) ? await this.#chain(accountId, id) : [];
+    const [oldest] = rows;
+    if (oldest === undefined) throw this.#noResponse(id);
+    if (oldest.bytes > this.#parts.maxHistoryBytes) throw historyTooLarge("previous_response_id");
+    if (rows.length > MAX_CHAIN_LENGTH) throw chainTooLong();
+    if (oldest.previousId !== null) throw this.#noResponse(oldest.previousId);
+    const items: JsonObject[] = [];
+    for (const row of rows) {
+      const input = this.#openItems(accountId, row.id, "input", row.input);
+      const output = this.#openItems(accountId, row.id, "output", row.output);
+      if (input === null || output === null) throw this.#noResponse(row.id);
+      for (const part of [input, output]) for (const item of part) items.push(item);
+    }
+    return { items, bytes: Number(oldest.bytes) };
+  }
+
+  /**
+   * The items that references name, by id. Where several responses have an item of the same id, the newest that has put it out counts.
+   *
+   * @throws {Failure} `not_found` naming the first item, in the order of `ids`, that is not stored; `invalid_request` beyond
+   *   {@link MAX_ITEM_REFERENCES}; `request_too_large` when the parts of responses that contain them exceed `maxHistoryBytes`. Their
+   *   `param` is `input`.
+   */
+  async items(accountId: AccountId, ids: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
+    const found = new Map<string, JsonObject>();
+    const asked = new Set(ids);
+    if (asked.size === 0) return found;
+    if (asked.size > MAX_ITEM_REFERENCES) throw tooManyReferences();
+    const known = [...asked].filter((id) => ID.test(id));
+    for (const source of this.isKeeping ? await this.#sources(accountId, known) : []) {
+      if (source.content === null) throw historyTooLarge("input");
+      const part = source.isOutput ? "output" : "input";
+      const wanted = new Set(source.ids);
+      for (const item of this.#openItems(accountId, source.responseId, part, source.content) ?? []) {
+        if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
+      }
+    }
+    for (const id of asked) if (!found.has(id)) throw this.#noItem(id);
+    return found;
+  }
+
+  /** The failure of a request for a response that {@link find} and {@link delete} did not find. */
+  unknownResponse(id: string): Failure {
+    const reason = this.isKeeping
+      ? "It was deleted, has expired, or never existed."
+      : "This service stores no responses.";
+    return new Failure("not_found", `The account has no response \`${shown(id)}\`. ${reason}`);
+  }
+
+  /** The chain, oldest response first: one more than the maximum length at most. */
+  #chain(accountId: AccountId, id: string): Promise<readonly ChainRow[]> {
+    const { database, maxHistoryBytes: maxBytes } = this.#parts;
+    return this.#inTurn(
+      accountId,
+      () => database<ChainRow[]>`
+        with recursive chain as (
+          select id, previous_id, (octet_length(input) + octet_length(output) - ${2 * SEAL_BYTES})::bigint as bytes, 1 as length
+          from responses where account_id = ${accountId} and id = ${id} and ${this.#isCurrent()}
+          union all
+          select earlier.id, earlier.previous_id,
+                 chain.bytes + octet_length(earlier.input) + octet_length(earlier.output) - ${2 * SEAL_BYTES}, chain.length + 1
+          from chain join responses earlier on earlier.account_id = ${accountId} and earlier.id = chain.previous_id
+          where chain.length <= ${MAX_CHAIN_LENGTH} and chain.bytes <= ${maxBytes} and ${this.#isCurrent()}
+        )
+        select chain.id, chain.previous_id as "previousId", chain.bytes,
+               case when whole.is_readable then responses.input end as input,
+               case when whole.is_readable then responses.output end as output
+        from chain
+          join responses on responses.account_id = ${accountId} and responses.id = chain.id
+          cross join (
+            select max(bytes) <= ${maxBytes} and max(length) <= ${MAX_CHAIN_LENGTH} as is_readable from chain
+          ) whole
+        order by chain.length desc`,
+    );
+  }
+
+  /** The parts of responses in which the items are. */
+  #sources(accountId: AccountId, ids: readonly string[]): Promise<readonly SourceRow[]> {
+    const { database, maxHistoryBytes } = this.#parts;
+    return this.#inTurn(
+      accountId,
+      () => database<SourceRow[]>`
+        with found as (
+          select distinct on (response_items.id) response_items.id, response_id, is_output
+          from response_items
+            join responses on responses.account_id = response_items.account_id and responses.id = response_id
+          where response_items.account_id = ${accountId} and ${this.#isCurrent()}
+            and response_items.id in (select jsonb_array_elements_text(${database.json([...ids])}))
+          order by response_items.id, is_output desc, created_at desc
+        ), places as (
+          select response_id, is_output, jsonb_agg(id) as ids from found group by response_id, is_output
+        ), sources as (
+          select response_id, is_output, ids, case when is_output then output else input end as content
+          from places join responses on account_id = ${accountId} and id = response_id
+        )
+        select response_id as "responseId", is_output as "isOutput", ids,
+               case when (select sum(octet_length(content) - ${SEAL_BYTES}) from sources) <= ${maxHistoryBytes} then content end as content
+        from sources`,
+    );
+  }
+
+  /** Whether a row of `responses` has neither outlived the TTL that it was stored with nor the present one. */
+  #isCurrent(): SqlFragment {
+    const { database, ttlDays } = this.#parts;
+    return database`expires_at > now() and created_at > now() - ${ttlDays} * interval '1 day'`;
+  }
+
+  async #inTurn<Result>(accountId: AccountId, work: () => PromiseLike<Result>): Promise<Result> {
+    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
+      const end = await this.#turns.take(accountId, ANSWER_TIMEOUT_MS);
+      if (typeof end === "string") throw new Unavailable("stored responses of the account left no turn");
+      try {
+        return await work();
+      } finally {
+        end();
+      }
+    });
+  }
+
+  #seal(accountId: AccountId, id: string, part: Part, value: JsonObject | readonly JsonObject[]): Buffer {
+    const plain = Buffer.from(JSON.stringify(value));
+    if (plain.length > MAX_PART_BYTES) throw tooLargeToStore();
+    return this.#parts.sealer.sealBytes(plain, contextOf(accountId, id, part));
+  }
+
+  /** The sealed value; `null` if none of the keys opens it. */
+  #open(accountId: AccountId, id: string, part: Part, sealed: Uint8Array): unknown {
+    const plain = this.#parts.sealer.openBytes(sealed, contextOf(accountId, id, part));
+    if (plain !== null) return JSON.parse(plain.toString());
+    if (!this.#isUnreadableReported) this.#parts.onUnreadable();
+    this.#isUnreadableReported = true;
+    return null;
+  }
+
+  #openItems(
+    accountId: AccountId,
+    id: string,
+    part: "input" | "output",
+    sealed: Uint8Array | null,
+  ): readonly JsonObject[] | null {
+    return sealed === null ? null : (this.#open(accountId, id, part, sealed) as readonly JsonObject[] | null);
+  }
+
+  #noResponse(id: string): Failure {
+    return this.#noReference("response", id, "previous_response_id");
+  }
+
+  #noItem(id: string): Failure {
+    return this.#noReference("item", id, "input");
+  }
+
+  #noReference(kind: "response" | "item", id: string, param: string): Failure {
+    const reason = this.isKeeping
+      ? `The account has no ${kind} \`${shown(id)}\`.`
+      : `This service stores no responses, so there is no ${kind} \`${shown(id)}\`.`;
+    return new Failure("not_found", `${reason} Send the full history, or set \`store: false\`.`, { param });
+  }
+}
+
+/**
+ * Deletes responses that have outlived their TTL or the present one, in batches; with a TTL of 0 all of them. Call it about every
+ * hour. Items are deleted with their response.
+ */
+export async function dropExpiredResponses(database: Database, ttlDays: number): Promise<void> {
+  for (;;) {
+    // Uses responses_by_expiry and responses_by_age.
+    const dropped = await database`
+      delete from responses where ctid in (
+        select ctid from responses
+        where expires_at <= now() or created_at <= now() - ${ttlDays} * interval '1 day'
+        limit ${DELETE_BATCH} for update skip locked
+      )`;
+    if (dropped.count < DELETE_BATCH) return;
+  }
+}
+
+/** Binds sealed content to its place, so that whoever can write to the table cannot pass it to another account. */
+function contextOf(accountId: AccountId, id: string, part: Part): string {
+  return `response\n${accountId}\n${part}\n${id}`;
+}
+
+function outputOf({ output }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(output) ? output.filter(isJsonObject) : [];
+}
+
+/**
+ * The items that can be referred to: the last {@link MAX_REFERABLE_ITEMS}, which are the likeliest. An item that the request has sent and
+ * the response puts out again is output.
+ */
+function placesOf(
+  input: readonly JsonObject[],
+  output: readonly JsonObject[],
+): { readonly id: string; readonly is_output: boolean }[] {
+  const places = new Map<string, boolean>();
+  for (const [items, isOutput] of [
+    [input, false],
+    [output, true],
+  ] as const) {
+    for (const { id } of items.slice(-MAX_REFERABLE_ITEMS)) {
+      if (typeof id === "string" && ID.test(id)) places.set(id, isOutput);
+    }
+  }
+  return [...places].slice(-MAX_REFERABLE_ITEMS).map(([id, isOutput]) => ({ id, is_output: isOutput }));
+}
+
+const MAX_SHOWN = 64;
+
+/** An id as a message may repeat it. */
+function shown(id: string): string {
+  return id.replace(/[^!-~]|`/g, "\u{fffd}").slice(0, MAX_SHOWN);
+}
+
+function chainTooLong(): Failure {
+  const message = `More than ${MAX_CHAIN_LENGTH} responses follow each other. Send the history in \`input\` instead.`;
+  return new Failure("invalid_request", message, { param: "previous_response_id" });
+}
+
+function tooManyReferences(): Failure {
+  const message = `A request may refer to ${MAX_ITEM_REFERENCES} items at most. Send the items themselves.`;
+  return new Failure("invalid_request", message, { param: "input" });
+}
+
+function historyTooLarge(param: "previous_response_id" | "input"): Failure {
+  const message =
+    "The stored responses that the request refers to are larger than a request may be. Start a new conversation, with a summary of this one.";
+  return new Failure("request_too_large", message, { param });
+}
+
+function tooLargeToStore(): Failure {
+  return new Failure("request_too_large", "The response is too large to be stored. Set `store: false`.", {
+    param: "store",
+  });
+}

@@ -1,0 +1,38 @@
+import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
+import { responsesKey } from "../database/installation-store.ts";
+import { dropExpiredResponses, ResponseStore } from "../responses/response-store.ts";
+import { Sealer } from "../secrets/sealer.ts";
+import type { OpenNode } from "./open-node.ts";
+import { CONNECTIONS } from "./open-stores.ts";
+import { HOUR_MS, type Startup } from "./startup.ts";
+
+export type OpenResponses = Awaited<ReturnType<typeof openResponses>>;
+
+/** Opens the stored responses, and the sealer that encrypts them and what clients carry for the service. */
+export async function openResponses(
+  { settings: { config }, log, jobs }: Startup,
+  { database, longReads, responses, clocks }: OpenNode,
+) {
+  const { responsesKeys, responsesTtlDays: ttlDays } = config;
+  const own = await responsesKey(database, { isNeeded: responsesKeys.length === 0 });
+  // What was sealed before the operator set a key can still be opened.
+  const sealer = new Sealer(own === null ? responsesKeys : [...responsesKeys, own]);
+  const responseStore = new ResponseStore({
+    database: responses,
+    maxConnections: CONNECTIONS.responses,
+    sealer,
+    ttlDays,
+    maxHistoryBytes: config.maxBodyBytes,
+    onUnreadable: () =>
+      log.error(
+        "a stored response cannot be decrypted and is answered as unknown, and so will others be: if OSTIARY_RESPONSES_KEY was changed, add the former key after the new one",
+      ),
+  });
+  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
+  jobs.add({
+    name: "delete expired responses",
+    everyMs: HOUR_MS,
+    run: () => clocks.whileAgreed(() => dropExpiredResponses(background, ttlDays)),
+  });
+  return { responseStore, sealer };
+}
