@@ -5,15 +5,16 @@ import type { ResponseStore } from "../responses/response-store.ts";
 import { listAuditEntries } from "./audit.ts";
 import { exportAuditEntries } from "./audit-export.ts";
 import { chatCompletions } from "./chat-completions.ts";
+import { countTokens } from "./count-tokens.ts";
 import { embeddings } from "./embeddings.ts";
+import { type MessagesParts, messages } from "./messages.ts";
 import { getModel, listModels } from "./models.ts";
 import { getOpenApi } from "./openapi.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
 import { deleteResponse, getResponse, listInputItems } from "./responses-kept.ts";
-import type { ModelOperationParts } from "./run-answer.ts";
 
-export interface OperationParts extends ModelOperationParts {
+export interface OperationParts extends MessagesParts {
   readonly catalog: Catalog;
   readonly auditLog: AuditLog;
   readonly responseStore: ResponseStore;
@@ -31,6 +32,8 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
   const auditExport = exportAuditEntries(auditLog);
   const operations: readonly Operation[] = [
     chat,
+    messages(parts),
+    countTokens(parts),
     embeddings(parts),
     listModels(catalog),
     getModel(catalog),

@@ -1,11 +1,18 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
-import { errors, json, KEY_ERRORS, list, ref } from "./openapi-parts.ts";
+import {
+  isForMessages,
+  type MessagesModelsPage,
+  messagesModelOf,
+  messagesModelsPage,
+  readMessagesModelsPage,
+} from "./messages-models.ts";
+import { errors, json, KEY_ERRORS, list, MESSAGES_VERSION, ref } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
 
-/** `GET /v1/models`: the catalog, in OpenAI's form with further fields. */
-export function listModels(catalog: Catalog): QueryOperation<null> {
+/** `GET /v1/models`: the catalog, in OpenAI's form with further fields, or in that of Anthropic's API for its clients. */
+export function listModels(catalog: Catalog): QueryOperation<MessagesModelsPage | null> {
   return {
     kind: "query",
     method: "GET",
@@ -14,18 +21,32 @@ export function listModels(catalog: Catalog): QueryOperation<null> {
     openapi: {
       operationId: "listModels",
       summary: "The catalog; also a check of key and connectivity",
+      parameters: [MESSAGES_VERSION],
       responses: {
-        200: { description: "The models", content: json(list(ref("Model"))) },
+        200: {
+          description: "The models; with `anthropic-version` in the form of Anthropic's API, by pages",
+          content: json(list(ref("Model"))),
+        },
         ...errors(KEY_ERRORS),
       },
     },
-    read: () => null,
-    run: async () => jsonReply({ object: "list", data: catalog.models.map(publicView) }),
+    read: (source) => (isForMessages(source) ? readMessagesModelsPage(source) : null),
+    run: async ({ input: asked }) =>
+      jsonReply(
+        asked === null
+          ? { object: "list", data: catalog.models.map(publicView) }
+          : messagesModelsPage(catalog.models, asked),
+      ),
   };
 }
 
+interface ModelQuery {
+  readonly id: string;
+  readonly isForMessages: boolean;
+}
+
 /** `GET /v1/models/{id}`. Ids may contain slashes. */
-export function getModel(catalog: Catalog): QueryOperation<string> {
+export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
   return {
     kind: "query",
     method: "GET",
@@ -41,11 +62,12 @@ export function getModel(catalog: Catalog): QueryOperation<string> {
         ...errors([...KEY_ERRORS, "model_not_found"]),
       },
     },
-    read: ({ parameters }) => parameters.id ?? "",
-    run: async ({ input: id }) => {
-      const model = catalog.find(id);
+    read: (source) => ({ id: source.parameters.id ?? "", isForMessages: isForMessages(source) }),
+    run: async ({ input: asked }) => {
+      const model = catalog.find(asked.id);
       if (model === null) throw unknownModel();
-      return jsonReply(publicView(model), { ...NO_FACTS, model: model.id });
+      const view = asked.isForMessages ? messagesModelOf(model, asked.id) : publicView(model);
+      return jsonReply(view, { ...NO_FACTS, model: model.id });
     },
   };
 }

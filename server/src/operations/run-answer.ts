@@ -56,7 +56,7 @@ export async function runAnswer(
     request,
     maxTokens: paidTokens(paid),
     signal,
-    estimate: (produced) => parts.estimator.usageOf(request.body.value, produced),
+    estimate: (produced) => estimateOf(parts, request, produced),
   });
   const answer = new Answering(parts, call, options);
   if (!request.stream) return await answer.replyOf(await answering);
@@ -91,7 +91,7 @@ class Answering {
       timeToFirstTokenMs,
     });
     if (answer.kind === "stream") return this.#streamReply(answer, factsOf);
-    const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer.produced)));
+    const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer)));
     const headers = withIgnored(JSON_HEADERS, answer.ignored);
     await this.#options.complete?.(JSON.parse(answer.body));
     return { kind: "whole", headers, body: answer.body, facts };
@@ -102,7 +102,7 @@ class Answering {
     let counted: Promise<ReportedUsage> | null = null;
     const usageOf = () => {
       const known = reported(answer.usage());
-      counted ??= known === null ? this.#estimated(answer.produced) : Promise.resolve(known);
+      counted ??= known === null ? this.#estimated(answer) : Promise.resolve(known);
       return counted;
     };
     let last = (): string => answer.last(NO_USAGE);
@@ -121,10 +121,24 @@ class Answering {
     };
   }
 
-  async #estimated(produced: () => TextTally): Promise<ReportedUsage> {
-    const body = this.#options.request.body.value;
-    return { usage: await this.#parts.estimator.usageOf(body, produced()), usageSource: "estimated" };
+  /** What the upstream has reported of the prompt is believed even if it has not reported the rest. */
+  async #estimated(answer: WireAnswer): Promise<ReportedUsage> {
+    const estimate = await estimateOf(this.#parts, this.#options.request, answer.produced());
+    const prompt = answer.kind === "stream" ? answer.promptUsage?.() : null;
+    const usage = { ...estimate, ...prompt, completionTokens: estimate.completionTokens };
+    return { usage, usageSource: "estimated" };
   }
+}
+
+function estimateOf(
+  { estimator }: ModelOperationParts,
+  request: WireRequest,
+  produced: TextTally,
+): Promise<Usage> {
+  const prompt = request.promptText?.();
+  return prompt === undefined
+    ? estimator.usageOf(request.body.value, produced)
+    : estimator.usageOfPrompt(prompt, produced);
 }
 
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };

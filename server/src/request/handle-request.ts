@@ -41,7 +41,11 @@ export async function handleRequest(request: RequestContext, services: Services)
     const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
     const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
     const body = received.parse(); // 400, 413, 415
-    const source = { accountId, header: (name: string) => exchange.header(name) };
+    const source = {
+      accountId,
+      query: () => exchange.query,
+      header: (name: string) => exchange.header(name),
+    };
     const input = await operation.read(body, source); // 400, 404
     const priced = priceRequest(request, operation.modelUse(input), received.bytes, services); // 404
     const answered = await beginOnce(request, accountId, received.bytes, services); // 409, 422

@@ -1,0 +1,40 @@
+import { isJsonObject } from "../../json/json.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
+
+/** No model has a context of this many tokens. A larger count is an upstream's error. */
+const MAX_TOKENS = 1_000_000_000;
+
+/**
+ * Reads the `usage` object of Anthropic's Messages API: of a whole answer, or that of a stream's `message_start` overwritten with the
+ * fields of its `message_delta`. Its `input_tokens` are neither read from nor written to the cache, so that the prompt is the sum of
+ * all three.
+ *
+ * @returns `null` unless its numbers are plausible.
+ */
+export function readMessagesUsage(value: unknown): Usage | null {
+  if (!isJsonObject(value)) return null;
+  const details = isJsonObject(value.cache_creation) ? value.cache_creation : {};
+  const input = count(value.input_tokens);
+  const output = count(value.output_tokens ?? 0);
+  const cached = count(value.cache_read_input_tokens ?? 0);
+  const for5m = count(details.ephemeral_5m_input_tokens ?? 0);
+  const for1h = count(details.ephemeral_1h_input_tokens ?? 0);
+  const total = count(value.cache_creation_input_tokens ?? 0);
+  if (input === null || output === null || cached === null) return null;
+  if (for5m === null || for1h === null || total === null) return null;
+  // Some servers that speak this API tell only the total, others only its parts.
+  const written = Math.max(total, for5m + for1h);
+  return {
+    promptTokens: input + cached + written,
+    completionTokens: output,
+    cachedTokens: cached,
+    ...(written > for1h ? { cacheWriteTokens: written - for1h } : {}),
+    ...(for1h > 0 ? { cacheWrite1hTokens: for1h } : {}),
+  };
+}
+
+function count(value: unknown): number | null {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS
+    ? value
+    : null;
+}
