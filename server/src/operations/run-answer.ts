@@ -5,6 +5,7 @@ import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
 import type { StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
@@ -197,7 +198,20 @@ function reported(usage: Usage | null): ReportedUsage | null {
   return usage === null ? null : { usage, usageSource: "upstream" };
 }
 
-/** Names the fields that were left out, which was found too late to refuse them, or did not change the request's meaning. */
+const MAX_IGNORED_NAMES = 32;
+const MAX_IGNORED_LENGTH = 64;
+
+/**
+ * Names the fields that were left out, which was found too late to refuse them, or did not change the request's meaning. The names may
+ * be the client's own.
+ */
 function withIgnored(headers: ResponseHeaders, fields: readonly string[]): ResponseHeaders {
-  return fields.length === 0 ? headers : { ...headers, "ostiary-ignored-fields": fields.join(", ") };
+  if (fields.length === 0) return headers;
+  const names = fields.slice(0, MAX_IGNORED_NAMES).map((name) =>
+    withoutSecrets(name)
+      .replace(/[^\w. -]/g, "_")
+      .slice(0, MAX_IGNORED_LENGTH),
+  );
+  if (fields.length > names.length) names.push(`and ${fields.length - names.length} more`);
+  return { ...headers, "ostiary-ignored-fields": names.join(", ") };
 }

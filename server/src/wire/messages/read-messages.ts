@@ -191,11 +191,12 @@ function formatOf({ output_config: config, output_format: former }: JsonObject):
 function reasoningOf({ thinking, output_config: config }: JsonObject): Reasoning | null {
   const { type = "disabled", budget_tokens: budget } = isJsonObject(thinking) ? thinking : {};
   const effort = isJsonObject(config) ? EFFORTS.find((known) => known === config.effort) : undefined;
-  if (type === "disabled") return effort === undefined ? null : { effort, budgetTokens: null, summary: null };
+  if (type === "disabled" && effort === undefined) return null;
   return {
     effort: effort ?? null,
     budgetTokens: type === "enabled" ? number(budget) : null,
-    summary: "auto",
+    summary: type === "disabled" ? null : "auto",
+    isOptional: true,
   };
 }
 
