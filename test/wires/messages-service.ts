@@ -1,9 +1,17 @@
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
-import { startService } from "../fixtures/service.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 export type Answer = (request: ReceivedRequest) => void;
+
+const WITHOUT_CREDIT = {
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  concurrentRequests: null,
+  startingCreditsUsd: 0,
+};
+const PLANS = JSON.stringify({ free: WITHOUT_CREDIT, pro: WITHOUT_CREDIT, enterprise: WITHOUT_CREDIT });
 
 export const CREDENTIAL = "credential-of-the-operator";
 
@@ -37,9 +45,10 @@ export async function startMessagesService() {
       },
     ],
   });
-  const service = await startService({
-    env: { OSTIARY_CATALOG: catalog.file, CREDENTIAL, OSTIARY_LOG: "silent" },
+  const service = await startOperatedService({
+    env: { OSTIARY_CATALOG: catalog.file, OSTIARY_PLANS: PLANS, CREDENTIAL, OSTIARY_LOG: "silent" },
   });
+  const operator = await signInOperator(service.baseUrl);
   const owner = await signUpWithKey(service.baseUrl);
 
   /** Sends a request of the Messages API; `headers` may replace the key. */
@@ -63,6 +72,12 @@ export async function startMessagesService() {
   return {
     service,
     owner,
+    operator,
+    async grant(usd: number) {
+      const { id } = await owner.trpc.account.get.query();
+      const amountNanoUsd = BigInt(Math.round(usd * 1_000_000_000));
+      await operator.trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, reason: "test" });
+    },
     answers,
     chat,
     native,
