@@ -67,6 +67,8 @@ const WRONG: readonly (readonly [object, string])[] = [
   [{ output_config: { effort: "enormous" } }, "output_config.effort"],
   [{ output_config: { format: "json" } }, "output_config.format"],
   [{ provider: "x" }, "provider"],
+  [{ thread: { type: "create" } }, "thread"],
+  [{ thread: { type: "continue", previous_message_id: "msg_1" } }, "thread"],
   [{ MAX_TOKENS: 5 }, "max_tokens"],
 ];
 

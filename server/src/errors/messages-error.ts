@@ -44,20 +44,32 @@ const TYPES: { readonly [Code in ErrorCode]?: MessagesErrorType } = {
 /** By these words clients of the Messages API notice that they have to shorten a conversation. */
 const TOO_LONG = "prompt is too long";
 
+/**
+ * The field by which a client leaves a conversation with Anthropic, to send only its new messages. Its library sends the whole
+ * conversation instead when it reads {@link THREAD_DETAILS}.
+ */
+export const THREAD_FIELD = "thread";
+const THREAD_DETAILS = { error_code: "thread_unsupported_request" } as const;
+
 /** An error as Anthropic's Messages API has it: in a body, with the request's id, and in a stream. */
 export interface MessagesError {
   readonly type: "error";
-  readonly error: { readonly type: MessagesErrorType; readonly message: string };
+  readonly error: {
+    readonly type: MessagesErrorType;
+    readonly message: string;
+    readonly details?: typeof THREAD_DETAILS;
+  };
 }
 
 /** A failure in the format of the Messages API. */
-export function messagesErrorOf({ code, message }: Failure): MessagesError {
+export function messagesErrorOf({ code, message, param }: Failure): MessagesError {
   const isTooLong = code === "context_length_exceeded" && !message.toLowerCase().includes(TOO_LONG);
   return {
     type: "error",
     error: {
       type: TYPES[code] ?? "invalid_request_error",
       message: isTooLong ? `${TOO_LONG}: ${message}` : message,
+      ...(param === THREAD_FIELD ? { details: THREAD_DETAILS } : {}),
     },
   };
 }

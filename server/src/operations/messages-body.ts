@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { Failure } from "../errors/failure.ts";
+import { THREAD_FIELD } from "../errors/messages-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { BodySchema } from "./body-schema.ts";
@@ -95,6 +97,7 @@ export const countTokensBody = new BodySchema(fields, items);
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readMessages(body: JsonBody): MessagesInput {
   requirePlainFields(body);
+  requireNoThread(body.value);
   const data = messagesBody.read(body.value);
   return {
     model: data.model,
@@ -111,6 +114,20 @@ export function readCountTokens(body: JsonBody): ModelUse {
   requirePlainFields(body);
   const { model } = countTokensBody.read(body.value);
   return { model, maxTokens: 0, choices: 1, prompts: 1, images: 0, files: 0, isFree: true };
+}
+
+/**
+ * Refuses a conversation that Anthropic keeps: its bytes would not be in the request, by which it is paid for, and an account could
+ * continue another's. @throws {Failure}
+ */
+function requireNoThread(body: JsonObject): void {
+  const { [THREAD_FIELD]: thread } = body;
+  if (thread === undefined || thread === null) return;
+  throw new Failure(
+    "invalid_request",
+    "thread: conversations are not kept by the service. Send the whole conversation without this field.",
+    { param: THREAD_FIELD },
+  );
 }
 
 /** Counts images and documents, also those of tool results. */

@@ -71,7 +71,7 @@ const MESSAGES_ERROR: Schema = {
     error: {
       type: "object",
       required: ["type", "message"],
-      properties: { type: { enum: MESSAGES_ERROR_TYPES }, message: text },
+      properties: { type: { enum: MESSAGES_ERROR_TYPES }, message: text, details: { type: "object" } },
     },
     request_id: text,
   },
