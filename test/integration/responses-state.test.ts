@@ -378,6 +378,8 @@ describe("a service with a TTL of 0", () => {
     await using own = await openResponseStore(none);
     const someone = await signUpWithKey(none.baseUrl);
     const id = await accountIdOf(someone);
+    expect((await someone.trpc.account.get.query()).responsesTtlDays).toBe(0);
+    expect((await owner.trpc.account.get.query()).responsesTtlDays).toBe(30);
     const kept = responseOf("of a service that stored it before");
     await own.store.save(id, kept);
     const store = own.with({ ttlDays: 0 });

@@ -216,6 +216,8 @@ export interface Procedures {
         readonly createdAt: Date;
         /** The days for which audit entries are kept; `null`: forever. */
         readonly auditRetentionDays: number | null;
+        /** The days for which responses are stored with their prompts; 0: none is stored. */
+        readonly responsesTtlDays: number;
         /** The maximum of active keys; `null`: no maximum. */
         readonly keyLimit: number | null;
         /** The limits in force: the account's own, or those of its plan. `null`: no limit. */

@@ -8,7 +8,8 @@ import { ipAddress, paging } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
-export function accountRouter({ accountAdmin, ipRules, plans, admission, reads }: RpcServices) {
+export function accountRouter(services: RpcServices) {
+  const { accountAdmin, ipRules, plans, responsesTtlDays, admission, reads } = services;
   const chained = actionChainReads(accountAdmin.actionChain, reads);
   const get = async (id: AccountId) => {
     const account = await accountAdmin.findAccount(id);
@@ -23,6 +24,8 @@ export function accountRouter({ accountAdmin, ipRules, plans, admission, reads }
         ...account,
         /** The days for which audit entries are kept; `null`: forever. */
         auditRetentionDays: plans[account.plan].auditRetentionDays,
+        /** The days for which responses are stored with their prompts; 0: none is stored. */
+        responsesTtlDays,
         /** The maximum of active keys; `null`: no maximum. */
         keyLimit: ACTIVE_KEY_LIMITS[account.plan],
         /** The limits in force: the account's own, or those of its plan. `null`: no limit. */

@@ -17,6 +17,7 @@ export const ANSWER_SCHEMAS = {
       "limits",
       "createdAt",
       "auditRetentionDays",
+      "responsesTtlDays",
       "keyLimit",
       "limitsInForce",
       "ipRulesInForce",
@@ -86,6 +87,10 @@ export const ANSWER_SCHEMAS = {
       auditRetentionDays: {
         type: ["integer", "null"],
         description: "The days for which audit entries are kept; `null`: forever.",
+      },
+      responsesTtlDays: {
+        type: "integer",
+        description: "The days for which responses are stored with their prompts; 0: none is stored.",
       },
       keyLimit: { type: ["integer", "null"], description: "The maximum of active keys; `null`: no maximum." },
       limitsInForce: {

@@ -45,6 +45,8 @@ export interface RpcServices {
   readonly ledger: PostgresLedger;
   readonly managementTokens: ManagementTokens;
   readonly plans: Plans;
+  /** How long responses are stored; 0: none is stored. */
+  readonly responsesTtlDays: number;
   readonly reads: Reads;
   readonly reconciler: Reconciler;
   readonly securityLog: SecurityLog;

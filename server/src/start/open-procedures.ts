@@ -30,6 +30,7 @@ export function openProcedures(
     ...records,
     signUpIsOpen: config.signUp === "open",
     plans,
+    responsesTtlDays: config.responsesTtlDays,
     admission: node.admissions,
     ledger: new PostgresLedger(node.database),
     spenders: records.creditStore,

@@ -35,8 +35,19 @@ export function Plan({ account }: { readonly account: AccountView }) {
             ? "unlimited"
             : `${formatCount(account.auditRetentionDays)} days`}
         </Fact>
+        <Fact name="Stored responses">
+          {account.responsesTtlDays === 0
+            ? "none"
+            : `${formatCount(account.responsesTtlDays)} days, encrypted`}
+        </Fact>
         <Fact name="Created">{formatDate(account.createdAt)}</Fact>
       </dl>
+      {account.responsesTtlDays > 0 && (
+        <p className={textStyles.small}>
+          Responses of the Responses API are stored with their prompts, so that later requests can continue
+          them. Send <code>store: false</code> to store nothing. Prompts of other requests are never stored.
+        </p>
+      )}
       <p className={textStyles.small}>To change plan or limits, contact the operator of the service.</p>
     </section>
   );
