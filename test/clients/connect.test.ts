@@ -1,17 +1,16 @@
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Setup, type SetupId, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
 import { runInShell, runModule, type Variables } from "../fixtures/run-code.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { installCodex } from "./codex/install.ts";
+import { INSTALL_TIMEOUT_MS, installPrograms } from "./programs/install.ts";
 
 // What the dashboard's page "Connect a client" and the guide docs/how-to/connect-clients.md tell people to run.
-const INSTALL_TIMEOUT_MS = 300_000;
 const MODEL = "sandbox/echo";
 const SAID = "Say hello.";
 
@@ -54,14 +53,32 @@ describe("the set-up of", () => {
     "Codex works",
     async () => {
       const [config = "", command = ""] = codeOf("codex");
-      const codex = await installCodex();
+      const programs = await installPrograms();
       // Codex refuses a home in the system's temporary folder.
       const home = await mkdtemp(join(homedir(), ".codex-under-test-"));
       try {
         await mkdir(join(home, ".codex"));
         await writeFile(join(home, ".codex/config.toml"), config);
-        const path = `${dirname(codex)}:${process.env.PATH ?? ""}`;
+        const path = `${programs}:${process.env.PATH ?? ""}`;
         const ran = await runInShell(`cd && ${command} </dev/null`, { ...variables, HOME: home, PATH: path });
+        expect(ran, ran.stderr).toMatchObject({ code: 0 });
+        expect(ran.stdout).toContain(SAID);
+      } finally {
+        await rm(home, { recursive: true, force: true });
+      }
+    },
+    INSTALL_TIMEOUT_MS,
+  );
+
+  it(
+    "Claude Code works",
+    async () => {
+      const [exported = "", command = ""] = codeOf("claude-code");
+      const home = await mkdtemp(join(homedir(), ".claude-code-under-test-"));
+      try {
+        const path = `${await installPrograms()}:${process.env.PATH ?? ""}`;
+        const code = `cd && ${exported}\n${command} </dev/null`;
+        const ran = await runInShell(code, { ...variables, HOME: home, PATH: path });
         expect(ran, ran.stderr).toMatchObject({ code: 0 });
         expect(ran.stdout).toContain(SAID);
       } finally {
