@@ -45,6 +45,29 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
     }
   });
 
+  it.each(["Responses", "Messages"])(
+    "runs in the format of the %s API, streamed and not, and names what that format lacks",
+    async (format) => {
+      const { page, owner } = await playground.openBench("acme/echo");
+      await page.getByLabel("System prompt").fill("Be brief.");
+      await page.getByLabel("seed", { exact: true }).fill("7");
+      await composerOf(page).fill("It's the same text.");
+      const dialog = page.getByRole("dialog");
+      for (const expected of ["It's the same text.", "It's the same text.\n"]) {
+        await page.getByRole("button", { name: "View as code" }).click();
+        await dialog.getByRole("button", { name: format, exact: true }).click();
+        await dialog.getByText("This format has no seed").waitFor();
+        const code = (await dialog.getByRole("region", { name: "Code" }).textContent()) ?? "";
+        expect(code).toContain("Be brief.");
+        await page.keyboard.press("Escape");
+        await dialog.waitFor({ state: "detached" });
+        const ran = await runModule(code, { OSTIARY_API_KEY: owner.key });
+        expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: expected });
+        await page.getByLabel("Stream the answer").uncheck();
+      }
+    },
+  );
+
   it("is there before anything was said, and runs", async () => {
     const { page, owner } = await playground.openBench("acme/echo");
     await page.getByRole("button", { name: "View as code" }).click();

@@ -4,9 +4,9 @@ import {
   type GivenPrices,
   type ModelPrices,
   maxCostOf,
-  type PricedTokens,
   withDefaultPrices,
 } from "../../server/src/catalog/prices.ts";
+import type { Usage } from "../../server/src/tokens/token-estimate.ts";
 import { Random } from "../simulation/world/random.ts";
 
 const MTOK = 1_000_000n;
@@ -37,8 +37,11 @@ function pricesOf(perToken: GivenPrices): ModelPrices {
   });
 }
 
+type PricedTokens = Usage & { readonly images: number };
+
 function cost(tokens: Partial<PricedTokens>, at = prices): bigint {
-  return costOf({ promptTokens: 0, cachedTokens: 0, completionTokens: 0, images: 0, ...tokens }, at);
+  const { images = 0, ...usage } = tokens;
+  return costOf({ promptTokens: 0, cachedTokens: 0, completionTokens: 0, ...usage }, images, at);
 }
 
 describe("a cost", () => {

@@ -9,6 +9,8 @@ import { MODELS, openTarget, type Target } from "./target.ts";
 let target: Target;
 
 beforeAll(async () => {
+  // It warns of every model that it does not know.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
   target = await openTarget();
 });
 

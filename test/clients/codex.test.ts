@@ -6,12 +6,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { installCodex } from "./codex/install.ts";
+import { INSTALL_TIMEOUT_MS, installPrograms } from "./programs/install.ts";
 import { MODELS, openTarget, type Target } from "./target.ts";
 
 // The Codex CLI, which speaks the Responses API only. It runs without a terminal and without a network but the gateway.
-const INSTALL_TIMEOUT_MS = 300_000;
-const MCP_SERVER = fileURLToPath(new URL("./codex/mcp-server.mjs", import.meta.url));
+const MCP_SERVER = fileURLToPath(new URL("./programs/mcp-server.mjs", import.meta.url));
 
 let target: Target;
 let codex: string;
@@ -19,7 +18,7 @@ let codex: string;
 let home: string;
 
 beforeAll(async () => {
-  codex = await installCodex();
+  codex = join(await installPrograms(), "codex");
   target = await openTarget();
   home = await mkdtemp(join(homedir(), ".codex-under-test-"));
   await mkdir(join(home, ".codex"));

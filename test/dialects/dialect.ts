@@ -3,13 +3,16 @@ import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog.ts";
 import { Credential } from "../../server/src/catalog/credential.ts";
+import type { Conversation } from "../../server/src/conversation/conversation.ts";
 import { answerThrough } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
+import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
+import { messagesRequest } from "../../server/src/wire/messages/messages-request.ts";
 import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
 
 /** What was sent to a vendor's address. */
@@ -23,13 +26,13 @@ export interface Sent {
 export interface Vendor {
   readonly sent: Sent[];
   /** Answers the next request. */
-  answers(status: number, body: object): void;
+  answers(status: number, body: object, options?: { readonly once: boolean }): void;
   /** Answers with server-sent events, as they stand. */
   streams(events: string): void;
 }
 
 /** Replays exchanges at a vendor's addresses, for the tests of a file. */
-export function replayVendor(address: string): Vendor {
+export function replayVendor(address: string | RegExp): Vendor {
   const server = setupServer();
   const sent: Sent[] = [];
   beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
@@ -38,17 +41,22 @@ export function replayVendor(address: string): Vendor {
     sent.length = 0;
   });
   afterAll(() => server.close());
-  const answerWith = (respond: () => Response) => {
+  const answerWith = (respond: () => Response, once = false) => {
     server.use(
-      http.post(address, async ({ request }) => {
-        sent.push({ headers: request.headers, body: await request.json() });
-        return respond();
-      }),
+      http.post(
+        address,
+        async ({ request }) => {
+          sent.push({ headers: request.headers, body: await request.json() });
+          return respond();
+        },
+        { once },
+      ),
     );
   };
   return {
     sent,
-    answers: (status, body) => answerWith(() => HttpResponse.json(body, { status })),
+    answers: (status, body, { once } = { once: false }) =>
+      answerWith(() => HttpResponse.json(body, { status }), once),
     streams: (events) =>
       answerWith(() => new HttpResponse(events, { headers: { "content-type": "text/event-stream" } })),
   };
@@ -128,6 +136,53 @@ export async function respond(upstream: Upstream, model: string, request: object
     },
     () => ({ id: "0".repeat(32), created: 1_000, model: "acme/chat" }),
   );
+}
+
+const estimator = new TokenEstimator(async () => (text) => text.length);
+
+/** Sends a request of the Messages API to an upstream, and has its answer. */
+export async function messages(upstream: Upstream, model: string, request: object): Promise<WireAnswer> {
+  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
+  const dialect = dialects.get(upstream.dialect);
+  if (body === null || dialect === undefined) throw new Error("no object, or no dialect");
+  const stream = "stream" in request && request.stream === true;
+  const asked = messagesRequest(body, {
+    stream,
+    headers: {},
+    query: "",
+    sealer: { sealer, context: "test" },
+    estimator,
+  });
+  const { signal } = new AbortController();
+  return answerThrough(
+    dialect,
+    { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
+    { request: asked, maxTokens: null, estimate: (produced) => estimator.usageOf({}, produced) },
+    () => ({ id: "0", created: 1_000, model: "acme/chat" }),
+  );
+}
+
+/** Sends a conversation to an upstream. */
+export async function converse(upstream: Upstream, model: string, conversation: Conversation): Promise<void> {
+  const { signal } = new AbortController();
+  await dialects.get(upstream.dialect)?.converse({
+    upstream,
+    upstreamModel: model,
+    publicModel: "acme/chat",
+    signal,
+    conversation,
+    stream: false,
+    maxTokens: null,
+  });
+}
+
+/** The text of a whole stream. */
+export async function streamText(answer: Promise<WireAnswer>): Promise<string> {
+  const begun = await answer;
+  if (begun.kind !== "stream") throw new Error("not a stream");
+  let text = "";
+  for await (const piece of begun.events) text += piece;
+  return text + begun.last(begun.usage() ?? { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }, {});
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer, compared with what it should be

@@ -6,11 +6,11 @@ import panelStyles from "./Panel.module.css";
 import { Segmented } from "./Segmented.tsx";
 import styles from "./Snippets.module.css";
 import {
-  SNIPPET_KINDS,
   type SnippetKind,
   type SnippetRequest,
   type SnippetService,
   snippetFor,
+  snippetKinds,
   snippetNeeds,
 } from "./snippets.ts";
 
@@ -26,11 +26,11 @@ export function Snippets({ service, request }: SnippetsProps) {
   return (
     <div className={styles.snippets}>
       <div className={panelStyles.panelHead}>
-        <Segmented label="Client" value={kind} options={SNIPPET_KINDS} onChange={setKind} />
+        <Segmented label="Client" value={kind} options={snippetKinds(request)} onChange={setKind} />
         <CopyButton text={code} what="code" />
       </div>
       <Code label="Code">{code}</Code>
-      <p className={formStyles.hint}>{snippetNeeds(kind, service)}</p>
+      <p className={formStyles.hint}>{snippetNeeds(kind, service, request)}</p>
     </div>
   );
 }

@@ -1,3 +1,5 @@
+import { messagesRequest, responsesRequest } from "./format-snippets.ts";
+
 /** A chat request, as code that sends it. */
 export interface ChatSnippetRequest {
   readonly model: string;
@@ -21,13 +23,28 @@ export interface SnippetService {
   readonly publicUrl: string;
 }
 
-export type SnippetKind = "curl" | "sdk" | "openai";
+export type SnippetKind = "curl" | "sdk" | "openai" | "responses" | "messages";
 
-export const SNIPPET_KINDS: readonly { readonly value: SnippetKind; readonly label: string }[] = [
+interface SnippetChoice {
+  readonly value: SnippetKind;
+  readonly label: string;
+}
+
+const ANY_REQUEST: readonly SnippetChoice[] = [
   { value: "curl", label: "curl" },
   { value: "sdk", label: "SDK" },
   { value: "openai", label: "openai" },
 ];
+const CHAT_REQUEST: readonly SnippetChoice[] = [
+  ...ANY_REQUEST,
+  { value: "responses", label: "Responses" },
+  { value: "messages", label: "Messages" },
+];
+
+/** The clients and formats in which a request can be sent. Embeddings have one format. */
+export function snippetKinds(request: SnippetRequest): readonly SnippetChoice[] {
+  return isEmbedding(request) ? ANY_REQUEST : CHAT_REQUEST;
+}
 
 /** The environment variable that clients read the key from: `<SERVICE>_API_KEY`. */
 export function keyVariable(serviceName: string): string {
@@ -47,14 +64,39 @@ export function snippetFor(kind: SnippetKind, service: SnippetService, request: 
       return [...sdkClient(service), "", ...callFor(request)].join("\n");
     case "openai":
       return [...openaiClient(service), "", ...callFor(request)].join("\n");
+    case "responses":
+      return isEmbedding(request) ? "" : [...openaiClient(service), "", ...responsesCall(request)].join("\n");
+    case "messages":
+      return isEmbedding(request)
+        ? ""
+        : [...anthropicClient(service), "", ...messagesCall(request)].join("\n");
   }
 }
 
-/** The steps before the code runs. */
-export function snippetNeeds(kind: SnippetKind, { serviceName }: SnippetService): string {
+const PACKAGES: Readonly<Record<Exclude<SnippetKind, "curl">, string>> = {
+  sdk: "ostiary",
+  openai: "openai",
+  responses: "openai",
+  messages: "@anthropic-ai/sdk",
+};
+
+/** The steps before the code runs, and what of the request it lacks. */
+export function snippetNeeds(
+  kind: SnippetKind,
+  { serviceName }: SnippetService,
+  request: SnippetRequest,
+): string {
   const key = `Set ${keyVariable(serviceName)} to your API key.`;
   if (kind === "curl") return key;
-  return `${key} Run npm i ${kind === "sdk" ? "ostiary" : "openai"}, save as app.mjs, run node app.mjs.`;
+  const steps = `${key} Run npm i ${PACKAGES[kind]}, save as app.mjs, run node app.mjs.`;
+  const missing = missingIn(kind, request);
+  return missing.length === 0 ? steps : `${steps} This format has no ${missing.join(", ")}.`;
+}
+
+function missingIn(kind: SnippetKind, request: SnippetRequest): readonly string[] {
+  if (isEmbedding(request)) return [];
+  if (kind === "responses") return responsesRequest(request).missing;
+  return kind === "messages" ? messagesRequest(request).missing : [];
 }
 
 function curlFor({ serviceName, publicUrl }: SnippetService, request: SnippetRequest): string {
@@ -96,6 +138,44 @@ function openaiClient({ serviceName, publicUrl }: SnippetService): readonly stri
   ];
 }
 
+function anthropicClient({ serviceName, publicUrl }: SnippetService): readonly string[] {
+  return [
+    `import Anthropic from "@anthropic-ai/sdk";`,
+    "",
+    "const client = new Anthropic({",
+    `  apiKey: process.env.${keyVariable(serviceName)},`,
+    `  baseURL: ${JSON.stringify(publicUrl)},`,
+    "});",
+  ];
+}
+
+function responsesCall(request: ChatSnippetRequest): readonly string[] {
+  const call = `await client.responses.create(${JSON.stringify(responsesRequest(request).body, null, 2)});`;
+  if (request.stream !== true) return [`const response = ${call}`, "console.log(response.output_text);"];
+  return [
+    `const stream = ${call}`,
+    "for await (const event of stream) {",
+    `  if (event.type === "response.output_text.delta") process.stdout.write(event.delta);`,
+    "}",
+  ];
+}
+
+function messagesCall(request: ChatSnippetRequest): readonly string[] {
+  const { stream: isStreamed, ...body } = messagesRequest(request).body;
+  const parameters = JSON.stringify(body, null, 2);
+  if (isStreamed !== true) {
+    return [
+      `const message = await client.messages.create(${parameters});`,
+      `console.log(message.content.map((block) => (block.type === "text" ? block.text : "")).join(""));`,
+    ];
+  }
+  return [
+    `const stream = client.messages.stream(${parameters});`,
+    `stream.on("text", (text) => process.stdout.write(text));`,
+    "await stream.finalMessage();",
+  ];
+}
+
 function callFor(request: SnippetRequest): readonly string[] {
   const parameters = JSON.stringify(request, null, 2);
   if (isEmbedding(request)) {
@@ -116,6 +196,6 @@ function callFor(request: SnippetRequest): readonly string[] {
   ];
 }
 
-function isEmbedding(request: SnippetRequest): boolean {
+function isEmbedding(request: SnippetRequest): request is EmbeddingSnippetRequest {
   return "input" in request;
 }

@@ -26,6 +26,26 @@ export function readBearer(authorization: readonly string[]): string {
   return keyString;
 }
 
+/**
+ * The `Authorization` header of a request that has an `x-api-key`, as Anthropic's clients send it. Some send the key in both.
+ *
+ * @throws {Failure} `invalid_api_key` when the two differ, or `x-api-key` is malformed.
+ */
+export function keyHeaders(
+  authorization: readonly string[],
+  [apiKey, ...others]: readonly string[],
+): readonly string[] {
+  if (others.length > 0) throw invalidApiKey("Several x-api-key headers were sent. Send one.");
+  const value = `Bearer ${apiKey}`;
+  if (!BEARER.test(value)) {
+    throw invalidApiKey("The x-api-key header must be exactly the API key, which begins with `sk-`.");
+  }
+  if (authorization.some((sent) => sent !== value)) {
+    throw invalidApiKey("Authorization and x-api-key differ. Send the key in one of the two headers.");
+  }
+  return authorization.length > 0 ? authorization : [value];
+}
+
 /** @throws {Failure} `invalid_api_key` for text that is not in the form of a key string. */
 export function requireKeyForm(keyString: string): void {
   if (isKeyString(keyString)) return;

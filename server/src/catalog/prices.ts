@@ -31,11 +31,6 @@ export type GivenPrices = Pick<ModelPrices, "inputNanoUsdPerMTok" | "outputNanoU
   readonly [Name in keyof ModelPrices]?: ModelPrices[Name] | undefined;
 };
 
-export interface PricedTokens extends Usage {
-  /** Images in the prompt. */
-  readonly images: number;
-}
-
 const MTOK = 1_000_000n;
 const MAX_ROUNDED_UP = MTOK - 1n;
 const NANO_DIGITS = 9;
@@ -66,41 +61,51 @@ export function withDefaultPrices(given: GivenPrices): ModelPrices {
  * Upstreams do not tell how parts overlap, such as audio that was read from the cache. Each token is therefore charged once, for the
  * first that it may be: of a prompt, cached, written for an hour, written for 5 minutes, audio, image; of an answer, reasoning, audio,
  * image. Parts beyond the total are not charged, and tokens that are in no part have the price of input or output.
+ *
+ * @param images The number of images in the prompt.
  */
-export function costOf(tokens: PricedTokens, prices: ModelPrices): bigint {
-  const prompt = costOfParts(tokens.promptTokens, prices.inputNanoUsdPerMTok, [
-    [tokens.cachedTokens, prices.cachedInputNanoUsdPerMTok],
-    [tokens.cacheWrite1hTokens, prices.cacheWrite1hNanoUsdPerMTok],
-    [tokens.cacheWriteTokens, prices.cacheWriteNanoUsdPerMTok],
-    [tokens.audioPromptTokens, prices.audioInputNanoUsdPerMTok],
-    [tokens.imagePromptTokens, prices.imageInputNanoUsdPerMTok],
-  ]);
-  const completion = costOfParts(tokens.completionTokens, prices.outputNanoUsdPerMTok, [
-    [tokens.reasoningTokens, prices.reasoningNanoUsdPerMTok],
-    [tokens.audioCompletionTokens, prices.audioOutputNanoUsdPerMTok],
-    [tokens.imageCompletionTokens, prices.imageOutputNanoUsdPerMTok],
-  ]);
-  return perMTok(prompt + completion) + times(tokens.images, prices.imageNanoUsd);
+export function costOf(tokens: Usage, images: number, prices: ModelPrices): bigint {
+  const cost = costOfPrompt(tokens, prices) + costOfCompletion(tokens, prices);
+  return perMTok(cost) + times(images, prices.imageNanoUsd);
 }
 
-type PricedPart = readonly [tokens: number | undefined, price: bigint];
-
-/** The cost of a total in millionths of a nano-USD: of its parts in their order, and of the rest. */
-function costOfParts(total: number, price: bigint, parts: readonly PricedPart[]): bigint {
-  let rest = total;
-  let cost = 0n;
-  for (const [tokens = 0, partPrice] of parts) {
-    if (tokens === 0) continue;
-    const charged = Math.min(tokens, rest);
-    cost += times(charged, partPrice);
+/** In millionths of a nano-USD. */
+function costOfPrompt(tokens: Usage, prices: ModelPrices): bigint {
+  let rest = tokens.promptTokens;
+  const charge = (part: number | undefined, price: bigint) => {
+    const charged = Math.min(part ?? 0, rest);
     rest -= charged;
-  }
-  return cost + times(rest, price);
+    return times(charged, price);
+  };
+  return (
+    charge(tokens.cachedTokens, prices.cachedInputNanoUsdPerMTok) +
+    charge(tokens.cacheWrite1hTokens, prices.cacheWrite1hNanoUsdPerMTok) +
+    charge(tokens.cacheWriteTokens, prices.cacheWriteNanoUsdPerMTok) +
+    charge(tokens.audioPromptTokens, prices.audioInputNanoUsdPerMTok) +
+    charge(tokens.imagePromptTokens, prices.imageInputNanoUsdPerMTok) +
+    times(rest, prices.inputNanoUsdPerMTok)
+  );
+}
+
+/** In millionths of a nano-USD. */
+function costOfCompletion(tokens: Usage, prices: ModelPrices): bigint {
+  let rest = tokens.completionTokens;
+  const charge = (part: number | undefined, price: bigint) => {
+    const charged = Math.min(part ?? 0, rest);
+    rest -= charged;
+    return times(charged, price);
+  };
+  return (
+    charge(tokens.reasoningTokens, prices.reasoningNanoUsdPerMTok) +
+    charge(tokens.audioCompletionTokens, prices.audioOutputNanoUsdPerMTok) +
+    charge(tokens.imageCompletionTokens, prices.imageOutputNanoUsdPerMTok) +
+    times(rest, prices.outputNanoUsdPerMTok)
+  );
 }
 
 /** The maximum cost of tokens, whatever parts they turn out to have, in nano-USD. */
 export function maxCostOf(
-  tokens: Pick<PricedTokens, "promptTokens" | "completionTokens" | "images">,
+  tokens: { readonly promptTokens: number; readonly completionTokens: number; readonly images: number },
   prices: ModelPrices,
 ): bigint {
   const prompt = times(tokens.promptTokens, maxInputPrice(prices));

@@ -13,7 +13,14 @@ export type AnswerEvent =
   /** Ends a thought. A thought that the provider does not show has a signature and no text. */
   | { readonly kind: "reasoning-end"; readonly signature: Signature | null }
   /** Begins a tool call. Calls are numbered from 0. The pieces of several calls may come by turns. */
-  | { readonly kind: "call"; readonly call: number; readonly id: string; readonly name: string }
+  | {
+      readonly kind: "call";
+      readonly call: number;
+      readonly id: string;
+      readonly name: string;
+      /** The signature that `call-end` repeats, where it is known so early. */
+      readonly signature?: Signature | null;
+    }
   /** A piece of a call's input, which is JSON. */
   | { readonly kind: "call-input"; readonly call: number; readonly text: string }
   | { readonly kind: "call-end"; readonly call: number; readonly signature: Signature | null }

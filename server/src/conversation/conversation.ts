@@ -188,6 +188,8 @@ export interface Reasoning {
   readonly budgetTokens: number | null;
   /** How the client wants its summary, in the words of the Responses API. */
   readonly summary: string | null;
+  /** Whether it is left out for models that have no reasoning: clients of some formats ask every model for it. Absent: it is not. */
+  readonly isOptional?: true;
 }
 
 /** The refusal of a request that can't be translated for the model's upstream. `param` names the client's field. */

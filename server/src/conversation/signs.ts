@@ -1,4 +1,5 @@
 import { envelopeOf, type Failure } from "../errors/failure.ts";
+import { messagesErrorOf } from "../errors/messages-error.ts";
 import type { StreamSigns } from "./wire.ts";
 
 /** A comment, which readers of server-sent events pass over. */
@@ -11,3 +12,17 @@ export const CHAT_SIGNS: StreamSigns = {
   heartbeat: () => HEARTBEAT,
   failure: (failure: Failure) => `data: ${JSON.stringify(envelopeOf(failure))}\n\n`,
 };
+
+/** An event of the Messages API. Its clients choose events by the `event` line and ignore those without one. */
+export function messagesEvent(type: string, data: string): string {
+  return `event: ${type}\ndata: ${data}\n\n`;
+}
+
+/** A stream of the Messages API, once its `message_start` was sent. */
+export const MESSAGES_SIGNS: StreamSigns = {
+  heartbeat: () => messagesEvent("ping", '{"type":"ping"}'),
+  failure: (failure: Failure) => messagesEvent("error", JSON.stringify(messagesErrorOf(failure))),
+};
+
+/** A stream of the Messages API before its `message_start`, which has to be the first event. */
+export const EARLY_MESSAGES_SIGNS: StreamSigns = { ...MESSAGES_SIGNS, heartbeat: () => HEARTBEAT };

@@ -1,7 +1,7 @@
 import type { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import type { Usage } from "../tokens/token-estimate.ts";
+import type { PromptText, Usage } from "../tokens/token-estimate.ts";
 import type { AnswerEvent } from "./answer.ts";
 import type { Conversation } from "./conversation.ts";
 
@@ -17,6 +17,8 @@ export interface WireRequest {
   readonly owned?: JsonObject;
   /** Headers for an upstream of the same wire, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The query for an upstream of the same wire, with its question mark. Absent: none. */
+  readonly query?: string;
   /** Whether the answer is streamed. */
   readonly stream: boolean;
   /** Whether a stream of chat completion chunks ends with one for the usage. */
@@ -25,6 +27,8 @@ export interface WireRequest {
   readonly early: StreamSigns;
   /** Reads the request. @throws {Failure} `invalid_request` naming what can't be translated. */
   conversation(): Conversation;
+  /** What its model reads, for wires whose bodies the estimator does not know. */
+  promptText?(): PromptText;
   /** Begins the answer to the client. */
   writer(head: AnswerHead): AnswerWriter | Promise<AnswerWriter>;
 }

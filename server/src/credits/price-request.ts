@@ -85,18 +85,18 @@ export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
   const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
   const maxAnswer =
     model.maxOutputTokens ?? contextTokens ?? Math.max(MAX_ANSWER_TOKENS, request.maxTokens ?? 0);
+  const reportedNanoUsd = atMost(costOf(usage, images, prices), MAX_COST_NANO_USD);
+  if (usage.promptTokens <= maxPrompt && usage.completionTokens <= maxAnswer * choices) {
+    return { costNanoUsd: reportedNanoUsd, implausibleNanoUsd: 0n };
+  }
   const believed = {
     ...usage,
     promptTokens: Math.min(usage.promptTokens, maxPrompt),
     completionTokens: Math.min(usage.completionTokens, maxAnswer * choices),
-    images,
   };
-  const costNanoUsd = atMost(costOf(believed, prices), MAX_COST_NANO_USD);
-  const isBelieved =
-    believed.promptTokens === usage.promptTokens && believed.completionTokens === usage.completionTokens;
-  if (isBelieved) return { costNanoUsd, implausibleNanoUsd: 0n };
-  const reported = atMost(costOf({ ...usage, images }, prices), MAX_COST_NANO_USD);
-  return { costNanoUsd, implausibleNanoUsd: reported > costNanoUsd ? reported - costNanoUsd : 0n };
+  const costNanoUsd = atMost(costOf(believed, images, prices), MAX_COST_NANO_USD);
+  const implausibleNanoUsd = reportedNanoUsd > costNanoUsd ? reportedNanoUsd - costNanoUsd : 0n;
+  return { costNanoUsd, implausibleNanoUsd };
 }
 
 function atMost(amount: bigint, max: bigint): bigint {

@@ -275,9 +275,22 @@ export async function answerThrough(
   { request, maxTokens, estimate }: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
   head: () => AnswerHead,
 ): Promise<WireAnswer> {
-  if (dialect.own?.wire === request.wire) return await dialect.own.forward({ ...call, request, maxTokens });
+  // Fields are listed by name, because spreading objects costs more CPU time.
+  const { upstream, upstreamModel, publicModel, signal } = call;
+  if (dialect.own?.wire === request.wire) {
+    return await dialect.own.forward({ upstream, upstreamModel, publicModel, signal, request, maxTokens });
+  }
   const conversation = request.conversation();
-  const answer = await dialect.converse({ ...call, conversation, stream: request.stream, maxTokens });
+  const { stream } = request;
+  const answer = await dialect.converse({
+    upstream,
+    upstreamModel,
+    publicModel,
+    signal,
+    conversation,
+    stream,
+    maxTokens,
+  });
   const ignored = () => [...conversation.ignored, ...answer.ignored()];
   return await translated({ ...answer, ignored }, { request, head: head(), estimate });
 }

@@ -4,16 +4,17 @@ import type { Reads } from "../database/reads.ts";
 import { listAuditEntries } from "./audit.ts";
 import { exportAuditEntries } from "./audit-export.ts";
 import { chatCompletions } from "./chat-completions.ts";
+import { countTokens } from "./count-tokens.ts";
 import { embeddings } from "./embeddings.ts";
+import { type MessagesParts, messages } from "./messages.ts";
 import { getModel, listModels } from "./models.ts";
 import { getOpenApi } from "./openapi.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
 import { createResponse, type ResponsesParts } from "./responses.ts";
 import { deleteResponse, getResponse, listInputItems } from "./responses-kept.ts";
-import type { ModelOperationParts } from "./run-answer.ts";
 
-export interface OperationParts extends ModelOperationParts, ResponsesParts {
+export interface OperationParts extends MessagesParts, ResponsesParts {
   readonly catalog: Catalog;
   readonly auditLog: AuditLog;
   /** The budgets by which reads share the database. */
@@ -30,6 +31,8 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
   const auditExport = exportAuditEntries(auditLog);
   const operations: readonly Operation[] = [
     chat,
+    messages(parts),
+    countTokens(parts),
     embeddings(parts),
     listModels(catalog),
     getModel(catalog),

@@ -1,14 +1,27 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
-import { errors, json, KEY_ERRORS, list, ref } from "./openapi-parts.ts";
+import {
+  isForMessages,
+  type MessagesModelsPage,
+  messagesModelOf,
+  messagesModelsPage,
+  readMessagesModelsPage,
+} from "./messages-models.ts";
+import { errors, json, KEY_ERRORS, list, MESSAGES_VERSION, ref } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
 
+/** How a client wants the models: as OpenAI's clients, as Codex, or a page of Anthropic's. */
+type ListForm =
+  | { readonly kind: "openai" }
+  | { readonly kind: "codex" }
+  | { readonly kind: "messages"; readonly page: MessagesModelsPage };
+
 /**
- * `GET /v1/models`: the catalog, in OpenAI's form with further fields. Codex sends `client_version`, and expects its own descriptions of
- * models in `models`: with none it uses those that it brings along.
+ * `GET /v1/models`: the catalog, in OpenAI's form with further fields, or in that of Anthropic's API for its clients. Codex sends
+ * `client_version`, and expects its own descriptions of models in `models`: with none it uses those that it brings along.
  */
-export function listModels(catalog: Catalog): QueryOperation<{ readonly isCodex: boolean }> {
+export function listModels(catalog: Catalog): QueryOperation<ListForm> {
   return {
     kind: "query",
     method: "GET",
@@ -17,21 +30,34 @@ export function listModels(catalog: Catalog): QueryOperation<{ readonly isCodex:
     openapi: {
       operationId: "listModels",
       summary: "The catalog; also a check of key and connectivity",
+      parameters: [MESSAGES_VERSION],
       responses: {
-        200: { description: "The models", content: json(list(ref("Model"))) },
+        200: {
+          description: "The models; with `anthropic-version` in the form of Anthropic's API, by pages",
+          content: json(list(ref("Model"))),
+        },
         ...errors(KEY_ERRORS),
       },
     },
-    read: ({ query }) => ({ isCodex: (query.get("client_version") ?? "") !== "" }),
-    run: async ({ input: { isCodex } }) => {
+    read: (source) => {
+      if (isForMessages(source)) return { kind: "messages", page: readMessagesModelsPage(source) };
+      return { kind: (source.query.get("client_version") ?? "") === "" ? "openai" : "codex" };
+    },
+    run: async ({ input: form }) => {
+      if (form.kind === "messages") return jsonReply(messagesModelsPage(catalog.models, form.page));
       const list = { object: "list", data: catalog.models.map(publicView) };
-      return jsonReply(isCodex ? { ...list, models: [] } : list);
+      return jsonReply(form.kind === "codex" ? { ...list, models: [] } : list);
     },
   };
 }
 
+interface ModelQuery {
+  readonly id: string;
+  readonly isForMessages: boolean;
+}
+
 /** `GET /v1/models/{id}`. Ids may contain slashes. */
-export function getModel(catalog: Catalog): QueryOperation<string> {
+export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
   return {
     kind: "query",
     method: "GET",
@@ -47,11 +73,12 @@ export function getModel(catalog: Catalog): QueryOperation<string> {
         ...errors([...KEY_ERRORS, "model_not_found"]),
       },
     },
-    read: ({ parameters }) => parameters.id ?? "",
-    run: async ({ input: id }) => {
-      const model = catalog.find(id);
+    read: (source) => ({ id: source.parameters.id ?? "", isForMessages: isForMessages(source) }),
+    run: async ({ input: asked }) => {
+      const model = catalog.find(asked.id);
       if (model === null) throw unknownModel();
-      return jsonReply(publicView(model), { ...NO_FACTS, model: model.id });
+      const view = asked.isForMessages ? messagesModelOf(model, asked.id) : publicView(model);
+      return jsonReply(view, { ...NO_FACTS, model: model.id });
     },
   };
 }

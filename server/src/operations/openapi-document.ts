@@ -1,6 +1,7 @@
 import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract/audit-entry.ts";
 import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-words.ts";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
+import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
 import type { Schema } from "./openapi-parts.ts";
 import type { Operation } from "./operation.ts";
 
@@ -30,9 +31,15 @@ export function openApiDocument(
     components: {
       securitySchemes: {
         key: { type: "http", scheme: "bearer", description: "An API key, `sk-…`" },
+        anthropicKey: {
+          type: "apiKey",
+          in: "header",
+          name: "x-api-key",
+          description: "An API key, `sk-…`, as Anthropic's clients send it",
+        },
         managementToken: { type: "http", scheme: "bearer", description: "A management token, `mt-…`" },
       },
-      schemas: { Error: ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY },
+      schemas: { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY },
     },
   };
 }
@@ -55,6 +62,21 @@ const ERROR: Schema = {
 };
 
 const text = { type: "string" };
+
+const MESSAGES_ERROR: Schema = {
+  type: "object",
+  required: ["type", "error", "request_id"],
+  properties: {
+    type: { const: "error" },
+    error: {
+      type: "object",
+      required: ["type", "message"],
+      properties: { type: { enum: MESSAGES_ERROR_TYPES }, message: text, details: { type: "object" } },
+    },
+    request_id: text,
+  },
+};
+
 const countOrNull = { type: ["integer", "null"] };
 
 const MODEL: Schema = {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
+import { OVERLOADED } from "../errors/messages-error.ts";
 
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -47,6 +48,9 @@ export const MODEL_ERRORS: readonly ErrorCode[] = [
 /** The credentials of operations that take a management token, too. */
 export const KEY_OR_TOKEN: readonly Schema[] = [{ key: [] }, { managementToken: [] }];
 
+/** The credentials of Anthropic's clients: the key in either header. */
+export const MESSAGES_CREDENTIALS: readonly Schema[] = [{ key: [] }, { anthropicKey: [] }];
+
 export const MANAGEMENT_TOKEN: readonly Schema[] = [{ managementToken: [] }];
 
 /** The header of operations that are idempotent by it. */
@@ -56,6 +60,14 @@ export const IDEMPOTENCY_KEY = {
   description:
     "Sent again within 24 hours with the same body, the request is answered alike and charged once",
   schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+
+/** The header that Anthropic's clients send. */
+export const MESSAGES_VERSION = {
+  name: "anthropic-version",
+  in: "header",
+  description: "The version of Anthropic's API, passed on to upstreams of Anthropic's",
+  schema: { type: "string" },
 };
 
 export const RATE_HEADERS: Schema = Object.fromEntries(
@@ -143,15 +155,30 @@ export function page(items: Schema): Schema {
 
 /** One answer for each status, with the codes that it may have. */
 export function errors(codes: readonly ErrorCode[]): Schema {
+  return errorsBy(codes, (code) => ERROR_CODES[code].status, "Error");
+}
+
+/** The same in the format of the Messages API. */
+export function messagesErrors(codes: readonly ErrorCode[]): Schema {
+  const statusOf = (code: ErrorCode) =>
+    code === "server_is_overloaded" ? OVERLOADED : ERROR_CODES[code].status;
+  return errorsBy(codes, statusOf, "MessagesError");
+}
+
+function errorsBy(
+  codes: readonly ErrorCode[],
+  statusOf: (code: ErrorCode) => number,
+  schema: string,
+): Schema {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
-    const { status } = ERROR_CODES[code];
+    const status = statusOf(code);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return Object.fromEntries(
     [...byStatus].map(([status, of]) => [
       status,
-      { description: of.map((code) => `\`${code}\``).join(", "), content: json(ref("Error")) },
+      { description: of.map((code) => `\`${code}\``).join(", "), content: json(ref(schema)) },
     ]),
   );
 }

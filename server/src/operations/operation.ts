@@ -93,6 +93,7 @@ export interface QuerySource {
 /** Who sends the body that is read. */
 export interface ReadSource {
   readonly accountId: AccountId;
+  readonly query: () => URLSearchParams;
   /** Every value of a header; `name` in lower case. */
   readonly header: (name: string) => readonly string[];
 }
@@ -139,6 +140,8 @@ export interface ModelUse {
   readonly files: number;
   /** Bytes that the model reads besides the body: what the account keeps, and the request refers to. Absent: 0. */
   readonly keptBytes?: number;
+  /** Whether the request costs nothing, whatever the model's prices: no upstream is called. Absent: it costs what it takes. */
+  readonly isFree?: true;
 }
 
 /** What an audit entry says about an answer. */

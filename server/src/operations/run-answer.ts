@@ -6,6 +6,7 @@ import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
 import type { StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
@@ -60,7 +61,7 @@ export async function runAnswer(
     request,
     maxTokens: paidTokens(paid),
     signal,
-    estimate: (produced) => parts.estimator.usageOf(request.body.value, produced),
+    estimate: (produced) => estimateOf(parts, request, produced),
   });
   const answer = new Answering(parts, call, options);
   if (!request.stream) return await answer.replyOf(await answering);
@@ -95,7 +96,7 @@ class Answering {
       timeToFirstTokenMs,
     });
     if (answer.kind === "stream") return this.#streamReply(answer, factsOf);
-    const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer.produced)));
+    const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer)));
     const headers = withIgnored(JSON_HEADERS, answer.ignored);
     const { complete } = this.#options;
     const isCounted = answer.usage === null && facts.usage !== null;
@@ -110,7 +111,7 @@ class Answering {
     let counted: Promise<ReportedUsage> | null = null;
     const usageOf = () => {
       const known = reported(answer.usage());
-      counted ??= known === null ? this.#estimated(answer.produced) : Promise.resolve(known);
+      counted ??= known === null ? this.#estimated(answer) : Promise.resolve(known);
       return counted;
     };
     let changes: JsonObject = {};
@@ -136,10 +137,24 @@ class Answering {
     };
   }
 
-  async #estimated(produced: () => TextTally): Promise<ReportedUsage> {
-    const body = this.#options.request.body.value;
-    return { usage: await this.#parts.estimator.usageOf(body, produced()), usageSource: "estimated" };
+  /** What the upstream has reported of the prompt is believed even if it has not reported the rest. */
+  async #estimated(answer: WireAnswer): Promise<ReportedUsage> {
+    const estimate = await estimateOf(this.#parts, this.#options.request, answer.produced());
+    const prompt = answer.kind === "stream" ? answer.promptUsage?.() : null;
+    const usage = { ...estimate, ...prompt, completionTokens: estimate.completionTokens };
+    return { usage, usageSource: "estimated" };
   }
+}
+
+function estimateOf(
+  { estimator }: ModelOperationParts,
+  request: WireRequest,
+  produced: TextTally,
+): Promise<Usage> {
+  const prompt = request.promptText?.();
+  return prompt === undefined
+    ? estimator.usageOf(request.body.value, produced)
+    : estimator.usageOfPrompt(prompt, produced);
 }
 
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
@@ -203,7 +218,20 @@ function reported(usage: Usage | null): ReportedUsage | null {
   return usage === null ? null : { usage, usageSource: "upstream" };
 }
 
-/** Names the fields that were left out, which was found too late to refuse them, or did not change the request's meaning. */
+const MAX_IGNORED_NAMES = 32;
+const MAX_IGNORED_LENGTH = 64;
+
+/**
+ * Names the fields that were left out, which was found too late to refuse them, or did not change the request's meaning. The names may
+ * be the client's own.
+ */
 function withIgnored(headers: ResponseHeaders, fields: readonly string[]): ResponseHeaders {
-  return fields.length === 0 ? headers : { ...headers, "ostiary-ignored-fields": fields.join(", ") };
+  if (fields.length === 0) return headers;
+  const names = fields.slice(0, MAX_IGNORED_NAMES).map((name) =>
+    withoutSecrets(name)
+      .replace(/[^\w. -]/g, "_")
+      .slice(0, MAX_IGNORED_LENGTH),
+  );
+  if (fields.length > names.length) names.push(`and ${fields.length - names.length} more`);
+  return { ...headers, "ostiary-ignored-fields": names.join(", ") };
 }

@@ -9,6 +9,7 @@ import { Failure } from "../errors/failure.ts";
 import { clientInfoOf } from "../management/caller.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
+import { authorizationOf, showsCredential } from "./messages-client.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -49,7 +50,7 @@ export async function authenticate(
       if (token !== null) return { kind: "management-token", token };
     }
   }
-  request.caller = await services.access.authenticate(exchange.header("authorization"));
+  request.caller = await services.access.authenticate(authorizationOf(exchange));
   return { kind: "key", caller: request.caller };
 }
 
@@ -93,9 +94,9 @@ const SHOWS_KEY = /^Bearer sk-/;
 
 /** A public operation needs no key. If one is sent, the request is recorded in that key's log. */
 async function callerIfShown(request: RequestContext, services: Services): Promise<Caller | null> {
-  const authorization = request.exchange.header("authorization");
-  if (authorization[0] === undefined || !SHOWS_KEY.test(authorization[0])) return null;
   try {
+    const authorization = authorizationOf(request.exchange);
+    if (authorization[0] === undefined || !SHOWS_KEY.test(authorization[0])) return null;
     return await services.access.authenticate(authorization);
   } catch (thrown) {
     if (!(thrown instanceof Failure) || thrown.status >= 500) throw thrown;
@@ -124,7 +125,7 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
 
 /** Records the security event of a request that was refused for its key. Other failures are ignored. */
 export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
-  const showedKey = request.exchange.header("authorization").length > 0;
+  const showedKey = showsCredential(request.exchange);
   if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;
   const event = eventOfRefusedKey(thrown, showedKey, request.sourceIp);
   if (event !== null) security.note(event);

@@ -41,15 +41,17 @@ export async function handleRequest(request: RequestContext, services: Services)
     const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
     const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
     const body = received.parse(); // 400, 413, 415
-    const source = { accountId, header: (name: string) => exchange.header(name) };
-    const input = await operation.read(body, source); // 400, 404
+    const header = (name: string) => exchange.header(name);
+    const query = () => exchange.query;
+    const reading = operation.read(body, { accountId, query, header }); // 400, 404
+    const input = reading instanceof Promise ? await reading : reading;
     const priced = priceRequest(request, operation.modelUse(input), received.bytes, services); // 404
     const answered = await beginOnce(request, accountId, received.bytes, services); // 409, 422
     if (answered !== null) return await respond(request, answered, services);
     const paid = await holdCredit(request, accountId, priced, services); // 402, 503
     request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
     const { startedMs, abort: signal } = request;
-    const reply = await operation.run({ ...source, input, body, paid, signal, startedMs }); // 400, 502, 504
+    const reply = await operation.run({ input, accountId, query, header, body, paid, signal, startedMs }); // 400, 502, 504
     await respond(request, keepAnswer(request, reply), services); // records and settles before the last byte is sent
   } catch (thrown) {
     await respondFailure(request, thrown, services);

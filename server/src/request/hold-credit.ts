@@ -9,7 +9,7 @@ import type { Services } from "./services.ts";
 /** Finds the model and what bounds the request's cost. @throws {Failure} `model_not_found` */
 export function priceRequest(
   request: RequestContext,
-  { model: name, maxTokens, choices, prompts, images, files, keptBytes = 0 }: ModelUse,
+  { model: name, maxTokens, choices, prompts, images, files, keptBytes = 0, isFree }: ModelUse,
   { length: bytes }: Uint8Array,
   { catalog }: Services,
 ): PricedRequest {
@@ -21,7 +21,8 @@ export function priceRequest(
     throw unknownModel("model");
   }
   request.model = model.id;
-  return { model, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
+  const priced = isFree === true ? { ...model, prices: null } : model;
+  return { model: priced, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
 }
 
 /**

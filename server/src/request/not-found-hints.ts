@@ -27,7 +27,18 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
 const HINTS: readonly (readonly [RegExp, string])[] = [
   ...UNSERVED,
   [/^\/v1\/completions$/, "Call POST /v1/chat/completions, with the prompt as a user's message."],
-  [/^\/v1\/messages(\/|$)/, "Call POST /v1/chat/completions: every model of the catalog answers there."],
+  [
+    /^\/v1\/messages\/batches(\/|$)/,
+    "Batches of messages are not served. Send each message to POST /v1/messages.",
+  ],
+  [
+    /^\/v1\/messages\//,
+    "This operation is not served. Use POST /v1/messages or POST /v1/messages/count_tokens.",
+  ],
+  [
+    /^\/v1\/complete$/,
+    "Text completions are not served. Call POST /v1/messages, with the prompt as a user's message.",
+  ],
   [
     /^\/v1\/(?:engines|assistants|threads|vector_stores|conversations)(\/|$)/,
     "This operation is not served. Keep the conversation in your application and call POST /v1/responses or POST /v1/chat/completions.",
@@ -35,6 +46,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers)(\/|$)/,
     "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
+  ],
+  [
+    /^\/v1\/v1\/(?:messages|complete)(\/|$)/,
+    "The path has /v1 twice. Set the client's base URL without /v1 at its end: Anthropic's clients add it.",
   ],
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];
@@ -57,6 +72,8 @@ export function notFoundHint(path: string): Failure {
   const operation = WITHOUT_VERSION.exec(path)?.[1];
   if (operation !== undefined) {
     const right = hintFor(`/v1/${operation}`) ?? `Use /v1/${operation}.`;
+    // Anthropic's clients add `/v1` themselves.
+    if (operation === "messages") return new Failure("not_found", right);
     return new Failure("not_found", `${right} Set the client's base URL so that it ends in /v1.`);
   }
   return new Failure(

@@ -1,17 +1,12 @@
 import { RefusedCaller } from "../access/access.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
-import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
-import {
-  JSON_HEADERS,
-  NO_FACTS,
-  type Reply,
-  type ResponseHeaders,
-  type StreamReply,
-} from "../operations/operation.ts";
+import { NO_FACTS, type Reply, type ResponseHeaders, type StreamReply } from "../operations/operation.ts";
 import { noteRefusedKey } from "./authenticate.ts";
+import { errorAnswerOf, isMessagesClient, statusFor } from "./messages-client.ts";
 import { type Ending, record } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -92,7 +87,7 @@ export async function respondFailure(
   if (request.isHeadSent) return;
   const ending: Ending = request.exchange.isClientGone
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
-    : { status: failure.status, errorCode: failure.code, endReason };
+    : { status: statusFor(request.exchange, failure), errorCode: failure.code, endReason };
   try {
     await record(request, ending, { ...NO_FACTS, model: request.model, upstream }, services);
     await sendFailure(request, failure);
@@ -128,8 +123,8 @@ function upstreamEndReason(failure: Failure): EndReason {
 }
 
 async function sendFailure(request: RequestContext, failure: Failure): Promise<void> {
-  const headers = { ...JSON_HEADERS, ...headersOf(failure) };
-  await send(request, failure.status, headers, JSON.stringify(envelopeOf(failure)));
+  const { status, headers, body } = errorAnswerOf(request.exchange, failure, requestIdOf(request.id));
+  await send(request, status, headers, body);
 }
 
 async function send(
@@ -142,10 +137,19 @@ async function send(
   await request.exchange.respond(status, withRequestHeaders(request, headers), body);
 }
 
-/** Adds the request's id and the state of the account's rate limits. */
-function withRequestHeaders({ id, permission }: RequestContext, headers: ResponseHeaders): ResponseHeaders {
+/** Adds the request's id, also by the name that Anthropic's clients read, and the state of the account's rate limits. */
+function withRequestHeaders(
+  { id, permission, exchange }: RequestContext,
+  headers: ResponseHeaders,
+): ResponseHeaders {
   const rates = permission?.admitted?.rates;
-  return { ...headers, "x-request-id": requestIdOf(id), ...(rates === undefined ? {} : rateHeaders(rates)) };
+  const requestId = requestIdOf(id);
+  return {
+    ...headers,
+    "x-request-id": requestId,
+    ...(isMessagesClient(exchange) ? { "request-id": requestId } : {}),
+    ...(rates === undefined ? {} : rateHeaders(rates)),
+  };
 }
 
 function logFault({ id, exchange }: RequestContext, failure: Failure, { log }: Services): void {

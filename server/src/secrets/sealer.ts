@@ -9,8 +9,8 @@ const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
-/** The beginning of a sealed text. */
-const TEXT_PREFIX = "ost1.";
+/** The beginning of a sealed text, by which it is told from what others have made. */
+export const SEALED_TEXT_PREFIX = "ost1.";
 
 interface SealKey {
   readonly id: Buffer;
@@ -68,13 +68,13 @@ export class Sealer {
 
   /** Seals a short text that clients carry, as `ost1.` and base64url. */
   seal(text: string, context: string): string {
-    return TEXT_PREFIX + this.sealBytes(Buffer.from(text), textContext(context)).toString("base64url");
+    return SEALED_TEXT_PREFIX + this.sealBytes(Buffer.from(text), textContext(context)).toString("base64url");
   }
 
   /** @returns `null` for what {@link seal} has not returned for this context. */
   open(sealed: string, context: string): string | null {
-    if (!sealed.startsWith(TEXT_PREFIX)) return null;
-    const encoded = sealed.slice(TEXT_PREFIX.length);
+    if (!sealed.startsWith(SEALED_TEXT_PREFIX)) return null;
+    const encoded = sealed.slice(SEALED_TEXT_PREFIX.length);
     const bytes = Buffer.from(encoded, "base64url");
     // Node skips characters that are not base64url.
     if (bytes.toString("base64url") !== encoded) return null;

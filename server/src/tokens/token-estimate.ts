@@ -34,6 +34,12 @@ export interface Usage {
   readonly imageCompletionTokens?: number;
 }
 
+/** The part of a request that its model reads, to be counted. */
+export interface PromptText {
+  readonly text: TextTally;
+  readonly messages: number;
+}
+
 /** Counts the tokens of a short text. */
 export type CountTokens = (text: string) => number;
 
@@ -49,8 +55,7 @@ export class TokenEstimator {
 
   /** The tokens of a request and of its answer, complete or not. */
   async usageOf(request: JsonObject, answer: TextTally): Promise<Usage> {
-    this.#count ??= this.#load();
-    const count = await this.#count;
+    const count = await this.#loaded();
     const prompt = new TextTally();
     const messages = Array.isArray(request.messages) ? request.messages : [];
     for (const message of messages) addText(message, prompt);
@@ -63,6 +68,21 @@ export class TokenEstimator {
       completionTokens: tokensOf(answer, count),
       cachedTokens: 0,
     };
+  }
+
+  /** The tokens of a prompt and of its answer, complete or not. */
+  async usageOfPrompt(prompt: PromptText, answer: TextTally): Promise<Usage> {
+    const count = await this.#loaded();
+    return {
+      promptTokens: tokensOf(prompt.text, count) + prompt.messages * TOKENS_PER_MESSAGE,
+      completionTokens: tokensOf(answer, count),
+      cachedTokens: 0,
+    };
+  }
+
+  #loaded(): Promise<CountTokens> {
+    this.#count ??= this.#load();
+    return this.#count;
   }
 }
 

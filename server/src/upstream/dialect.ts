@@ -129,6 +129,8 @@ export interface StreamedAnswer {
   readonly signs: StreamSigns;
   /** The usage that the upstream has reported so far. */
   readonly usage: () => Usage | null;
+  /** The usage of the prompt, for upstreams that report it before that of the answer. Asked for if {@link usage} is unknown. */
+  readonly promptUsage?: () => Usage | null;
   /** The text received so far. */
   readonly produced: () => TextTally;
   /** The ignored fields, as of a whole answer. They are known once the first event has been received. */

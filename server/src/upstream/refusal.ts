@@ -1,9 +1,8 @@
 import { Failure } from "../errors/failure.ts";
+import { OVERLOADED } from "../errors/messages-error.ts";
 import { isJsonObject } from "../json/json.ts";
 import { UpstreamRefused } from "./dialect.ts";
 
-/** Anthropic's status for an overloaded server. */
-export const OVERLOADED = 529;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
@@ -11,7 +10,7 @@ export const PROVIDER_FAILED = "The model's provider failed. Try again, or choos
 
 /**
  * Turns an upstream's error into the failure for the client. The upstream's message is passed on only for errors that the client
- * can correct (400, 422). A 401 or 403 concerns the operator and the upstream.
+ * can correct (400, 413, 422): clients of the Messages API shorten a conversation when they read certain words. A 401 or 403 concerns the operator and the upstream.
  */
 export function refusalOf(status: number, headers: Readonly<Record<string, string>>, body: string): Failure {
   const error = readError(body);
@@ -26,11 +25,10 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
       const message = error.message ?? "The model's provider rejected the request as invalid.";
       return new Failure("invalid_request", message, error.param === null ? {} : { param: error.param });
     }
-    case 413:
-      return new Failure(
-        "request_too_large",
-        "The request is larger than the model's provider accepts. Send less.",
-      );
+    case 413: {
+      const message = error.message ?? "The request is larger than the model's provider accepts. Send less.";
+      return new Failure("request_too_large", message);
+    }
     case 429:
     case 503:
     case OVERLOADED: {

@@ -24,29 +24,28 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
   const maxCacheWrite = promptTokens - cachedTokens - cacheWrite1hTokens;
   const audioPromptTokens = Math.min(count("audioPromptTokens"), promptTokens);
   const audioCompletionTokens = Math.min(count("audioCompletionTokens"), completionTokens);
-  return {
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {
     promptTokens,
     completionTokens,
     cachedTokens,
-    ...present("cacheWriteTokens", Math.min(count("cacheWriteTokens"), maxCacheWrite)),
-    ...present("cacheWrite1hTokens", cacheWrite1hTokens),
-    ...present("audioPromptTokens", audioPromptTokens),
-    ...present("imagePromptTokens", Math.min(count("imagePromptTokens"), promptTokens - audioPromptTokens)),
-    ...present("reasoningTokens", Math.min(count("reasoningTokens"), completionTokens)),
-    ...present("audioCompletionTokens", audioCompletionTokens),
-    ...present(
-      "imageCompletionTokens",
-      Math.min(count("imageCompletionTokens"), completionTokens - audioCompletionTokens),
-    ),
   };
+  // Parts that are 0 are left out.
+  const add = (name: keyof Usage, tokens: number) => {
+    if (tokens > 0) usage[name] = tokens;
+  };
+  add("cacheWriteTokens", Math.min(count("cacheWriteTokens"), maxCacheWrite));
+  add("cacheWrite1hTokens", cacheWrite1hTokens);
+  add("audioPromptTokens", audioPromptTokens);
+  add("imagePromptTokens", Math.min(count("imagePromptTokens"), promptTokens - audioPromptTokens));
+  add("reasoningTokens", Math.min(count("reasoningTokens"), completionTokens));
+  add("audioCompletionTokens", audioCompletionTokens);
+  const maxImages = completionTokens - audioCompletionTokens;
+  add("imageCompletionTokens", Math.min(count("imageCompletionTokens"), maxImages));
+  return usage;
 }
 
 /** Whether a count is absent or a whole number that an answer can have. */
 export function isPlausible(count: unknown): boolean {
   if (count === undefined || count === null) return true;
   return typeof count === "number" && Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS;
-}
-
-function present(name: keyof Usage, tokens: number): Partial<Usage> {
-  return tokens === 0 ? {} : { [name]: tokens };
 }

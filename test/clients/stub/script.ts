@@ -61,11 +61,11 @@ export function scriptFor({ said, instructions, tools, results }: Asked): Script
       /^weather$/,
       cities.map((city) => JSON.stringify({ city })),
     );
-  const command = /^run: (.*)/.exec(last)?.[1];
+  const command = /^run: (.*)/m.exec(last)?.[1];
   if (command !== undefined) {
-    return calls(tools, /^(?:exec_command|shell|shell_command|local_shell)$/, [
-      JSON.stringify({ cmd: command, command }),
-    ]);
+    const isCodex = tools.some(({ name }) => name === "exec_command");
+    const input = JSON.stringify(isCodex ? { cmd: command } : { command });
+    return calls(tools, /^(?:exec_command|Bash)$/, [input]);
   }
   const patch = /^patch: ([\s\S]*)/.exec(last)?.[1];
   if (patch !== undefined) return calls(tools, /^apply_patch$/, [patch]);

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
@@ -28,7 +28,15 @@ export function Models() {
   const list = useQuery(api.models.list.queryOptions());
   return (
     <>
-      <PageHead title="Models" lead="Every API key works with every model. Prices in US dollars." />
+      <PageHead
+        title="Models"
+        lead={
+          <>
+            Every API key opens every model over Chat Completions, the Responses API and the Messages API:{" "}
+            <Link to="/connect">connect a client</Link>. Prices in US dollars.
+          </>
+        }
+      />
       <Answer query={list} what="models">
         {({ models }) =>
           models.length === 0 ? (

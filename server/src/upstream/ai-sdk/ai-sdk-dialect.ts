@@ -18,6 +18,7 @@ import {
   UpstreamRefused,
   type WholeAnswer,
 } from "../dialect.ts";
+import { withOptionalReasoning } from "../optional-reasoning.ts";
 import { PROVIDER_FAILED } from "../refusal.ts";
 import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
@@ -42,7 +43,11 @@ export class AiSdkDialect implements Dialect {
     this.#source = source;
   }
 
-  async converse(call: ConversationCall): Promise<ConversationAnswer> {
+  converse(call: ConversationCall): Promise<ConversationAnswer> {
+    return withOptionalReasoning(call, (asked) => this.#converse(asked));
+  }
+
+  async #converse(call: ConversationCall): Promise<ConversationAnswer> {
     const { conversation } = call;
     const { limits } = this.#source;
     const options = callOptionsOf(conversation, limits, call.maxTokens);

@@ -28,16 +28,22 @@ export function eventsOfResult(result: LanguageModelV4GenerateResult): readonly 
       );
     } else if (part.type === "tool-call" && part.providerExecuted !== true) {
       const call = calls++;
+      const signature = signatureOf(part.providerMetadata);
       events.push(
-        { kind: "call", call, id: part.toolCallId, name: part.toolName },
+        { kind: "call", call, id: part.toolCallId, name: part.toolName, signature },
         { kind: "call-input", call, text: part.input },
-        { kind: "call-end", call, signature: signatureOf(part.providerMetadata) },
+        { kind: "call-end", call, signature },
       );
     }
   }
   if (structuredOutputText !== undefined) events.push({ kind: "text", text: structuredOutputText });
   return [...events, finishEvent(result.finishReason, result.usage, calls)];
 }
+
+type CallPart = Pick<
+  Extract<LanguageModelV4StreamPart, { type: "tool-call" }>,
+  "toolName" | "providerMetadata"
+>;
 
 /** Turns the parts of a streamed answer into events, one after the other. */
 export class PartReader {
@@ -62,7 +68,7 @@ export class PartReader {
         this.#signed(part.id, part.providerMetadata);
         return this.#endReasoning(part.id);
       case "tool-input-start":
-        return part.providerExecuted === true ? [] : [this.#begin(part.id, part.toolName)];
+        return part.providerExecuted === true ? [] : [this.#begin(part.id, part)];
       case "tool-input-delta":
         return this.#input(part.id, part.delta);
       case "tool-call":
@@ -90,10 +96,10 @@ export class PartReader {
     return [{ kind: "reasoning-end", signature }];
   }
 
-  #begin(id: string, name: string): AnswerEvent {
+  #begin(id: string, { toolName: name, providerMetadata }: CallPart): AnswerEvent {
     const call = this.#calls.size;
     this.#calls.set(id, { call, hasInput: false });
-    return { kind: "call", call, id, name };
+    return { kind: "call", call, id, name, signature: signatureOf(providerMetadata) };
   }
 
   #input(id: string, text: string): readonly AnswerEvent[] {
@@ -105,7 +111,7 @@ export class PartReader {
 
   /** A complete call: its input if it was not streamed, and what belongs to it besides. */
   #call(part: Extract<LanguageModelV4StreamPart, { type: "tool-call" }>): readonly AnswerEvent[] {
-    const beginning = this.#calls.has(part.toolCallId) ? [] : [this.#begin(part.toolCallId, part.toolName)];
+    const beginning = this.#calls.has(part.toolCallId) ? [] : [this.#begin(part.toolCallId, part)];
     const known = this.#calls.get(part.toolCallId);
     if (known === undefined) return [];
     const input = known.hasInput ? [] : this.#input(part.toolCallId, part.input);

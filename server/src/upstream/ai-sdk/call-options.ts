@@ -53,7 +53,7 @@ export function callOptionsOf(
     providerOptions: providerOptionsOf(conversation, limits),
   };
   return {
-    prompt: promptOf(conversation.turns, limits.optionsName),
+    prompt: promptOf(conversation.turns, limits),
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
   };
 }

@@ -1,9 +1,10 @@
 import { APICallError, InvalidPromptError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { cannot } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
+import { OVERLOADED } from "../../errors/messages-error.ts";
 import { isJsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
-import { malformedResponse, OVERLOADED, refusalOf, refusedStatus } from "../refusal.ts";
+import { malformedResponse, refusalOf, refusedStatus } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
 
 /**

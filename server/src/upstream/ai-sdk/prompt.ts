@@ -19,23 +19,33 @@ import {
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { ProviderLimits } from "./provider.ts";
 
 type AssistantContent = LanguageModelV4TextPart | LanguageModelV4ReasoningPart | LanguageModelV4ToolCallPart;
 type WithOptions = { providerOptions?: SharedV4ProviderOptions };
 
 /**
- * The turns of a conversation, as the AI SDK has them.
+ * The turns of a conversation, as the AI SDK has them. A provider gets its own signatures back, and no others.
  *
- * @param optionsName The name of the provider's own options: it gets its own signatures back, and no others.
  * @throws {Failure} `invalid_request` naming what can't be expressed.
  */
-export function promptOf(turns: readonly Turn[], optionsName: string): LanguageModelV4Prompt {
+export function promptOf(
+  turns: readonly Turn[],
+  { optionsName, hasSystemAnywhere }: Pick<ProviderLimits, "optionsName" | "hasSystemAnywhere">,
+): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   /** A result names its call; the AI SDK wants the tool's name, too. */
   const toolNames = new Map<string, string>();
   for (const turn of turns) {
-    const next = messageOf(turn, toolNames, optionsName);
     const last = prompt.at(-1);
+    if (turn.role === "system") {
+      const isLate = last !== undefined && last.role !== "system";
+      prompt.push(
+        ...(isLate && !hasSystemAnywhere ? [lateInstructions(turn)] : systemMessages(turn, optionsName)),
+      );
+      continue;
+    }
+    const next = messageOf(turn, toolNames, optionsName);
     // Results of calls that were made together belong together.
     if (next.role === "tool" && last?.role === "tool") last.content.push(...next.content);
     else prompt.push(next);
@@ -43,13 +53,32 @@ export function promptOf(turns: readonly Turn[], optionsName: string): LanguageM
   return prompt;
 }
 
-function messageOf(turn: Turn, toolNames: Map<string, string>, optionsName: string): LanguageModelV4Message {
+type SystemTurn = Extract<Turn, { role: "system" }>;
+
+/** Instructions are one message, or several where parts of them are to be cached. */
+function systemMessages({ parts }: SystemTurn, optionsName: string): LanguageModelV4Message[] {
+  if (parts.every(({ cache }) => cache === null)) {
+    return [{ role: "system", content: parts.map(({ text }) => text).join("\n") }];
+  }
+  return parts.map(({ text, cache }) => ({
+    role: "system",
+    content: text,
+    ...cacheOptions(cache, optionsName),
+  }));
+}
+
+/** Instructions within a conversation, for providers that take them only at its beginning. */
+function lateInstructions({ parts }: SystemTurn): LanguageModelV4Message {
+  const text = parts.map((part) => part.text).join("\n");
+  return { role: "user", content: [{ type: "text", text: `<system>\n${text}\n</system>` }] };
+}
+
+function messageOf(
+  turn: Exclude<Turn, SystemTurn>,
+  toolNames: Map<string, string>,
+  optionsName: string,
+): LanguageModelV4Message {
   switch (turn.role) {
-    case "system": {
-      const cache = turn.parts.findLast((part) => part.cache !== null)?.cache ?? null;
-      const content = turn.parts.map(({ text }) => text).join("\n");
-      return { role: "system", content, ...cacheOptions(cache, optionsName) };
-    }
     case "user":
       return { role: "user", content: turn.parts.map((part) => userPart(part, optionsName)) };
     case "assistant": {

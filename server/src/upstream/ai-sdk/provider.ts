@@ -30,6 +30,8 @@ export interface ProviderLimits {
   readonly thinksAlone: boolean;
   /** Whether it supports JSON output without a schema. */
   readonly hasJsonWithoutSchema: boolean;
+  /** Whether it takes instructions within a conversation, and not only at its beginning. */
+  readonly hasSystemAnywhere: boolean;
   /** Its options for a request that forbids parallel calls; `null` if there are none. */
   readonly oneCallAtATime: Readonly<Record<string, boolean>> | null;
   /** Its options for thinking with a budget of tokens, or as much as it sees fit; `null` if there are none. */
@@ -46,6 +48,7 @@ export const FEW_LIMITS: ProviderLimits = {
   hasOneOfTemperatureAndTopP: false,
   thinksAlone: false,
   hasJsonWithoutSchema: true,
+  hasSystemAnywhere: true,
   oneCallAtATime: null,
   thinkingOf: null,
   dimensionsOption: null,

@@ -1,6 +1,7 @@
 import { AiSdkDialect } from "../ai-sdk/ai-sdk-dialect.ts";
 import { AI_SDK_SETTINGS, FEW_LIMITS, type ProviderLimits } from "../ai-sdk/provider.ts";
 import type { DialectDefinition } from "../dialect.ts";
+import { messagesWire } from "./messages-wire.ts";
 
 const LIMITS: ProviderLimits = {
   ...FEW_LIMITS,
@@ -16,14 +17,18 @@ const LIMITS: ProviderLimits = {
   }),
 };
 
-/** Anthropic's Messages API, through its package of the AI SDK. */
+/** Anthropic's Messages API: forwarded for its own clients, and through its package of the AI SDK for all others. */
 export const anthropic: DialectDefinition = {
   name: "anthropic",
   settings: AI_SDK_SETTINGS,
   open: (parts) =>
-    new AiSdkDialect(parts, {
-      limits: LIMITS,
-      nameOf: () => "anthropic",
-      load: async () => (await import("@ai-sdk/anthropic")).createAnthropic,
-    }),
+    new AiSdkDialect(
+      parts,
+      {
+        limits: LIMITS,
+        nameOf: () => "anthropic",
+        load: async () => (await import("@ai-sdk/anthropic")).createAnthropic,
+      },
+      messagesWire(parts.transport),
+    ),
 };

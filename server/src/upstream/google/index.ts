@@ -6,6 +6,7 @@ const LIMITS: ProviderLimits = {
   ...FEW_LIMITS,
   optionsName: "google",
   unsupported: new Set(["presencePenalty", "frequencyPenalty"]),
+  hasSystemAnywhere: false,
   thinkingOf: (budgetTokens) => ({
     thinkingConfig: {
       includeThoughts: true,

@@ -56,8 +56,9 @@ class ChoiceReader {
   #count = 0;
   #isReasoning = false;
   #finish: string | null = null;
+  #stopSequence: string | null = null;
 
-  *read({ delta, finish_reason: finish }: JsonObject): Generator<AnswerEvent> {
+  *read({ delta, finish_reason: finish, stop_reason: stopSequence }: JsonObject): Generator<AnswerEvent> {
     if (isJsonObject(delta)) {
       const thought = delta.reasoning_content ?? delta.reasoning;
       if (typeof thought === "string" && thought !== "") {
@@ -78,6 +79,8 @@ class ChoiceReader {
       }
     }
     if (typeof finish === "string") this.#finish = finish;
+    // vLLM and SGLang tell the stop sequence that they have found.
+    if (typeof stopSequence === "string") this.#stopSequence = stopSequence;
   }
 
   *finish(): Generator<AnswerEvent> {
@@ -89,7 +92,8 @@ class ChoiceReader {
       yield { kind: "call-end", call: number, signature: signatureOf(extra) };
     }
     const reason = this.#count > 0 && this.#finish === "stop" ? "calls" : finishOf(this.#finish);
-    yield { kind: "finish", reason, stopSequence: null, usage: this.usage };
+    const stopSequence = reason === "stop" ? this.#stopSequence : null;
+    yield { kind: "finish", reason, stopSequence, usage: this.usage };
   }
 
   readonly #all: Call[] = [];
@@ -108,7 +112,9 @@ class ChoiceReader {
       call = { number: this.#count++, id: ownId, extra: null };
       this.#calls.set(key, call);
       this.#all.push(call);
-      yield { kind: "call", call: call.number, id: ownId, name: typeof name === "string" ? name : "" };
+      const signature = signatureOf(extra ?? null);
+      const calledName = typeof name === "string" ? name : "";
+      yield { kind: "call", call: call.number, id: ownId, name: calledName, signature };
     }
     if (extra !== undefined && extra !== null) call.extra = extra;
     if (typeof input === "string" && input !== "") {

@@ -20,6 +20,9 @@ export const EXTRA_CONTENT = "openai";
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
 
+/** The minimum that OpenAI's models accept as the maximum of an answer. */
+const MIN_TOKENS = 16;
+
 export interface ChatBody {
   readonly body: JsonObject;
   /** What the upstreams have no equivalent of, by the client's names. */
@@ -39,7 +42,9 @@ export function chatBodyOf({
   }
   const isOpenAi = URL.canParse(upstream.baseUrl) && OPENAI_HOST.test(new URL(upstream.baseUrl).hostname);
   const tools = conversation.tools.map(toolOf);
-  const limit = conversation.maxTokens ?? maxTokens;
+  const asked = conversation.maxTokens ?? maxTokens;
+  // OpenAI's models with reasoning refuse a shorter answer. Clients ask for one to see whether a model answers.
+  const limit = isOpenAi && asked !== null ? Math.max(asked, MIN_TOKENS) : asked;
   const optional: JsonObject = {
     // Servers other than OpenAI's know the older name.
     ...(limit === null ? {} : { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: limit }),

@@ -11,6 +11,7 @@ import type {
   WholeAnswer,
   WireAnswer,
 } from "../dialect.ts";
+import { withOptionalReasoning } from "../optional-reasoning.ts";
 import { answerText, bearerOf, eventDataOf, postJson } from "../post-json.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
@@ -26,7 +27,7 @@ import { readUsage } from "./usage.ts";
 export function openAiDialect(transport: Transport): Dialect {
   return {
     own: { wire: "chat", forward: (call) => forward(transport, call) },
-    converse: (call) => converse(transport, call),
+    converse: (call) => withOptionalReasoning(call, (asked) => converse(transport, asked)),
     embed: (call) => embed(transport, call),
   };
 }

@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { Failure } from "../errors/failure.ts";
+import { THREAD_FIELD } from "../errors/messages-error.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import { BodySchema } from "./body-schema.ts";
+import { modelName, requirePlainFields } from "./chat-body.ts";
+import type { ModelUse } from "./operation.ts";
+
+/** What the gateway needs to know of a request of the Messages API. */
+export interface MessagesInput extends ModelUse {
+  readonly stream: boolean;
+}
+
+const MAX_MESSAGES = 100_000;
+const MAX_TOOLS = 10_000;
+const MAX_STOPS = 8_191;
+/** The field that says how long an answer may be. */
+export const MAX_TOKENS_FIELD = "max_tokens";
+/** Some models have a minimum, to which shorter answers are raised, as those of requests that only try whether a model answers. */
+const MIN_PAID_TOKENS = 16;
+
+const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))], {
+  error: "must be a text, or an array of blocks with a type",
+});
+const message = z.looseObject({
+  role: z.enum(["user", "assistant", "system"], { error: "must be user, assistant or system" }),
+  content,
+});
+const tool = z.looseObject({
+  type: z.string().nullish(),
+  name: z.string({ error: "must be the name of the tool" }).min(1).max(256).optional(),
+  description: z.string().nullish(),
+  input_schema: z.looseObject({}, { error: "must be a JSON Schema of type object" }).optional(),
+  strict: z.boolean().nullish(),
+});
+const thinking = z.looseObject({
+  type: z.string(),
+  budget_tokens: z.number().int().min(1_024, "must be at least 1024").max(1_000_000_000).optional(),
+  display: z.enum(["summarized", "omitted"]).nullish(),
+});
+const outputConfig = z.looseObject({
+  effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+  format: z.looseObject({ type: z.string() }).nullish(),
+});
+
+/** The fields that a request and a count of its tokens have in common. */
+const fields = {
+  model: modelName,
+  messages: z
+    .array(message, { error: "must be an array of messages" })
+    .min(1, "must hold at least one message")
+    .max(MAX_MESSAGES),
+  system: content.nullish(),
+  tools: z.array(tool, { error: "must be an array of tools" }).max(MAX_TOOLS).nullish(),
+  tool_choice: z
+    .looseObject({
+      type: z.enum(["auto", "any", "tool", "none"], { error: "must be auto, any, tool or none" }),
+      name: z.string().optional(),
+      disable_parallel_tool_use: z.boolean().nullish(),
+    })
+    .nullish(),
+  thinking: thinking.nullish(),
+  output_config: outputConfig.nullish(),
+};
+const items = {
+  messages: { schema: message, max: MAX_MESSAGES },
+  tools: { schema: tool, max: MAX_TOOLS },
+};
+
+/**
+ * The fields that the gateway relies on, within the bounds that Anthropic documents (API reference, "Create a Message"). An upstream
+ * of Anthropic's validates all other fields.
+ */
+export const messagesBody = new BodySchema(
+  {
+    ...fields,
+    max_tokens: z
+      .number({ error: "must be a whole number: the maximum tokens of the answer" })
+      .int()
+      .min(1)
+      .max(1_000_000_000),
+    stream: z.boolean().nullish(),
+    temperature: z.number().min(0).max(1).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    top_k: z.number().int().min(0).nullish(),
+    stop_sequences: z.array(z.string()).max(MAX_STOPS).nullish(),
+    metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
+    service_tier: z.enum(["auto", "standard_only"]).nullish(),
+  },
+  { ...items, stop_sequences: { schema: z.string(), max: MAX_STOPS } },
+);
+
+/** The fields of a count of tokens. */
+export const countTokensBody = new BodySchema(fields, items);
+
+/** @throws {Failure} `invalid_request` naming the field. */
+export function readMessages(body: JsonBody): MessagesInput {
+  requirePlainFields(body);
+  requireNoThread(body.value);
+  const data = messagesBody.read(body.value);
+  return {
+    model: data.model,
+    stream: data.stream === true,
+    maxTokens: Math.max(data.max_tokens, MIN_PAID_TOKENS),
+    choices: 1,
+    prompts: 1,
+    ...mediaIn(body.value),
+  };
+}
+
+/** @throws {Failure} `invalid_request` naming the field. */
+export function readCountTokens(body: JsonBody): ModelUse {
+  requirePlainFields(body);
+  const { model } = countTokensBody.read(body.value);
+  return { model, maxTokens: 0, choices: 1, prompts: 1, images: 0, files: 0, isFree: true };
+}
+
+/**
+ * Refuses a conversation that Anthropic keeps: its bytes would not be in the request, by which it is paid for, and an account could
+ * continue another's. @throws {Failure}
+ */
+function requireNoThread(body: JsonObject): void {
+  const { [THREAD_FIELD]: thread } = body;
+  if (thread === undefined || thread === null) return;
+  throw new Failure(
+    "invalid_request",
+    "thread: conversations are not kept by the service. Send the whole conversation without this field.",
+    { param: THREAD_FIELD },
+  );
+}
+
+/** Counts images and documents, also those of tool results. */
+function mediaIn({ messages }: JsonObject): { readonly images: number; readonly files: number } {
+  const counted = { images: 0, files: 0 };
+  for (const message of Array.isArray(messages) ? messages : []) {
+    if (isJsonObject(message)) countMedia(message.content, counted);
+  }
+  return counted;
+}
+
+function countMedia(blocks: Json | undefined, counted: { images: number; files: number }): void {
+  if (!Array.isArray(blocks)) return;
+  for (const block of blocks) {
+    if (!isJsonObject(block)) continue;
+    const { type, source, content: inner } = block;
+    if (type === "image") counted.images++;
+    else if (type === "document" && !isInlineText(source)) counted.files++;
+    else countMedia(inner ?? (isJsonObject(source) ? source.content : undefined), counted);
+  }
+}
+
+/** Text stands in the body, whose length bounds its tokens. */
+function isInlineText(source: Json | undefined): boolean {
+  return isJsonObject(source) && (source.type === "text" || source.type === "content");
+}

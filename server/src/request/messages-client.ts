@@ -1,0 +1,62 @@
+import { keyHeaders } from "../access/bearer.ts";
+import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
+import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
+import { JSON_HEADERS, type ResponseHeaders } from "../operations/operation.ts";
+import type { Exchange } from "./exchange.ts";
+
+type Asked = Pick<Exchange, "path" | "header">;
+
+const NONE: readonly string[] = [];
+/** Operations that only Anthropic's API has. A base URL that ends in `/v1` makes its clients send it twice. */
+const MESSAGES_PATH = /^(?:\/v1){0,2}\/(?:messages|complete)(?:\/|$)/;
+/** Operations that other APIs have, too. Clients of Anthropic's send its version. */
+const SHARED_PATH = /^(?:\/v1){0,2}\/(?:models|files|skills|organizations)(?:\/|$)/;
+
+/** Whether a request is one of Anthropic's API: its key may be in `x-api-key`, and its errors have Anthropic's format. */
+export function isMessagesClient(exchange: Asked): boolean {
+  const { path } = exchange;
+  if (MESSAGES_PATH.test(path)) return true;
+  return SHARED_PATH.test(path) && exchange.header("anthropic-version").length > 0;
+}
+
+/**
+ * The `Authorization` header of a request, which a request of Anthropic's API may replace with `x-api-key`.
+ *
+ * @throws {Failure} `invalid_api_key` when the two differ.
+ */
+export function authorizationOf(exchange: Asked): readonly string[] {
+  const apiKey = apiKeyOf(exchange);
+  const authorization = exchange.header("authorization");
+  return apiKey.length === 0 ? authorization : keyHeaders(authorization, apiKey);
+}
+
+/** Whether the request has a credential, valid or not. */
+export function showsCredential(exchange: Asked): boolean {
+  return exchange.header("authorization").length > 0 || apiKeyOf(exchange).length > 0;
+}
+
+/** Clients that are configured with a token and an empty key send an empty header. */
+function apiKeyOf(exchange: Asked): readonly string[] {
+  return isMessagesClient(exchange) ? exchange.header("x-api-key").filter((value) => value !== "") : NONE;
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: string;
+}
+
+/** A failure in the format of its client. */
+export function errorAnswerOf(exchange: Asked, failure: Failure, requestId: string): ErrorAnswer {
+  const headers = { ...JSON_HEADERS, ...headersOf(failure) };
+  if (!isMessagesClient(exchange)) {
+    return { status: failure.status, headers, body: JSON.stringify(envelopeOf(failure)) };
+  }
+  const body = JSON.stringify({ ...messagesErrorOf(failure), request_id: requestId });
+  return { status: messagesStatusOf(failure), headers, body };
+}
+
+/** The status of {@link errorAnswerOf}. */
+export function statusFor(exchange: Asked, failure: Failure): number {
+  return isMessagesClient(exchange) ? messagesStatusOf(failure) : failure.status;
+}

@@ -1,0 +1,53 @@
+import { EARLY_MESSAGES_SIGNS } from "../../conversation/signs.ts";
+import type { WireRequest } from "../../conversation/wire.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import type { JsonBody } from "../../json/json-body.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
+import type { ThoughtSealer } from "./call-signature.ts";
+import { MessagesWriter } from "./messages-writer.ts";
+import { promptTextOf } from "./prompt-text.ts";
+import { readMessagesConversation } from "./read-messages.ts";
+
+export interface MessagesRequestOptions {
+  readonly stream: boolean;
+  /** For an upstream of the same wire. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: string;
+  readonly sealer: ThoughtSealer;
+  readonly estimator: TokenEstimator;
+}
+
+const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/** A request of the Messages API, as `operations/messages-body.ts` has checked it. */
+export function messagesRequest(
+  body: JsonBody,
+  { stream, headers, query, sealer, estimator }: MessagesRequestOptions,
+): WireRequest {
+  const { value } = body;
+  return {
+    wire: "messages",
+    body,
+    headers,
+    query,
+    stream,
+    includeUsage: true,
+    early: EARLY_MESSAGES_SIGNS,
+    conversation: () => readMessagesConversation(value, sealer),
+    promptText: () => promptTextOf(value),
+    writer: async (head) => {
+      // Clients decide by the count at the beginning of a stream when to shorten a conversation.
+      const estimate = stream
+        ? await estimator.usageOfPrompt(promptTextOf(value), new TextTally())
+        : NO_USAGE;
+      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), sealer });
+    },
+  };
+}
+
+/** Thoughts are shown only to clients that have asked for them, as Anthropic does. */
+function thoughtsOf({ thinking }: JsonObject): "shown" | "omitted" | "hidden" {
+  if (!isJsonObject(thinking) || thinking.type === "disabled") return "hidden";
+  return thinking.display === "omitted" ? "omitted" : "shown";
+}

@@ -1,0 +1,173 @@
+import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { Signature } from "../../conversation/conversation.ts";
+import { MESSAGES_SIGNS } from "../../conversation/signs.ts";
+import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
+import { Blocks, eventOf } from "./blocks.ts";
+import { sealCarried, type ThoughtSealer } from "./call-signature.ts";
+import { messagesUsageOf } from "./messages-usage.ts";
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  calls: "tool_use",
+  filter: "refusal",
+};
+/** What Anthropic accepts in the id of a call. Other providers use more. */
+const NOT_OF_ID = /[^a-zA-Z0-9_-]/g;
+
+export interface MessagesWriterOptions {
+  /** The usage that a stream begins with: an estimate of the prompt's tokens. */
+  readonly estimate: Usage;
+  /** What the client asked to see of thoughts: their text, only that there were some, or nothing. */
+  readonly thoughts: "shown" | "omitted" | "hidden";
+  readonly sealer: ThoughtSealer;
+}
+
+interface Call {
+  readonly block: number;
+  readonly id: string;
+  isSigned: boolean;
+}
+
+/** Writes an answer as a message of the Messages API, or as its events. */
+export class MessagesWriter implements AnswerWriter {
+  readonly needsUsage = true;
+  readonly heartbeat = MESSAGES_SIGNS.heartbeat;
+  readonly failure = MESSAGES_SIGNS.failure;
+  readonly #head: JsonObject;
+  readonly #options: MessagesWriterOptions;
+  readonly #blocks = new Blocks();
+  readonly #calls: Call[] = [];
+  /** The block of text or thoughts that is being written. */
+  #current: { readonly kind: "text" | "thinking"; readonly block: number } | null = null;
+  #hasRefused = false;
+  #stop: { readonly stop_reason: Json; readonly stop_sequence: Json } = {
+    stop_reason: null,
+    stop_sequence: null,
+  };
+  #isDeltaWritten = false;
+
+  constructor({ id, model }: AnswerHead, options: MessagesWriterOptions) {
+    this.#head = { id: `msg_${id}`, type: "message", role: "assistant", model };
+    this.#options = options;
+  }
+
+  begin(): string {
+    const usage = messagesUsageOf(this.#options.estimate);
+    return eventOf("message_start", { message: { ...this.#head, content: [], ...this.#stop, usage } });
+  }
+
+  write(event: AnswerEvent): string {
+    switch (event.kind) {
+      case "text":
+        return this.#said("text", event.text);
+      case "refusal":
+        this.#hasRefused = true;
+        return this.#said("text", event.text);
+      case "reasoning":
+        return this.#options.thoughts === "hidden" ? "" : this.#said("thinking", event.text);
+      case "reasoning-end":
+        return this.#endThought(event.signature);
+      case "call":
+        return this.#beginCall(event);
+      case "call-input": {
+        const call = this.#calls[event.call];
+        return call === undefined ? "" : this.#blocks.add(call.block, "partial_json", event.text);
+      }
+      case "call-end":
+        return this.#endCall(event.call, event.signature);
+      case "finish":
+        return this.#finish(event);
+    }
+  }
+
+  last(usage: Usage): string {
+    return (this.#isDeltaWritten ? "" : this.#delta(usage)) + eventOf("message_stop", {});
+  }
+
+  whole(usage: Usage | null): JsonObject {
+    const told = messagesUsageOf(usage ?? this.#options.estimate);
+    return { ...this.#head, content: this.#blocks.content(), ...this.#stop, usage: told };
+  }
+
+  #said(kind: "text" | "thinking", text: string): string {
+    if (text === "") return "";
+    const begun = this.#current?.kind === kind ? "" : this.#beginSaid(kind);
+    const isShown = kind === "text" || this.#options.thoughts === "shown";
+    return begun + (isShown ? this.#blocks.add(this.#current?.block ?? 0, kind, text) : "");
+  }
+
+  #beginSaid(kind: "text" | "thinking"): string {
+    const ended = this.#endSaid();
+    const content = kind === "text" ? { type: kind, text: "" } : { type: kind, thinking: "", signature: "" };
+    const { block, events } = this.#blocks.begin(content);
+    this.#current = { kind, block };
+    return ended + events;
+  }
+
+  /** Ends the block of text or thoughts, if there is one. */
+  #endSaid(): string {
+    const current = this.#current;
+    this.#current = null;
+    return current === null ? "" : this.#blocks.end(current.block);
+  }
+
+  #endThought(signature: Signature | null): string {
+    if (this.#current?.kind !== "thinking") {
+      return signature === null || this.#options.thoughts === "hidden" ? "" : this.#carry(signature, null);
+    }
+    const { block } = this.#current;
+    const signed = signature === null ? "" : this.#blocks.sign(block, this.#sealed(signature, null));
+    return signed + this.#endSaid();
+  }
+
+  #beginCall({ call, id, name, signature }: Extract<AnswerEvent, { kind: "call" }>): string {
+    const ownId = id.replace(NOT_OF_ID, "_");
+    const ended = this.#endSaid();
+    const isSigned = signature !== undefined && signature !== null;
+    const carried = isSigned ? this.#carry(signature, ownId) : "";
+    const { block, events } = this.#blocks.begin({ type: "tool_use", id: ownId, name, input: {} });
+    this.#calls[call] = { block, id: ownId, isSigned };
+    return ended + carried + events;
+  }
+
+  #endCall(number: number, signature: Signature | null): string {
+    const call = this.#calls[number];
+    if (call === undefined) return "";
+    const ended = this.#blocks.end(call.block);
+    if (signature === null || call.isSigned) return ended;
+    call.isSigned = true;
+    return ended + this.#carry(signature, call.id);
+  }
+
+  /** A block for a signature whose own block has no place for it. */
+  #carry(signature: Signature, callId: string | null): string {
+    const ended = this.#endSaid();
+    const data = this.#sealed(signature, callId);
+    const { block, events } = this.#blocks.begin({ type: "redacted_thinking", data });
+    return ended + events + this.#blocks.end(block);
+  }
+
+  #sealed(signature: Signature, callId: string | null): string {
+    return sealCarried({ signature, callId }, this.#options.sealer);
+  }
+
+  #finish({ reason, stopSequence, usage }: Extract<AnswerEvent, { kind: "finish" }>): string {
+    const stopReason = this.#hasRefused && reason === "stop" ? "refusal" : STOP_REASONS[reason];
+    this.#stop =
+      stopSequence === null
+        ? { stop_reason: stopReason, stop_sequence: null }
+        : { stop_reason: "stop_sequence", stop_sequence: stopSequence };
+    this.#current = null;
+    const ended = this.#blocks.endAll();
+    // Where the upstream reports no usage, it is counted before the last event is written.
+    return usage === null ? ended : ended + this.#delta(usage);
+  }
+
+  #delta(usage: Usage): string {
+    this.#isDeltaWritten = true;
+    return eventOf("message_delta", { delta: this.#stop, usage: messagesUsageOf(usage) });
+  }
+}

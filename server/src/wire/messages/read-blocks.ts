@@ -1,0 +1,186 @@
+import {
+  type AssistantPart,
+  type CacheTtl,
+  cannot,
+  type FilePart,
+  type ImagePart,
+  type MediaSource,
+  type Signature,
+  type TextPart,
+  type ToolResultPart,
+} from "../../conversation/conversation.ts";
+import { mediaSourceOf } from "../../conversation/media.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { openCarried, type ThoughtSealer } from "./call-signature.ts";
+
+type MediaPart = TextPart | ImagePart | FilePart;
+
+/** What is read of the blocks of a request. */
+export interface BlockReading {
+  readonly sealer: ThoughtSealer;
+  /** The places of blocks that are left out. */
+  readonly ignored: string[];
+  /** The ids of the calls that were read. */
+  readonly called: Set<string>;
+}
+
+/** How long a block asks to be cached. */
+export function cacheOf(block: JsonObject): CacheTtl | null {
+  const { cache_control: cache } = block;
+  if (!isJsonObject(cache)) return null;
+  return cache.ttl === "1h" ? "1h" : "5m";
+}
+
+/** The texts of instructions. */
+export function textPartsOf(content: Json | undefined, at: string): TextPart[] {
+  return mediaPartsOf(content, at).map((part) => {
+    if (part.kind === "text") return part;
+    throw cannot(part.at, "must be a text block");
+  });
+}
+
+/** The blocks of a message or a result, all of which are texts, images and documents. */
+export function mediaPartsOf(content: Json | undefined, at: string): MediaPart[] {
+  return blocksOf(content, at).flatMap(({ block, at: blockAt }) => mediaParts(block, blockAt));
+}
+
+/** The blocks of a message; a text is one block. */
+export function blocksOf(
+  content: Json | undefined,
+  at: string,
+): readonly { readonly block: JsonObject; readonly at: string }[] {
+  if (typeof content === "string") return [{ block: { type: "text", text: content }, at }];
+  if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of blocks");
+  return content.map((block: Json, index) => {
+    if (!isJsonObject(block)) throw cannot(`${at}.${index}`, "must be a block with a type");
+    return { block, at: `${at}.${index}` };
+  });
+}
+
+/** A block of text, an image, a document or a search result. */
+export function mediaParts(block: JsonObject, at: string): MediaPart[] {
+  const cache = cacheOf(block);
+  switch (block.type) {
+    case "text":
+      if (typeof block.text !== "string") throw cannot(`${at}.text`, "must be a text");
+      return [{ kind: "text", text: block.text, cache, at }];
+    case "image":
+      return [{ kind: "image", source: sourceOf(block.source, `${at}.source`), detail: null, cache, at }];
+    case "document":
+      return documentParts(block, at);
+    case "search_result":
+      return [{ kind: "text", text: searchResultText(block, at), cache, at }];
+    default:
+      throw cannot(at, "is of a type that this model's provider does not support; remove it");
+  }
+}
+
+function documentParts(block: JsonObject, at: string): MediaPart[] {
+  const { source, title } = block;
+  const cache = cacheOf(block);
+  const { type, data, content } = isJsonObject(source) ? source : {};
+  if (type === "text" && typeof data === "string") {
+    return [{ kind: "text", text: titled(title, data), cache, at }];
+  }
+  if (type === "content") {
+    const parts = mediaPartsOf(content, `${at}.source.content`);
+    return parts.map((part, index) => (index === parts.length - 1 ? { ...part, cache } : part));
+  }
+  const filename = typeof title === "string" ? title : null;
+  return [{ kind: "file", source: sourceOf(source, `${at}.source`), filename, cache, at }];
+}
+
+/** Where an image or a document comes from. @throws {Failure} for files that were uploaded, which only their provider has. */
+function sourceOf(source: Json | undefined, at: string): MediaSource {
+  if (!isJsonObject(source)) throw cannot(at, "must be a source with base64 data or a URL");
+  const { type, media_type: mediaType, data, url } = source;
+  if (type === "url") return mediaSourceOf(url, `${at}.url`);
+  if (type !== "base64") throw cannot(`${at}.type`, "must be base64 or url for this model");
+  if (typeof mediaType !== "string") throw cannot(`${at}.media_type`, "must be a media type");
+  if (typeof data !== "string") throw cannot(`${at}.data`, "must be base64");
+  return { kind: "data", mediaType, data };
+}
+
+function searchResultText({ title, source, content }: JsonObject, at: string): string {
+  const text = textPartsOf(content, `${at}.content`).map((part) => part.text);
+  const from = typeof source === "string" ? `Source: ${source}\n` : "";
+  return titled(title, from + text.join("\n"));
+}
+
+function titled(title: Json | undefined, text: string): string {
+  return typeof title === "string" && title !== "" ? `${title}\n${text}` : text;
+}
+
+/** The result of a tool call. */
+export function resultPart(block: JsonObject, at: string, { called }: BlockReading): ToolResultPart {
+  const { tool_use_id: callId, content, is_error: isError } = block;
+  const idAt = `${at}.tool_use_id`;
+  if (typeof callId !== "string" || !called.has(callId)) {
+    throw cannot(idAt, "must be the id of a tool_use block of an earlier message");
+  }
+  const parts = content === undefined || content === null ? [] : mediaPartsOf(content, `${at}.content`);
+  const cache = cacheOf(block) ?? parts.findLast((part) => part.cache !== null)?.cache ?? null;
+  return { kind: "result", callId, parts, isError: isError === true, cache, at: idAt };
+}
+
+/** What a model has said. Blocks of tools that only Anthropic runs are left out. */
+export function saidParts(content: Json | undefined, at: string, reading: BlockReading): AssistantPart[] {
+  const blocks = blocksOf(content, at);
+  const signatures = callSignaturesOf(
+    blocks.map(({ block }) => block),
+    reading,
+  );
+  return blocks.flatMap(({ block, at: blockAt }) => saidPart(block, blockAt, reading, signatures));
+}
+
+/** The signatures of tool calls, by the ids of the calls. They stand in thinking blocks before or after them. */
+function callSignaturesOf(
+  blocks: readonly JsonObject[],
+  { sealer }: BlockReading,
+): ReadonlyMap<string, Signature> {
+  const signatures = new Map<string, Signature>();
+  for (const { type, data } of blocks) {
+    if (type !== "redacted_thinking" || typeof data !== "string") continue;
+    const carried = openCarried(data, sealer);
+    if (carried !== null && carried.callId !== null) signatures.set(carried.callId, carried.signature);
+  }
+  return signatures;
+}
+
+function saidPart(
+  block: JsonObject,
+  at: string,
+  { sealer, ignored, called }: BlockReading,
+  signatures: ReadonlyMap<string, Signature>,
+): AssistantPart[] {
+  const cache = cacheOf(block);
+  switch (block.type) {
+    case "text": {
+      if (typeof block.text !== "string") throw cannot(`${at}.text`, "must be a text");
+      return block.text === "" ? [] : [{ kind: "text", text: block.text, cache, at }];
+    }
+    case "thinking":
+    case "redacted_thinking": {
+      const { thinking, signature, data } = block;
+      const sealed = block.type === "thinking" ? signature : data;
+      const carried = typeof sealed === "string" ? openCarried(sealed, sealer) : null;
+      // Other signatures are of another provider, which alone can read them.
+      if (carried === null || carried.callId !== null) return [];
+      const text = typeof thinking === "string" ? thinking : "";
+      return [{ kind: "reasoning", text, signature: carried.signature, cache, at }];
+    }
+    case "tool_use": {
+      const { id, name, input } = block;
+      if (typeof id !== "string") throw cannot(`${at}.id`, "must be the id of the call");
+      if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of a tool");
+      if (!isJsonObject(input)) throw cannot(`${at}.input`, "must be an object");
+      called.add(id);
+      const signed = signatures.get(id) ?? null;
+      const text = JSON.stringify(input);
+      return [{ kind: "call", id, name, input: text, signature: signed, cache, at: `${at}.input` }];
+    }
+    default:
+      ignored.push(at);
+      return [];
+  }
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { Turn } from "../../server/src/conversation/conversation.ts";
+import { EMPTY_CONVERSATION } from "../../server/src/conversation/conversation.ts";
+import { messageIn } from "../wires/messages-events.ts";
+import { converse, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
+
+const google = upstreamOf("google");
+const anthropic = upstreamOf("anthropic");
+const MODEL = "gemini-3-pro";
+const GOOGLE = "https://generativelanguage.googleapis.com/v1beta/models";
+const vendor = replayVendor(new RegExp(`^(?:${GOOGLE}/${MODEL}:|https://api.anthropic.com/v1/messages)`));
+
+const TOOL = { name: "weather", description: "", input_schema: { type: "object", properties: {} } };
+const HI = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
+const thought = { text: "Hm", thought: true, thoughtSignature: "dGhvdWdodA==" };
+const call = { functionCall: { name: "weather", args: {} }, thoughtSignature: "Y2FsbA==" };
+const generated = (...parts: object[]) => ({
+  candidates: [{ content: { role: "model", parts }, finishReason: "STOP" }],
+  usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: a wire format, compared with what it should be
+type Any = any;
+
+describe("a message for Google", () => {
+  async function secondTurn(content: Any[]): Promise<Any> {
+    vendor.answers(200, generated({ text: "Fine." }));
+    const id = content.find(({ type }) => type === "tool_use").id;
+    const result = { type: "tool_result", tool_use_id: id, content: "sunny" };
+    await whole(
+      messages(google, MODEL, {
+        ...HI,
+        tools: [TOOL],
+        messages: [
+          ...HI.messages,
+          { role: "assistant", content },
+          { role: "user", content: [result] },
+          { role: "system", content: "Be brief." },
+        ],
+      }),
+    );
+    return vendor.sent.at(-1)?.body;
+  }
+
+  it("keeps the signatures of thoughts and calls across turns, sealed", async () => {
+    vendor.answers(200, generated(thought, call));
+    const asked = { ...HI, tools: [TOOL], thinking: { type: "adaptive" } };
+    const { content, stop_reason: reason } = await whole(messages(google, MODEL, asked));
+    expect(reason).toBe("tool_use");
+    expect(content.map(({ type }: Any) => type)).toEqual(["thinking", "redacted_thinking", "tool_use"]);
+    expect(JSON.stringify(content)).not.toMatch(/dGhvdWdodA|Y2FsbA/);
+    const { contents } = await secondTurn(content);
+    expect(contents[1].parts).toMatchObject([thought, call]);
+  });
+
+  it("keeps them in a stream, too, and for a client that sees no thoughts", async () => {
+    vendor.streams(`data: ${JSON.stringify(generated(thought, call))}\n\n`);
+    const asked = { ...HI, tools: [TOOL], stream: true };
+    const { content } = messageIn(await streamText(messages(google, MODEL, asked)));
+    expect(content.map(({ type }: Any) => type)).toEqual(["redacted_thinking", "tool_use"]);
+    const { contents } = await secondTurn(content);
+    expect(contents[1].parts).toMatchObject([call]);
+  });
+
+  it("has instructions from within the conversation in their place", async () => {
+    vendor.answers(200, generated(call));
+    const { content } = await whole(messages(google, MODEL, { ...HI, tools: [TOOL] }));
+    const { contents } = await secondTurn(content);
+    expect(JSON.stringify(contents.at(-1))).toContain("<system>\\nBe brief.\\n</system>");
+  });
+
+  it("is sent without thinking to a model that has none", async () => {
+    const message = "Unable to submit request because Thinking is not supported by this model.";
+    vendor.answers(200, generated({ text: "Fine." }));
+    vendor.answers(400, { error: { code: 400, message, status: "INVALID_ARGUMENT" } }, { once: true });
+    const answer = await messages(google, MODEL, { ...HI, thinking: { type: "adaptive" } });
+    expect(answer.kind === "whole" && answer.ignored).toEqual(["thinking"]);
+    expect(vendor.sent).toHaveLength(2);
+    expect(vendor.sent[1]?.body.generationConfig.thinkingConfig).toBeUndefined();
+  });
+});
+
+describe("a conversation of another wire for Anthropic", () => {
+  it("keeps what is to be cached, part by part, and Anthropic's own signatures", async () => {
+    const answer = { type: "message", role: "assistant", model: "m", content: [], stop_reason: "end_turn" };
+    vendor.answers(200, { id: "msg_1", ...answer, usage: { input_tokens: 1, output_tokens: 1 } });
+    const text = (words: string, cache: "5m" | "1h" | null = null) =>
+      ({ kind: "text", text: words, cache, at: "" }) as const;
+    const signature = (provider: string) => ({ provider, fields: { signature: "EqQBCg==" } });
+    const part = { cache: null, at: "" };
+    const turns: Turn[] = [
+      { role: "system", parts: [text("one"), text("two", "5m"), text("three", "1h")] },
+      { role: "user", parts: [text("hi")] },
+      {
+        role: "assistant",
+        parts: [
+          { kind: "reasoning", text: "hm", signature: signature("anthropic"), ...part },
+          { kind: "reasoning", text: "other", signature: signature("google"), ...part },
+          { kind: "call", id: "a", name: "weather", input: "{}", signature: null, ...part },
+        ],
+      },
+      {
+        role: "tool",
+        parts: [{ kind: "result", callId: "a", parts: [text("sunny")], isError: true, cache: "5m", at: "" }],
+      },
+    ];
+    await converse(anthropic, "claude-sonnet-4-5", { ...EMPTY_CONVERSATION, turns, maxTokens: 10 });
+    const { system, messages: sent } = vendor.sent[0]?.body ?? {};
+    const ephemeral = (ttl: string) => ({ cache_control: { type: "ephemeral", ttl } });
+    expect(system).toEqual([
+      { type: "text", text: "one" },
+      { type: "text", text: "two", ...ephemeral("5m") },
+      { type: "text", text: "three", ...ephemeral("1h") },
+    ]);
+    expect(sent[1].content).toMatchObject([
+      { type: "thinking", thinking: "hm", signature: "EqQBCg==" },
+      { type: "tool_use", id: "a" },
+    ]);
+    expect(sent[2].content).toMatchObject([{ type: "tool_result", is_error: true, ...ephemeral("5m") }]);
+  });
+});
