@@ -99,9 +99,11 @@ class Answering {
     const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer)));
     const headers = withIgnored(JSON_HEADERS, answer.ignored);
     const { complete } = this.#options;
-    const changes =
-      complete === undefined ? {} : await complete(JSON.parse(answer.stored?.() ?? answer.body));
-    return { kind: "whole", headers, body: withChanges(answer.body, changes), facts };
+    const isCounted = answer.usage === null && facts.usage !== null;
+    const counted = isCounted ? (answer.estimated?.(facts.usage) ?? {}) : {};
+    const stored = () => ({ ...JSON.parse(answer.stored?.() ?? answer.body), ...counted });
+    const changes = complete === undefined ? {} : await complete(stored());
+    return { kind: "whole", headers, body: withChanges(answer.body, { ...counted, ...changes }), facts };
   }
 
   #streamReply(answer: StreamedAnswer, factsOf: (usage: ReportedUsage) => EntryFacts): StreamReply {

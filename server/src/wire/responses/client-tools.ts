@@ -34,6 +34,7 @@ const CUSTOM_PARAMETERS: JsonObject = {
 export class ClientTools {
   readonly #tools = new Map<string, { readonly tool: ClientTool; readonly definition: Tool }>();
   readonly #names = new Map<string, string>();
+  readonly #taken = new Set<string>();
 
   /** The functions that stand for the tools. */
   get definitions(): readonly Tool[] {
@@ -52,8 +53,9 @@ export class ClientTools {
     const known = this.#names.get(key);
     if (known !== undefined) return known;
     const plain = plainName(tool);
-    const name = isTaken(this.#names, plain) ? hashedName(plain, key) : plain;
+    const name = this.#taken.has(plain) ? hashedName(plain, key) : plain;
     this.#names.set(key, name);
+    this.#taken.add(name);
     return name;
   }
 
@@ -71,10 +73,6 @@ export class ClientTools {
     const names = new Set(tools.map((tool) => this.nameOf(tool)));
     for (const name of this.#tools.keys()) if (!names.has(name)) this.#tools.delete(name);
   }
-}
-
-function isTaken(names: ReadonlyMap<string, string>, name: string): boolean {
-  return [...names.values()].includes(name);
 }
 
 function plainName({ namespace, name }: ClientTool): string {

@@ -56,8 +56,8 @@ class ItemReader {
   readonly #context: ItemContext;
   readonly #turns: Turn[] = [];
   readonly #ignored: string[] = [];
-  /** The calls made so far, with the turn's parts that contain them, to which a signature may belong. */
-  readonly #calls = new Map<string, AssistantPart[]>();
+  /** Where the calls made so far stand, to which a signature may belong. */
+  readonly #calls = new Map<string, { readonly parts: AssistantPart[]; readonly index: number }>();
   #said: AssistantPart[] | null = null;
   #results: ToolResultPart[] | null = null;
 
@@ -140,7 +140,8 @@ class ItemReader {
       cache: null,
       at: `${at}.${item.type === "custom_tool_call" ? "input" : "arguments"}`,
     };
-    this.#calls.set(id, this.#say(call));
+    const parts = this.#say(call);
+    this.#calls.set(id, { parts, index: parts.length - 1 });
   }
 
   #readFoundTools(item: JsonObject, at: string): void {
@@ -185,10 +186,9 @@ class ItemReader {
   }
 
   #sign(callId: string, signature: Signature): void {
-    const parts = this.#calls.get(callId) ?? [];
-    const index = parts.findIndex((part) => part.kind === "call" && part.id === callId);
-    const call = parts[index];
-    if (call?.kind === "call") parts[index] = { ...call, signature };
+    const place = this.#calls.get(callId);
+    const call = place?.parts[place.index];
+    if (place !== undefined && call?.kind === "call") place.parts[place.index] = { ...call, signature };
   }
 }
 
