@@ -317,6 +317,16 @@ describe("a streamed answer", () => {
     expect(await start(used([{ type: "tool_result", tool_use_id: "t", content: long }]))).toBeGreaterThan(
       1_800,
     );
+    // Of a long prompt only samples are counted.
+    const texts = Array.from(
+      { length: 3_000 },
+      (_, index) => `Line ${index} says ${index % 7 === 0 ? long.slice(0, 200) : "so"}.`,
+    );
+    const messages = [{ role: "user", content: texts.join("\n") }];
+    const counted = await service.post({ model: HI.model, messages }, {}, "/v1/messages/count_tokens");
+    const { input_tokens: all } = (await counted.json()) as { input_tokens: number };
+    expect(all).toBeGreaterThan(30_000);
+    expect(Math.abs((await start({ messages })) / all - 1)).toBeLessThan(0.2);
     // An image's data is not text.
     expect(await start({ messages: [{ role: "user", content: [image("A".repeat(100_000))] }] })).toBeLessThan(
       20,
