@@ -155,6 +155,17 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     },
   );
 
+  it("may have values that are newer than this service, as clients send them to every model", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    const newer = {
+      thinking: { type: "adaptive", display: "updates" },
+      output_config: { effort: "newest" },
+      service_tier: "newest",
+    };
+    expect((await service.post({ ...HI, ...newer })).status).toBe(200);
+    expect(sent().reasoning_effort).toBeUndefined();
+  });
+
   it("is sent again without its effort if the model has none", async () => {
     service.answers.chat = (request) => {
       if (request.body.reasoning_effort === undefined) return chatWhole({ content: "Fine." })(request);
