@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV4CallOptions,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
   SharedV4Warning,
@@ -7,6 +8,7 @@ import type { Upstream } from "../../catalog/catalog.ts";
 import type { AnswerEvent } from "../../conversation/answer.ts";
 import { type Conversation, cannot, nameOf } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
+import { isJsonObject, parseJsonObject } from "../../json/json.ts";
 import {
   type ConversationAnswer,
   type ConversationCall,
@@ -19,6 +21,7 @@ import {
   type WholeAnswer,
 } from "../dialect.ts";
 import { withOptionalReasoning } from "../optional-reasoning.ts";
+import { answerText, eventDataOf, postJson } from "../post-json.ts";
 import { PROVIDER_FAILED } from "../refusal.ts";
 import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
@@ -26,8 +29,8 @@ import { eventsOfResult, PartReader } from "./answer-events.ts";
 import { callOptionsOf, leftOutOf } from "./call-options.ts";
 import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
-import type { Provider, ProviderSource } from "./provider.ts";
-import { CallFetch } from "./transport-fetch.ts";
+import type { AnswerReader, Provider, ProviderSettings, ProviderSource } from "./provider.ts";
+import { CallFetch, withinBudget } from "./transport-fetch.ts";
 
 /** Upstreams with a wire format of their own, through the provider packages of the AI SDK. */
 export class AiSdkDialect implements Dialect {
@@ -54,6 +57,12 @@ export class AiSdkDialect implements Dialect {
     const leftOut = leftOutOf(conversation, limits);
     // Packages ask for more tokens than their caller only with reasoning.
     const guarded = conversation.reasoning === null ? null : call.maxTokens;
+    const { reader } = this.#source;
+    if (reader !== undefined) {
+      const written = await this.#written(call, options, guarded, reader);
+      const ignored = [...leftOut, ...ignoredBy(written.warnings, conversation)];
+      return { events: await this.#read(call, written, reader), ignored: () => ignored };
+    }
     return this.#calling(call, guarded, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
@@ -66,6 +75,47 @@ export class AiSdkDialect implements Dialect {
       const ignored = [...leftOut, ...ignoredBy(result.warnings, conversation)];
       return { events: eventsOfResult(result), ignored: () => ignored };
     });
+  }
+
+  /** Has the package write a request, which is not sent yet. */
+  async #written(
+    { upstream, upstreamModel }: ConversationCall,
+    options: LanguageModelV4CallOptions,
+    maxTokens: number | null,
+    { blank }: AnswerReader,
+  ): Promise<WrittenRequest> {
+    const create = await this.#creatorOf(upstream);
+    const { credential, baseUrl } = upstream;
+    let written: Omit<WrittenRequest, "warnings"> | null = null;
+    const capture: typeof fetch = async (input, init) => {
+      const body = typeof init?.body === "string" ? withinBudget(init.body, maxTokens) : "";
+      written = { url: String(input), headers: Object.fromEntries(new Headers(init?.headers)), body };
+      return new Response(blank, { headers: { "content-type": "application/json" } });
+    };
+    try {
+      const provider = create(settingsOf(credential, baseUrl, capture));
+      const { warnings } = await provider.languageModel(upstreamModel).doGenerate(options);
+      if (written === null) throw new Error("the package has written no request");
+      return { ...(written as Omit<WrittenRequest, "warnings">), warnings };
+    } catch (thrown) {
+      throw errorOf(thrown, false);
+    }
+  }
+
+  /** Sends a written request, and reads its answer without the package. */
+  async #read(
+    call: ConversationCall,
+    { url, headers, body }: WrittenRequest,
+    reader: AnswerReader,
+  ): Promise<ConversationAnswer["events"]> {
+    const jsonTool = jsonToolIn(body, call.conversation);
+    const asked = { ...call, upstream: { ...call.upstream, baseUrl: "" } };
+    // The request was written for a whole answer.
+    const sent = call.stream ? `{"stream":true,${body.slice(1)}` : body;
+    const response = await postJson(this.#parts.transport, asked, { path: url, headers, body: sent });
+    return call.stream
+      ? reader.stream(eventDataOf(response.body), jsonTool)
+      : reader.whole(await answerText(response), jsonTool);
   }
 
   async embed(call: EmbedCall): Promise<WholeAnswer> {
@@ -90,13 +140,7 @@ export class AiSdkDialect implements Dialect {
     const call = new CallFetch({ transport: this.#parts.transport, timeouts, maxTokens });
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
-      const provider = create({
-        // Without a key, a package would read one from the environment.
-        apiKey: credential?.reveal() ?? "none",
-        fetch: call.fetch,
-        ...(baseUrl === "" ? {} : { baseURL: baseUrl }),
-      });
-      return await use(provider, errorOfCall);
+      return await use(create(settingsOf(credential, baseUrl, call.fetch)), errorOfCall);
     } catch (thrown) {
       throw errorOfCall(thrown);
     }
@@ -113,6 +157,33 @@ export class AiSdkDialect implements Dialect {
     }
     return creator;
   }
+}
+
+/** A request as a package has written it. */
+interface WrittenRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly warnings: readonly SharedV4Warning[];
+}
+
+function settingsOf(
+  credential: Upstream["credential"],
+  baseUrl: string,
+  send: typeof fetch,
+): ProviderSettings {
+  // Without a key, a package would read one from the environment.
+  const apiKey = credential?.reveal() ?? "none";
+  return { apiKey, fetch: send, ...(baseUrl === "" ? {} : { baseURL: baseUrl }) };
+}
+
+/** The tool that a package has added to have JSON from a model without structured outputs; `null`: none. */
+function jsonToolIn(body: string, { format, tools }: Conversation): string | null {
+  if (format === null || format.kind === "text") return null;
+  const written = parseJsonObject(body)?.tools;
+  const names = Array.isArray(written) ? written.map((tool) => (isJsonObject(tool) ? tool.name : null)) : [];
+  const added = names.find((name) => !tools.some((tool) => tool.name === name));
+  return typeof added === "string" ? added : null;
 }
 
 function streamed(

@@ -1,6 +1,7 @@
 import type { EmbeddingModelV4, LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
+import type { AnswerEvent } from "../../conversation/answer.ts";
 import type { Conversation } from "../../conversation/conversation.ts";
 
 /** A provider, as a package of the AI SDK creates it from its settings. */
@@ -61,11 +62,22 @@ export const AI_SDK_SETTINGS = {
   ...UPSTREAM_SETTINGS.limits,
 };
 
+/** Reads a provider's answers. `jsonTool` is the tool whose input is the answer, where a package asks for JSON by a tool. */
+export interface AnswerReader {
+  /** An answer without content, which the package reads while the real one is not asked for yet. */
+  readonly blank: string;
+  /** @throws {UpstreamRefused} for a malformed answer. */
+  whole(text: string, jsonTool: string | null): readonly AnswerEvent[];
+  stream(data: AsyncIterable<readonly string[]>, jsonTool: string | null): AsyncIterable<AnswerEvent>;
+}
+
 /** Which provider speaks to an upstream. */
 export interface ProviderSource {
   readonly limits: ProviderLimits;
   /** What {@link ProviderSource.load} is given: upstreams of one name share a provider. */
   readonly nameOf: (upstream: Upstream) => string;
+  /** Reads the provider's answers instead of its package, where the package takes long; absent: the package does. */
+  readonly reader?: AnswerReader;
   /** Loads it, when it is needed for the first time. @throws {Error} when it is not installed, or no provider. */
   readonly load: (name: string) => Promise<(settings: ProviderSettings) => Provider>;
 }

@@ -55,7 +55,7 @@ export class CallFetch {
  * Limits the tokens of a request. A package may ask for more than its caller did: Anthropic's adds the thinking budget to the
  * maximum of the answer. The upstream must not be asked for more than is paid for.
  */
-function withinBudget(text: string, maxTokens: number | null): string {
+export function withinBudget(text: string, maxTokens: number | null): string {
   if (maxTokens === null) return text;
   const body: unknown = JSON.parse(text);
   if (!isJsonObject(body) || typeof body.max_tokens !== "number" || body.max_tokens <= maxTokens) return text;

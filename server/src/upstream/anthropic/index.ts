@@ -1,6 +1,7 @@
 import { AiSdkDialect } from "../ai-sdk/ai-sdk-dialect.ts";
 import { AI_SDK_SETTINGS, FEW_LIMITS, type ProviderLimits } from "../ai-sdk/provider.ts";
 import type { DialectDefinition } from "../dialect.ts";
+import { messagesReader } from "./answer-events.ts";
 import { messagesWire } from "./messages-wire.ts";
 
 const LIMITS: ProviderLimits = {
@@ -17,7 +18,7 @@ const LIMITS: ProviderLimits = {
   }),
 };
 
-/** Anthropic's Messages API: forwarded for its own clients, and through its package of the AI SDK for all others. */
+/** Anthropic's Messages API: forwarded for its own clients. For all others its package of the AI SDK writes the requests. */
 export const anthropic: DialectDefinition = {
   name: "anthropic",
   settings: AI_SDK_SETTINGS,
@@ -28,6 +29,7 @@ export const anthropic: DialectDefinition = {
         limits: LIMITS,
         nameOf: () => "anthropic",
         load: async () => (await import("@ai-sdk/anthropic")).createAnthropic,
+        reader: messagesReader,
       },
       messagesWire(parts.transport),
     ),

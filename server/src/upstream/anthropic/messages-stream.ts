@@ -1,13 +1,13 @@
 import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
 import { EARLY_MESSAGES_SIGNS, MESSAGES_SIGNS, messagesEvent } from "../../conversation/signs.ts";
-import { OVERLOADED } from "../../errors/messages-error.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { type ForwardCall, type StreamedAnswer, UpstreamRefused } from "../dialect.ts";
-import { malformedResponse, refusalOf } from "../refusal.ts";
+import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
+import { malformedResponse } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
+import { refusedIn } from "./error-event.ts";
 import { readMessagesUsage } from "./usage.ts";
 
 /** An event larger than this is not a model's answer. */
@@ -136,21 +136,6 @@ function withModel(text: string, model: string): string {
   const inner = member === undefined ? null : JsonBody.parse(text.slice(member.valueStart, member.valueEnd));
   if (member === undefined || inner === null) throw malformedResponse();
   return text.slice(0, member.valueStart) + inner.textWith({ model }) + text.slice(member.valueEnd);
-}
-
-const STATUSES: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  timeout_error: 504,
-  overloaded_error: OVERLOADED,
-};
-
-/** An error that the upstream reports in its stream. */
-function refusedIn({ error }: JsonObject, data: string): UpstreamRefused {
-  const type = isJsonObject(error) && typeof error.type === "string" ? error.type : "";
-  const status = (Object.hasOwn(STATUSES, type) ? STATUSES[type] : undefined) ?? 500;
-  return new UpstreamRefused(status, refusalOf(status, {}, data));
 }
 
 /** Adds what an event has of the answer: texts, thoughts, names and inputs of tool calls. */

@@ -54,8 +54,8 @@ async function* readBody(
     throw toTransportError(error, deadline, request.signal, "cut");
   } finally {
     deadline.clear();
-    // Cancelling closes the connection of a body that was left early. A broken body can't be cancelled.
-    await reader.cancel().catch(() => {});
+    // Cancelling closes the connection of a body that was left early, which nothing waits for. A broken body can't be cancelled.
+    reader.cancel().catch(() => {});
   }
 }
 

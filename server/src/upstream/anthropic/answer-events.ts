@@ -1,0 +1,203 @@
+import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { Signature } from "../../conversation/conversation.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { AnswerReader } from "../ai-sdk/provider.ts";
+import { malformedResponse } from "../refusal.ts";
+import { TransportError } from "../transport.ts";
+import { refusedIn } from "./error-event.ts";
+import { readMessagesUsage } from "./usage.ts";
+
+/**
+ * Reads the answers of Anthropic's Messages API for conversations. The package of the AI SDK writes their requests. It
+ * would read their answers, too, but takes several times as long for each event of a stream.
+ */
+export const messagesReader: AnswerReader = {
+  blank: JSON.stringify({
+    id: "msg_blank",
+    type: "message",
+    role: "assistant",
+    model: "blank",
+    content: [],
+    stop_reason: "end_turn",
+    stop_sequence: null,
+    usage: { input_tokens: 0, output_tokens: 0 },
+  }),
+  whole: eventsOfMessage,
+  stream: eventsOfStream,
+};
+
+/** @param jsonTool The tool whose input is the answer, for models without structured outputs; `null`: none. */
+function eventsOfMessage(text: string, jsonTool: string | null): readonly AnswerEvent[] {
+  const message = parseJsonObject(text);
+  if (message === null || !Array.isArray(message.content)) throw malformedResponse();
+  const reader = new MessageReader(jsonTool);
+  const events = message.content.flatMap((block: Json, index) => [
+    ...reader.start(index, block),
+    ...reader.stop(index),
+  ]);
+  reader.note(message);
+  return [...events, reader.finish()];
+}
+
+async function* eventsOfStream(
+  data: AsyncIterable<readonly string[]>,
+  jsonTool: string | null,
+): AsyncGenerator<AnswerEvent> {
+  const reader = new MessageReader(jsonTool);
+  for await (const list of data) {
+    for (const text of list) {
+      const event = parseJsonObject(text);
+      if (event === null || typeof event.type !== "string") throw malformedResponse();
+      switch (event.type) {
+        case "error":
+          throw refusedIn(event, text);
+        case "message_start":
+          if (isJsonObject(event.message)) reader.note({ usage: event.message.usage });
+          break;
+        case "content_block_start":
+          yield* reader.start(event.index, event.content_block);
+          break;
+        case "content_block_delta":
+          yield* reader.delta(event.index, event.delta);
+          break;
+        case "content_block_stop":
+          yield* reader.stop(event.index);
+          break;
+        case "message_delta":
+          reader.note({ ...(isJsonObject(event.delta) ? event.delta : {}), usage: event.usage });
+          break;
+        case "message_stop":
+          yield reader.finish();
+          return;
+      }
+    }
+  }
+  throw new TransportError("cut", "the upstream's stream ended without message_stop");
+}
+
+/** A block of the answer while it is received. */
+type Block =
+  | { readonly kind: "text" }
+  | { readonly kind: "thinking"; signature: string }
+  | { readonly kind: "call"; readonly call: number; hasInput: boolean };
+
+/** Reads a message block by block. Blocks of tools that the provider runs itself are left out. */
+class MessageReader {
+  readonly #jsonTool: string | null;
+  readonly #blocks = new Map<Json | undefined, Block>();
+  #calls = 0;
+  #usage: JsonObject = {};
+  #stopReason: Json = null;
+  #stopSequence: Json = null;
+
+  constructor(jsonTool: string | null) {
+    this.#jsonTool = jsonTool;
+  }
+
+  /** Notes the usage and the reason for the end; the usage of the end overwrites that of the beginning. */
+  note({ usage, stop_reason: reason, stop_sequence: sequence }: JsonObject): void {
+    if (isJsonObject(usage)) {
+      const told = Object.entries(usage).filter(([, value]) => value !== null);
+      this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+    }
+    if (typeof reason === "string") this.#stopReason = reason;
+    if (typeof sequence === "string") this.#stopSequence = sequence;
+  }
+
+  *start(index: Json | undefined, block: Json | undefined): Generator<AnswerEvent> {
+    if (!isJsonObject(block)) throw malformedResponse();
+    switch (block.type) {
+      case "text":
+        this.#blocks.set(index, { kind: "text" });
+        if (typeof block.text === "string" && block.text !== "") yield { kind: "text", text: block.text };
+        break;
+      case "thinking":
+        this.#blocks.set(index, { kind: "thinking", signature: textOf(block.signature) });
+        if (textOf(block.thinking) !== "") yield { kind: "reasoning", text: textOf(block.thinking) };
+        break;
+      case "redacted_thinking":
+        yield { kind: "reasoning-end", signature: signatureOf("redactedData", textOf(block.data)) };
+        break;
+      case "tool_use":
+        yield* this.#startCall(index, block);
+    }
+  }
+
+  *delta(index: Json | undefined, delta: Json | undefined): Generator<AnswerEvent> {
+    const block = this.#blocks.get(index);
+    if (block === undefined || !isJsonObject(delta)) return;
+    if (delta.type === "text_delta" && textOf(delta.text) !== "") {
+      yield { kind: "text", text: textOf(delta.text) };
+    } else if (delta.type === "thinking_delta" && textOf(delta.thinking) !== "") {
+      yield { kind: "reasoning", text: textOf(delta.thinking) };
+    } else if (delta.type === "signature_delta" && block.kind === "thinking") {
+      block.signature += textOf(delta.signature);
+    } else if (delta.type === "input_json_delta" && textOf(delta.partial_json) !== "") {
+      yield* input(block, textOf(delta.partial_json));
+    }
+  }
+
+  *stop(index: Json | undefined): Generator<AnswerEvent> {
+    const block = this.#blocks.get(index);
+    if (block?.kind === "thinking") {
+      yield { kind: "reasoning-end", signature: signatureOf("signature", block.signature) };
+    } else if (block?.kind === "call") {
+      // A call without parameters has no piece of input.
+      if (!block.hasInput) yield* input(block, "{}");
+      yield { kind: "call-end", call: block.call, signature: null };
+    }
+  }
+
+  finish(): AnswerEvent {
+    if (this.#stopReason === null) {
+      throw new TransportError("cut", "the upstream's answer ended without a reason");
+    }
+    return {
+      kind: "finish",
+      reason: finishOf(this.#stopReason, this.#calls > 0),
+      stopSequence: typeof this.#stopSequence === "string" ? this.#stopSequence : null,
+      usage: readMessagesUsage(this.#usage),
+    };
+  }
+
+  *#startCall(index: Json | undefined, { id, name, input: whole }: JsonObject): Generator<AnswerEvent> {
+    if (typeof id !== "string" || typeof name !== "string") throw malformedResponse();
+    let block: Block = { kind: "text" };
+    if (name !== this.#jsonTool) {
+      block = { kind: "call", call: this.#calls++, hasInput: false };
+      yield { kind: "call", call: block.call, id, name };
+    }
+    this.#blocks.set(index, block);
+    if (isJsonObject(whole) && Object.keys(whole).length > 0) yield* input(block, JSON.stringify(whole));
+  }
+}
+
+/** A piece of a call's input. That of the tool for JSON is the answer's text. */
+function* input(block: Block, text: string): Generator<AnswerEvent> {
+  if (block.kind === "text") yield { kind: "text", text };
+  if (block.kind !== "call") return;
+  block.hasInput = true;
+  yield { kind: "call-input", call: block.call, text };
+}
+
+function signatureOf(name: string, value: string): Signature | null {
+  return value === "" ? null : { provider: "anthropic", fields: { [name]: value } };
+}
+
+function finishOf(reason: Json, hasCalls: boolean): FinishReason {
+  switch (reason) {
+    case "max_tokens":
+    case "model_context_window_exceeded":
+      return "length";
+    case "refusal":
+      return "filter";
+    case "tool_use":
+      return hasCalls ? "calls" : "stop";
+    default:
+      return "stop";
+  }
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
