@@ -155,6 +155,17 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     },
   );
 
+  it("may have values that are newer than this service, as clients send them to every model", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    const newer = {
+      thinking: { type: "adaptive", display: "updates" },
+      output_config: { effort: "newest" },
+      service_tier: "newest",
+    };
+    expect((await service.post({ ...HI, ...newer })).status).toBe(200);
+    expect(sent().reasoning_effort).toBeUndefined();
+  });
+
   it("is sent again without its effort if the model has none", async () => {
     service.answers.chat = (request) => {
       if (request.body.reasoning_effort === undefined) return chatWhole({ content: "Fine." })(request);
@@ -317,6 +328,16 @@ describe("a streamed answer", () => {
     expect(await start(used([{ type: "tool_result", tool_use_id: "t", content: long }]))).toBeGreaterThan(
       1_800,
     );
+    // Of a long prompt only samples are counted.
+    const texts = Array.from(
+      { length: 3_000 },
+      (_, index) => `Line ${index} says ${index % 7 === 0 ? long.slice(0, 200) : "so"}.`,
+    );
+    const messages = [{ role: "user", content: texts.join("\n") }];
+    const counted = await service.post({ model: HI.model, messages }, {}, "/v1/messages/count_tokens");
+    const { input_tokens: all } = (await counted.json()) as { input_tokens: number };
+    expect(all).toBeGreaterThan(30_000);
+    expect(Math.abs((await start({ messages })) / all - 1)).toBeLessThan(0.2);
     // An image's data is not text.
     expect(await start({ messages: [{ role: "user", content: [image("A".repeat(100_000))] }] })).toBeLessThan(
       20,

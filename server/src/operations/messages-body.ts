@@ -37,10 +37,10 @@ const tool = z.looseObject({
 const thinking = z.looseObject({
   type: z.string(),
   budget_tokens: z.number().int().min(1_024, "must be at least 1024").max(1_000_000_000).optional(),
-  display: z.enum(["summarized", "omitted"]).nullish(),
+  display: z.string().nullish(),
 });
 const outputConfig = z.looseObject({
-  effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+  effort: z.string().nullish(),
   format: z.looseObject({ type: z.string() }).nullish(),
 });
 
@@ -70,7 +70,8 @@ const items = {
 
 /**
  * The fields that the gateway relies on, within the bounds that Anthropic documents (API reference, "Create a Message"). An upstream
- * of Anthropic's validates all other fields.
+ * of Anthropic's validates all other fields. Values that Anthropic adds to from time to time are not listed: its clients send the
+ * newest ones to every model.
  */
 export const messagesBody = new BodySchema(
   {
@@ -86,7 +87,7 @@ export const messagesBody = new BodySchema(
     top_k: z.number().int().min(0).nullish(),
     stop_sequences: z.array(z.string()).max(MAX_STOPS).nullish(),
     metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
-    service_tier: z.enum(["auto", "standard_only"]).nullish(),
+    service_tier: z.string().nullish(),
   },
   { ...items, stop_sequences: { schema: z.string(), max: MAX_STOPS } },
 );

@@ -2,7 +2,6 @@ import { EARLY_MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
-import { TextTally } from "../../tokens/text-tally.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import type { ThoughtSealer } from "./call-signature.ts";
 import { MessagesWriter } from "./messages-writer.ts";
@@ -17,8 +16,6 @@ export interface MessagesRequestOptions {
   readonly sealer: ThoughtSealer;
   readonly estimator: TokenEstimator;
 }
-
-const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
 /** A request of the Messages API, as `operations/messages-body.ts` has checked it. */
 export function messagesRequest(
@@ -38,9 +35,8 @@ export function messagesRequest(
     promptText: () => promptTextOf(value),
     writer: async (head) => {
       // Clients decide by the count at the beginning of a stream when to shorten a conversation.
-      const estimate = stream
-        ? await estimator.usageOfPrompt(promptTextOf(value), new TextTally())
-        : NO_USAGE;
+      const promptTokens = stream ? await estimator.quickCountOf(promptTextOf(value)) : 0;
+      const estimate: Usage = { promptTokens, completionTokens: 0, cachedTokens: 0 };
       return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), sealer });
     },
   };

@@ -61,6 +61,12 @@ const READ = new Set([
   "cache_control",
 ]);
 
+/** Anthropic's service tiers, as other providers call them. Others say nothing to other providers. */
+const SERVICE_TIERS: ReadonlyMap<Json, string> = new Map([
+  ["auto", "auto"],
+  ["standard_only", "default"],
+]);
+
 /**
  * Reads a valid request of the Messages API. What only Anthropic has, such as tools that it runs itself, is left out and named in
  * `ignored`, because clients send it to every model.
@@ -89,7 +95,7 @@ export function readMessagesConversation(body: JsonObject, sealer: ThoughtSealer
     stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(isText) : [],
     format: formatOf(body),
     reasoning: reasoningOf(body),
-    serviceTier: body.service_tier === "standard_only" ? "default" : text(body.service_tier),
+    serviceTier: SERVICE_TIERS.get(body.service_tier ?? null) ?? null,
     user: isJsonObject(body.metadata) ? text(body.metadata.user_id) : null,
     names: NAMES,
     ignored,

@@ -1,0 +1,150 @@
+// What a request of each format costs for each format of its upstream, in turns in one run: a request of the upstream's own format is
+// forwarded, any other one is translated. The upstream is a process of its own that answers at once, with the stub of `test/clients`.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { Agent, request } from "undici";
+import { streamChat, wholeChat } from "../clients/stub/chat.ts";
+import { streamMessage, wholeMessage } from "../clients/stub/messages.ts";
+import { streamResponse, wholeResponse } from "../clients/stub/responses.ts";
+import type { Script } from "../clients/stub/script.ts";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import { startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { median, report, summary } from "./measure.ts";
+
+const REQUESTS = Number(process.env.REQUESTS ?? 2_000);
+const ROUNDS = Number(process.env.ROUNDS ?? 7);
+const CONNECTIONS = 16;
+const WORDS = 40;
+
+const FORMATS = ["chat", "responses", "messages"] as const;
+type Format = (typeof FORMATS)[number];
+
+const PATHS: Readonly<Record<Format, string>> = {
+  chat: "/v1/chat/completions",
+  responses: "/v1/responses",
+  messages: "/v1/messages",
+};
+const DIALECTS: Readonly<Record<Format, string>> = {
+  chat: "openai",
+  responses: "openai-responses",
+  messages: "anthropic",
+};
+
+async function serveModels(): Promise<void> {
+  const script: Script = {
+    pieces: Array.from({ length: WORDS }, (_, index) => ({ text: `word ${index} ` })),
+    finish: "stop",
+  };
+  const whole: Readonly<Record<Format, string>> = {
+    chat: JSON.stringify(wholeChat(script)),
+    responses: JSON.stringify(wholeResponse(script)),
+    messages: JSON.stringify(wholeMessage(script)),
+  };
+  const streamed: Readonly<Record<Format, string>> = {
+    chat: [...streamChat(script)].join(""),
+    responses: [...streamResponse(script)].join(""),
+    messages: [...streamMessage(script)].join(""),
+  };
+  const server = createServer({ noDelay: true, keepAliveTimeout: 600_000 }, async (incoming, response) => {
+    let text = "";
+    for await (const part of incoming.setEncoding("utf8")) text += part;
+    const format = FORMATS.find((name) => incoming.url?.startsWith(`/${name}/`)) ?? "chat";
+    const isStream = JSON.parse(text).stream === true;
+    response.setHeader("content-type", isStream ? "text/event-stream" : "application/json");
+    response.end(isStream ? streamed[format] : whole[format]);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  process.send?.((server.address() as AddressInfo).port);
+}
+
+if (process.argv[2] === "models") await serveModels();
+else await measure();
+
+/** Of a process, in microseconds. */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+function bodyOf(format: Format, model: string, stream: boolean): string {
+  const messages = [{ role: "user", content: "hi" }];
+  switch (format) {
+    case "chat":
+      return JSON.stringify({ model, messages, stream });
+    case "responses":
+      // Storing a response is a write of the database, which is measured apart.
+      return JSON.stringify({ model, input: "hi", stream, store: false });
+    case "messages":
+      return JSON.stringify({ model, max_tokens: 100, messages, stream });
+  }
+}
+
+async function measure(): Promise<void> {
+  const models = fork(fileURLToPath(import.meta.url), ["models"], { execArgv: ["--import", "tsx"] });
+  const [port] = await once(models, "message");
+  await using catalog = await writeCatalog({
+    upstreams: Object.fromEntries(
+      FORMATS.map((format) => [
+        format,
+        {
+          dialect: DIALECTS[format],
+          baseUrl: `http://127.0.0.1:${port}/${format}/v1`,
+          maxConcurrency: 10_000,
+        },
+      ]),
+    ),
+    models: FORMATS.map((format) => ({
+      id: `acme/${format}`,
+      routes: [{ upstream: format, model: "inner" }],
+    })),
+  });
+  const service = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error" } });
+  const { key } = await signUpWithKey(service.baseUrl);
+  const agent = new Agent({ connections: CONNECTIONS });
+
+  const many = async (format: Format, model: string, stream: boolean, count: number) => {
+    const body = bodyOf(format, model, stream);
+    let left = count;
+    const client = async () => {
+      while (left-- > 0) {
+        const answer = await request(`${service.baseUrl}${PATHS[format]}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          dispatcher: agent,
+          body,
+        });
+        if (answer.statusCode !== 200) throw new Error(`${format} to ${model}: ${await answer.body.text()}`);
+        await answer.body.text();
+      }
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, client));
+  };
+
+  for (const stream of [false, true]) {
+    const pairs = FORMATS.flatMap((format) => FORMATS.map((upstream) => ({ format, upstream })));
+    const times = new Map(pairs.map((pair) => [pair, [] as number[]]));
+    for (let round = -1; round < ROUNDS; round++) {
+      for (const pair of pairs) {
+        const before = cpuOf(service.pid);
+        await many(pair.format, `acme/${pair.upstream}`, stream, REQUESTS);
+        // The first round warms up.
+        if (round >= 0) times.get(pair)?.push((cpuOf(service.pid) - before) / REQUESTS / 1_000);
+      }
+    }
+    const chat = median([...times.values()][0] ?? []);
+    for (const [{ format, upstream }, values] of times) {
+      const how = format === upstream ? "forwarded" : "translated";
+      const ratio = `${(median(values) / chat).toFixed(2)} of chat forwarded`;
+      const what = stream ? `a stream of ${WORDS} words` : "a request";
+      report(`CPU of ${what}: ${format} to ${upstream}, ${how}`, "ms", `${summary(values, 3)}  ${ratio}`);
+    }
+  }
+  await agent.destroy();
+  await service[Symbol.asyncDispose]();
+  models.kill();
+}
