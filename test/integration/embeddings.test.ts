@@ -122,7 +122,6 @@ describe("an OpenAI path that the service does not have", () => {
   it.each([
     ["/v1/responses/compact", "input"],
     ["/v1/completions", "/v1/chat/completions"],
-    ["/v1/messages", "/v1/chat/completions"],
     ["/v1/images/generations", "not served"],
     ["/v1/assistants/asst_1", "Keep the conversation"],
     ["/v1/v1/models", "base URL"],

@@ -183,6 +183,20 @@ describe("a response of an upstream with chat completions", () => {
     expect(sentTo(running.chat).reasoning_effort).toBe("low");
   });
 
+  it("is asked for without reasoning where the model refuses it", async () => {
+    running.answers.chat = (request) => {
+      if (request.body.reasoning_effort === undefined) return answersMessage({ content: "ok" })(request);
+      const error = { message: "Unrecognized request argument: reasoning_effort" };
+      const { response } = request;
+      return void response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error }));
+    };
+    const answer = await running.post({ input: "hello", reasoning: { effort: "low" } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("ostiary-ignored-fields")).toBe("reasoning");
+  });
+
   it("has structured output by a flat schema, re-nested for the upstream", async () => {
     running.answers.chat = answersMessage({ content: '{"x":1}' });
     const schema = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] };

@@ -377,6 +377,32 @@ describe("a silent stream", () => {
   });
 });
 
+describe("a stream that fails before it has begun", () => {
+  it("has comments while it waits, and then an error event", async () => {
+    const proceed = deferred();
+    running.answers.chat = async ({ response }) => {
+      await proceed.promise;
+      const error = { message: "too long", code: "context_length_exceeded" };
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+    };
+    const answer = await running.post({ input: "hello", stream: true });
+    let text = "";
+    for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece;
+      if (text.includes(": waiting\n\n")) proceed.resolve();
+    }
+    expect(eventsOf(text)).toEqual([
+      {
+        type: "error",
+        sequence_number: 0,
+        code: "context_length_exceeded",
+        message: "too long",
+        param: null,
+      },
+    ]);
+  });
+});
+
 describe("a chat completion of an upstream with the Responses API", () => {
   const ask = async (body: object) =>
     await fetch(`${running.service.baseUrl}/v1/chat/completions`, {

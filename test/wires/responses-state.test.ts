@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { expectResponseStream, type ResponseEvent } from "./response-stream.ts";
+import { eventsOf, expectResponseStream, type ResponseEvent } from "./response-stream.ts";
 import {
   answersMessage,
   chunk,
@@ -222,6 +222,17 @@ describe("a request with an idempotency key", () => {
     const first = await (await running.post({ input: "go" }, { headers })).json();
     const again = await (await running.post({ input: "go" }, { headers })).json();
     expect(again).toEqual(first);
+    expect(running.chat.received.length).toBe(before + 1);
+  });
+
+  it("gets the same stream again", async () => {
+    running.answers.chat = streamsChunks([chunk({ content: "once" }), chunk({}, "stop", USAGE)]);
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const before = running.chat.received.length;
+    const body = { input: "go", stream: true };
+    const first = await (await running.post(body, { headers })).text();
+    expect(expectResponseStream(eventsOf(first)).status).toBe("completed");
+    expect(await (await running.post(body, { headers })).text()).toBe(first);
     expect(running.chat.received.length).toBe(before + 1);
   });
 });

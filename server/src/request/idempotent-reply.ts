@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
-import { CHAT_SIGNS } from "../conversation/signs.ts";
+import { CHAT_SIGNS, HEARTBEAT } from "../conversation/signs.ts";
 import { Failure } from "../errors/failure.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
@@ -63,8 +63,12 @@ function collected(reply: StreamReply): Reply {
   const parts: string[] = [];
   let length = 0;
   let isWhole = false;
+  const { signs } = reply;
   return {
     ...reply,
+    // Heartbeats are not stored, and events that have numbers would leave gaps.
+    signs:
+      signs === null ? null : { heartbeat: () => HEARTBEAT, failure: (failure) => signs.failure(failure) },
     chunks: (async function* () {
       for await (const chunk of reply.chunks) {
         length += chunk.length;

@@ -14,6 +14,7 @@ import { urlOf } from "../../conversation/media.ts";
 import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
+import { answerTokens } from "../openai/conversation-body.ts";
 
 /** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
 export const RESPONSES_SIGNATURE = "openai-responses";
@@ -38,7 +39,7 @@ export function responsesBodyOf(call: ConversationCall): ResponsesBody {
     store: false,
     include: [ENCRYPTED_REASONING],
     ...(stream ? { stream: true } : {}),
-    max_output_tokens: conversation.maxTokens ?? maxTokens ?? undefined,
+    max_output_tokens: given(answerTokens(call.upstream, conversation.maxTokens ?? maxTokens)),
     temperature: given(conversation.temperature),
     top_p: given(conversation.topP),
     tools: hasTools ? tools.map(toolOf) : undefined,

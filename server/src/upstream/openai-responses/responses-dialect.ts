@@ -12,6 +12,7 @@ import type {
   WireAnswer,
 } from "../dialect.ts";
 import { embed } from "../openai/openai-dialect.ts";
+import { withOptionalReasoning } from "../optional-reasoning.ts";
 import { answerText, bearerOf, eventDataOf, postJson } from "../post-json.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
@@ -30,7 +31,7 @@ import { readResponsesUsage } from "./usage.ts";
 export function responsesDialect(transport: Transport): Dialect {
   return {
     own: { wire: "responses", forward: (call) => forward(transport, call) },
-    converse: (call) => converse(transport, call),
+    converse: (call) => withOptionalReasoning(call, (asked) => converse(transport, asked)),
     embed: (call) => embed(transport, call),
   };
 }

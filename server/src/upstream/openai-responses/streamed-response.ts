@@ -75,10 +75,11 @@ class EventForwarder implements StreamSigns {
     throw new TransportError("cut", "the upstream's stream ended without a final event");
   }
 
+  /** Takes no number, because it may be asked for again, or a failure may take its place. */
   last(usage: Usage, changes: JsonObject): string {
     const { type, body } = this.#finalEvent();
     const response = this.#editor.edited(innerBody(body, "response"), usage, changes);
-    return this.#event(type, body, withMemberText(body, "response", response));
+    return eventText(type, body, withMemberText(body, "response", response), this.#sequence);
   }
 
   stored(usage: Usage): string {
@@ -94,7 +95,7 @@ class EventForwarder implements StreamSigns {
     const type = "response.failed";
     const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output };
     const response = { ...this.#response, ...failed };
-    return responseEventText(type, JSON.stringify({ type, sequence_number: this.#sequence++, response }));
+    return responseEventText(type, JSON.stringify({ type, sequence_number: this.#sequence, response }));
   }
 
   #finalEvent() {
@@ -119,14 +120,15 @@ class EventForwarder implements StreamSigns {
       return responseEventText(type, oneLine(data));
     }
     const body = parsed(data);
-    return this.#event(type, body, item === null ? data : withMemberText(body, "item", JSON.stringify(item)));
+    const text = item === null ? data : withMemberText(body, "item", JSON.stringify(item));
+    return eventText(type, body, text, this.#sequence++);
   }
 
   #forwardResponse(type: string, data: string): string {
     const body = parsed(data);
     const edited = this.#editor.edited(innerBody(body, "response"), null);
     this.#response = parseJsonObject(edited);
-    return this.#event(type, body, withMemberText(body, "response", edited));
+    return eventText(type, body, withMemberText(body, "response", edited), this.#sequence++);
   }
 
   #hold(type: string, data: string): string {
@@ -142,14 +144,13 @@ class EventForwarder implements StreamSigns {
     if (type !== "response.output_item.done") return;
     this.#output.push(this.#editor.editedItem(event.item) ?? event.item ?? null);
   }
+}
 
-  /** The text of an event with the next number: those of the upstream are off by the heartbeats in between. */
-  #event(type: string, { value }: JsonBody, text: string): string {
-    const number = this.#sequence++;
-    const isRight = value.sequence_number === number;
-    const numbered = isRight ? text : parsed(text).textWith({ sequence_number: number });
-    return responseEventText(type, oneLine(numbered));
-  }
+/** An event with its number: those of the upstream are off by the heartbeats in between. */
+function eventText(type: string, { value }: JsonBody, text: string, number: number): string {
+  const isRight = value.sequence_number === number;
+  const numbered = isRight ? text : parsed(text).textWith({ sequence_number: number });
+  return responseEventText(type, oneLine(numbered));
 }
 
 function parsed(text: string): JsonBody {

@@ -1,3 +1,4 @@
+import type { Upstream } from "../../catalog/catalog.ts";
 import {
   type AssistantPart,
   type Conversation,
@@ -40,11 +41,9 @@ export function chatBodyOf({
   for (const name of conversation.others.keys()) {
     throw cannot(name, "is not supported by this model's provider; remove it, or choose another model");
   }
-  const isOpenAi = URL.canParse(upstream.baseUrl) && OPENAI_HOST.test(new URL(upstream.baseUrl).hostname);
+  const isOpenAi = isOpenAiHost(upstream);
   const tools = conversation.tools.map(toolOf);
-  const asked = conversation.maxTokens ?? maxTokens;
-  // OpenAI's models with reasoning refuse a shorter answer. Clients ask for one to see whether a model answers.
-  const limit = isOpenAi && asked !== null ? Math.max(asked, MIN_TOKENS) : asked;
+  const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
   const optional: JsonObject = {
     // Servers other than OpenAI's know the older name.
     ...(limit === null ? {} : { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: limit }),
@@ -70,6 +69,18 @@ export function chatBodyOf({
     ...optional,
   };
   return { body, ignored: ignoredIn(conversation) };
+}
+
+function isOpenAiHost({ baseUrl }: Upstream): boolean {
+  return URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
+}
+
+/**
+ * The maximum tokens of an answer that an upstream is asked for. OpenAI's models with reasoning refuse a shorter answer than
+ * {@link MIN_TOKENS}. Clients ask for one to see whether a model answers.
+ */
+export function answerTokens(upstream: Upstream, asked: number | null): number | null {
+  return asked !== null && isOpenAiHost(upstream) ? Math.max(asked, MIN_TOKENS) : asked;
 }
 
 function ignoredIn(conversation: Conversation): readonly string[] {

@@ -155,7 +155,8 @@ function reasoningOf({ effort: asked, summary }: JsonObject): Reasoning | null {
   if (hasEffort && effort === null)
     throw cannot("reasoning.effort", `must be one of ${EFFORTS.join(", ")} for this model`);
   // A summary alone does not ask for reasoning.
-  return effort === null ? null : { effort, budgetTokens: null, summary: textOf(summary) };
+  if (effort === null) return null;
+  return { effort, budgetTokens: null, summary: textOf(summary), isOptional: true };
 }
 
 function numberOf(value: Json | undefined): number | null {

@@ -69,8 +69,8 @@ export class ResponsesWriter implements AnswerWriter {
 
   begin(): string {
     return (
-      this.#lifecycle("response.created", this.#state("in_progress")) +
-      this.#lifecycle("response.in_progress", this.#state("in_progress"))
+      this.#lifecycle("response.created", this.#state("in_progress"), this.#sequence++) +
+      this.#lifecycle("response.in_progress", this.#state("in_progress"), this.#sequence++)
     );
   }
 
@@ -95,9 +95,11 @@ export class ResponsesWriter implements AnswerWriter {
     }
   }
 
+  /** Takes no number, because it may be asked for again, or a failure may take its place. */
   last(usage: Usage, changes: JsonObject): string {
     const ending = this.#ending;
-    return this.#lifecycle(`response.${ending}`, { ...this.#ended(ending, usage), ...changes });
+    const state = { ...this.#ended(ending, usage), ...changes };
+    return this.#lifecycle(`response.${ending}`, state, this.#sequence);
   }
 
   whole(usage: Usage | null): JsonObject {
@@ -115,7 +117,7 @@ export class ResponsesWriter implements AnswerWriter {
   failure(failure: Failure): string {
     if (this.#sequence === 0) return EARLY_RESPONSE_SIGNS.failure(failure);
     const state = { ...this.#state("failed"), error: responseErrorOf(failure) };
-    return this.#lifecycle("response.failed", state);
+    return this.#lifecycle("response.failed", state, this.#sequence);
   }
 
   get #ending(): Ending {
@@ -231,8 +233,8 @@ export class ResponsesWriter implements AnswerWriter {
     };
   }
 
-  #lifecycle(type: string, state: JsonObject): string {
-    const head = JSON.stringify({ type, sequence_number: this.#sequence++ }).slice(0, -1);
+  #lifecycle(type: string, state: JsonObject, number: number): string {
+    const head = JSON.stringify({ type, sequence_number: number }).slice(0, -1);
     const response = `${JSON.stringify(state).slice(0, -1)},${this.#repeatedText}}`;
     return responseEventText(type, `${head},"response":${response}}`);
   }
