@@ -47,6 +47,7 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
       tools: read().tools,
       repeated: repeatedFields(body.value),
       owned,
+      isStreamed: options.stream,
       showsEncrypted,
       isSealing: showsEncrypted || isStored,
       seal: (signature, callId) => sealSignature(withCall(signature, callId), sealer, sealContext),

@@ -30,6 +30,8 @@ export interface ResponsesWriterParts {
   readonly repeated: JsonObject;
   /** `store`, `previous_response_id`, and the id of a response that is to be stored. */
   readonly owned: JsonObject;
+  /** Whether the client gets events, or only the whole response. */
+  readonly isStreamed: boolean;
   /** Whether the client asked for encrypted reasoning. */
   readonly showsEncrypted: boolean;
   /** Whether anybody gets what is sealed: the client, or the service itself with a stored response. */
@@ -240,6 +242,7 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   #emit(type: string, fields: JsonObject): string {
+    if (!this.#parts.isStreamed) return "";
     const data = { type, sequence_number: this.#sequence++, ...fields };
     return responseEventText(type, JSON.stringify(data));
   }
