@@ -35,6 +35,7 @@ export async function startMessagesService() {
     },
     models: [
       { id: "acme/chat", aliases: ["claude-acme"], routes: [{ upstream: "chat", model: "inner" }] },
+      { id: "acme/short", maxOutputTokens: 50, routes: [{ upstream: "chat", model: "inner" }] },
       { id: "acme/native", routes: [{ upstream: "native", model: "claude-inner" }] },
       {
         id: "acme/priced",

@@ -235,6 +235,16 @@ describe("a request of the Messages API for an upstream of chat completions", ()
   });
 });
 
+describe("a request for more tokens than the model gives", () => {
+  it("is sent for as many as it gives, because clients ask for as many as Anthropic's models give", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    expect((await service.post({ ...HI, model: "acme/short", max_tokens: 32_000 })).status).toBe(200);
+    expect(sent().max_tokens).toBe(50);
+    expect((await service.post({ ...HI, model: "acme/short", max_tokens: 20 })).status).toBe(200);
+    expect(sent().max_tokens).toBe(20);
+  });
+});
+
 describe("a whole answer", () => {
   it("is a message, with what was not cached as its input tokens", async () => {
     service.answers.chat = ({ response }) => {
