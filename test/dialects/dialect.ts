@@ -148,6 +148,7 @@ export async function messages(upstream: Upstream, model: string, request: objec
   const stream = "stream" in request && request.stream === true;
   const asked = messagesRequest(body, {
     stream,
+    maxOutputTokens: null,
     headers: {},
     query: "",
     sealer: { sealer, context: "test" },

@@ -195,6 +195,26 @@ describe("a streamed answer of the Messages API", () => {
     });
   });
 
+  it("that its client leaves is charged in the same way, and ended", async () => {
+    let dropped: Promise<void> | undefined;
+    service.answers.native = (request) => {
+      dropped = request.dropped;
+      request.response.setHeader("content-type", "text/event-stream");
+      request.response.write(frames(NATIVE_START, ...NATIVE_TEXT));
+    };
+    const response = await service.post({ ...NATIVE, stream: true });
+    await response.body?.getReader().cancel();
+    await dropped;
+    await expect
+      .poll(() => service.lastEntry())
+      .toMatchObject({
+        endReason: "client_gone",
+        promptTokens: 3_210,
+        cachedTokens: 3_000,
+        completionTokens: 1,
+      });
+  });
+
   it("that fails after its beginning ends with the error", async () => {
     const error = { type: "overloaded_error", message: "Overloaded" };
     service.answers.native = nativeStream(frames(NATIVE_START, ...NATIVE_TEXT, { type: "error", error }));

@@ -20,7 +20,7 @@ export async function startMessagesService() {
   const answers: { chat: Answer; native: Answer } = { chat: () => {}, native: () => {} };
   const chat = await startModelServer((request) => answers.chat(request));
   const native = await startModelServer((request) => answers.native(request));
-  const timeouts = { firstByteMs: 5_000, idleMs: 5_000 };
+  const timeouts = { firstByteMs: 60_000, idleMs: 60_000 };
   const breaker = { failures: 1_000 };
   const catalog = await writeCatalog({
     upstreams: {
@@ -35,6 +35,7 @@ export async function startMessagesService() {
     },
     models: [
       { id: "acme/chat", aliases: ["claude-acme"], routes: [{ upstream: "chat", model: "inner" }] },
+      { id: "acme/short", maxOutputTokens: 50, routes: [{ upstream: "chat", model: "inner" }] },
       { id: "acme/native", routes: [{ upstream: "native", model: "claude-inner" }] },
       {
         id: "acme/priced",

@@ -155,6 +155,52 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     },
   );
 
+  it("may search for tools and add them within the conversation, as Claude Code does", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    const definition = { ...TOOL, name: "added" };
+    const response = await service.post({
+      ...HI,
+      tools: [{ ...TOOL, defer_loading: true }],
+      messages: [
+        { role: "user", content: "hi" },
+        {
+          role: "assistant",
+          content: [
+            { type: "compaction", content: "They said hi." },
+            { type: "tool_use", id: "a", name: "ToolSearch", input: {} },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            {
+              type: "tool_result",
+              tool_use_id: "a",
+              content: [{ type: "tool_reference", tool_name: "weather" }],
+            },
+          ],
+        },
+        {
+          role: "system",
+          content: [
+            { type: "tool_addition", tool: { type: "tool_definition", definition } },
+            { type: "tool_removal", tool: { type: "tool_reference", name: "weather" } },
+          ],
+        },
+      ],
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("ostiary-ignored-fields")).toBe("messages.3.content.1");
+    expect(sent().tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual([
+      "weather",
+      "added",
+    ]);
+    expect(sent().messages.slice(1)).toMatchObject([
+      { role: "assistant", content: "They said hi.", tool_calls: [{ id: "a" }] },
+      { role: "tool", content: "Found tool: weather" },
+    ]);
+  });
+
   it("may have values that are newer than this service, as clients send them to every model", async () => {
     service.answers.chat = chatWhole({ content: "Fine." });
     const newer = {
@@ -186,6 +232,16 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     service.answers.chat = chatWhole({ content: "H" }, "length");
     const response = await service.post({ ...HI, max_tokens: 1 });
     expect(await response.json()).toMatchObject({ stop_reason: "max_tokens", content: [{ text: "H" }] });
+  });
+});
+
+describe("a request for more tokens than the model gives", () => {
+  it("is sent for as many as it gives, because clients ask for as many as Anthropic's models give", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    expect((await service.post({ ...HI, model: "acme/short", max_tokens: 32_000 })).status).toBe(200);
+    expect(sent().max_tokens).toBe(50);
+    expect((await service.post({ ...HI, model: "acme/short", max_tokens: 20 })).status).toBe(200);
+    expect(sent().max_tokens).toBe(20);
   });
 });
 

@@ -70,6 +70,7 @@ function requestOf({ sealer, estimator }: MessagesParts, call: ModelCall<Message
   });
   return messagesRequest(withinCredit(call.body, call.paid), {
     stream: call.input.stream,
+    maxOutputTokens: call.paid.model.maxOutputTokens,
     headers: Object.fromEntries(headers),
     query: call.query().get("beta") === "true" ? "?beta=true" : "",
     sealer: { sealer, context: `thoughts of ${call.accountId}` },

@@ -10,7 +10,8 @@ export const PROVIDER_FAILED = "The model's provider failed. Try again, or choos
 
 /**
  * Turns an upstream's error into the failure for the client. The upstream's message is passed on only for errors that the client
- * can correct (400, 413, 422): clients of the Messages API shorten a conversation when they read certain words. A 401 or 403 concerns the operator and the upstream.
+ * can correct (400, 413, 422): clients of the Messages API shorten a conversation when they read certain words. A 401 or 403 concerns
+ * the operator and the upstream.
  */
 export function refusalOf(status: number, headers: Readonly<Record<string, string>>, body: string): Failure {
   const error = readError(body);

@@ -10,6 +10,8 @@ import { readMessagesConversation } from "./read-messages.ts";
 
 export interface MessagesRequestOptions {
   readonly stream: boolean;
+  /** The maximum tokens of the model's answers; `null`: unknown. Clients ask every model for as many as Anthropic's give. */
+  readonly maxOutputTokens: number | null;
   /** For an upstream of the same wire. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: string;
@@ -20,7 +22,7 @@ export interface MessagesRequestOptions {
 /** A request of the Messages API, as `operations/messages-body.ts` has checked it. */
 export function messagesRequest(
   body: JsonBody,
-  { stream, headers, query, sealer, estimator }: MessagesRequestOptions,
+  { stream, maxOutputTokens, headers, query, sealer, estimator }: MessagesRequestOptions,
 ): WireRequest {
   const { value } = body;
   return {
@@ -31,7 +33,12 @@ export function messagesRequest(
     stream,
     includeUsage: true,
     early: EARLY_MESSAGES_SIGNS,
-    conversation: () => readMessagesConversation(value, sealer),
+    conversation: () => {
+      const conversation = readMessagesConversation(value, sealer);
+      const { maxTokens } = conversation;
+      if (maxTokens === null || maxOutputTokens === null) return conversation;
+      return { ...conversation, maxTokens: Math.min(maxTokens, maxOutputTokens) };
+    },
     promptText: () => promptTextOf(value),
     writer: async (head) => {
       // Clients decide by the count at the beginning of a stream when to shorten a conversation.

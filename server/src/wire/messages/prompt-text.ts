@@ -15,7 +15,7 @@ export function promptTextOf({ system, messages, tools }: JsonObject): PromptTex
   return { text, messages: list.length };
 }
 
-function addTool(tool: Json, text: TextTally): void {
+function addTool(tool: Json | undefined, text: TextTally): void {
   if (!isJsonObject(tool)) return;
   const { name, description, input_schema: schema } = tool;
   addStrings(text, name, description);
@@ -41,6 +41,7 @@ function addBlock(block: JsonObject, text: TextTally): void {
     // The results of tools, and blocks that are not known, have their blocks in `content`.
     addStrings(text, block.text, block.thinking, type === "search_result" ? title : undefined);
     addContent(content, text);
+    if (isJsonObject(block.tool)) addTool(block.tool.definition, text);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type MediaSource,
   type Signature,
   type TextPart,
+  type Tool,
   type ToolResultPart,
 } from "../../conversation/conversation.ts";
 import { mediaSourceOf } from "../../conversation/media.ts";
@@ -22,6 +23,8 @@ export interface BlockReading {
   readonly ignored: string[];
   /** The ids of the calls that were read. */
   readonly called: Set<string>;
+  /** The tools that were added within the conversation. */
+  readonly added: Tool[];
 }
 
 /** How long a block asks to be cached. */
@@ -31,12 +34,11 @@ export function cacheOf(block: JsonObject): CacheTtl | null {
   return cache.ttl === "1h" ? "1h" : "5m";
 }
 
-/** The texts of instructions. */
-export function textPartsOf(content: Json | undefined, at: string): TextPart[] {
-  return mediaPartsOf(content, at).map((part) => {
-    if (part.kind === "text") return part;
-    throw cannot(part.at, "must be a text block");
-  });
+/** A block of text. */
+export function textPart(block: JsonObject, at: string): TextPart {
+  if (block.type !== "text") throw cannot(at, "must be a text block");
+  if (typeof block.text !== "string") throw cannot(`${at}.text`, "must be a text");
+  return { kind: "text", text: block.text, cache: cacheOf(block), at };
 }
 
 /** The blocks of a message or a result, all of which are texts, images and documents. */
@@ -62,14 +64,18 @@ export function mediaParts(block: JsonObject, at: string): MediaPart[] {
   const cache = cacheOf(block);
   switch (block.type) {
     case "text":
-      if (typeof block.text !== "string") throw cannot(`${at}.text`, "must be a text");
-      return [{ kind: "text", text: block.text, cache, at }];
+      return [textPart(block, at)];
     case "image":
       return [{ kind: "image", source: sourceOf(block.source, `${at}.source`), detail: null, cache, at }];
     case "document":
       return documentParts(block, at);
     case "search_result":
       return [{ kind: "text", text: searchResultText(block, at), cache, at }];
+    case "tool_reference": {
+      // A search for tools has found one of those that the request has.
+      if (typeof block.tool_name !== "string") throw cannot(`${at}.tool_name`, "must be the name of a tool");
+      return [{ kind: "text", text: `Found tool: ${block.tool_name}`, cache, at }];
+    }
     default:
       throw cannot(at, "is of a type that this model's provider does not support; remove it");
   }
@@ -102,7 +108,8 @@ function sourceOf(source: Json | undefined, at: string): MediaSource {
 }
 
 function searchResultText({ title, source, content }: JsonObject, at: string): string {
-  const text = textPartsOf(content, `${at}.content`).map((part) => part.text);
+  const blocks = blocksOf(content, `${at}.content`);
+  const text = blocks.map(({ block, at: blockAt }) => textPart(block, blockAt).text);
   const from = typeof source === "string" ? `Source: ${source}\n` : "";
   return titled(title, from + text.join("\n"));
 }
@@ -155,9 +162,12 @@ function saidPart(
 ): AssistantPart[] {
   const cache = cacheOf(block);
   switch (block.type) {
-    case "text": {
-      if (typeof block.text !== "string") throw cannot(`${at}.text`, "must be a text");
-      return block.text === "" ? [] : [{ kind: "text", text: block.text, cache, at }];
+    case "text":
+    // The summary of an earlier part of the conversation.
+    case "compaction": {
+      const text = block.type === "text" ? block.text : (block.content ?? "");
+      const part = textPart({ ...block, type: "text", text }, at);
+      return part.text === "" ? [] : [part];
     }
     case "thinking":
     case "redacted_thinking": {

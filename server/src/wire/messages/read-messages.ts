@@ -6,23 +6,14 @@ import {
   EMPTY_CONVERSATION,
   type OutputFormat,
   type Reasoning,
-  type Tool,
-  type ToolChoice,
   type ToolResultPart,
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { ThoughtSealer } from "./call-signature.ts";
-import {
-  type BlockReading,
-  blocksOf,
-  cacheOf,
-  mediaParts,
-  resultPart,
-  saidParts,
-  textPartsOf,
-} from "./read-blocks.ts";
+import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts } from "./read-blocks.ts";
+import { instructionParts, isParallel, toolChoiceOf, toolsOf, withAdded } from "./read-tools.ts";
 
 /** What the Messages API calls the fields of a conversation, where the names differ. */
 const NAMES: Conversation["names"] = {
@@ -75,11 +66,13 @@ const SERVICE_TIERS: ReadonlyMap<Json, string> = new Map([
  */
 export function readMessagesConversation(body: JsonObject, sealer: ThoughtSealer): Conversation {
   const ignored: string[] = [];
-  const reading: BlockReading = { sealer, ignored, called: new Set() };
-  const system = body.system === undefined || body.system === null ? [] : systemTurns(body.system, "system");
+  const reading: BlockReading = { sealer, ignored, called: new Set(), added: [] };
+  const { system: instructions } = body;
+  const system =
+    instructions === undefined || instructions === null ? [] : systemTurns(instructions, "system", reading);
   const messages = Array.isArray(body.messages) ? body.messages : [];
   const turns = messages.flatMap((message: Json, index) => turnsOf(message, `messages.${index}`, reading));
-  const tools = toolsOf(body.tools, ignored);
+  const tools = withAdded(toolsOf(body.tools, ignored), reading.added);
   const others = Object.entries(body).filter(([name, value]) => !READ.has(name) && value !== null);
   ignored.push(...others.map(([name]) => name));
   return {
@@ -102,8 +95,8 @@ export function readMessagesConversation(body: JsonObject, sealer: ThoughtSealer
   };
 }
 
-function systemTurns(content: Json | undefined, at: string): Turn[] {
-  const parts = textPartsOf(content, at).filter((part) => part.text !== "");
+function systemTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
+  const parts = instructionParts(content, at, reading).filter((part) => part.text !== "");
   return parts.length === 0 ? [] : [{ role: "system", parts }];
 }
 
@@ -111,7 +104,7 @@ function turnsOf(message: Json, at: string, reading: BlockReading): Turn[] {
   const { role, content } = isJsonObject(message) ? message : {};
   switch (role) {
     case "system":
-      return systemTurns(content, `${at}.content`);
+      return systemTurns(content, `${at}.content`, reading);
     case "user":
       return userTurns(content, `${at}.content`, reading);
     case "assistant": {
@@ -135,53 +128,6 @@ function userTurns(content: Json | undefined, at: string, reading: BlockReading)
     ...(results.length === 0 ? [] : [{ role: "tool", parts: results } as const]),
     ...(said.length === 0 ? [] : [{ role: "user", parts: said } as const]),
   ];
-}
-
-/** Tools with a type of Anthropic's are run by Anthropic, or have a schema that only its models know. */
-function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((tool: Json, index) => {
-    const at = `tools.${index}`;
-    if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
-    const { type, name, description, input_schema: schema, strict } = tool;
-    if (type !== undefined && type !== null && type !== "custom") {
-      ignored.push(at);
-      return [];
-    }
-    if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of the tool");
-    return [
-      {
-        name,
-        description: text(description),
-        parameters: isJsonObject(schema) ? schema : null,
-        strict: typeof strict === "boolean" ? strict : null,
-        cache: cacheOf(tool),
-      },
-    ];
-  });
-}
-
-function toolChoiceOf(value: Json | undefined, tools: readonly Tool[], ignored: string[]): ToolChoice | null {
-  if (!isJsonObject(value) || tools.length === 0) return null;
-  switch (value.type) {
-    case "auto":
-    case "none":
-      return { kind: value.type };
-    case "any":
-      return { kind: "required" };
-    case "tool": {
-      if (typeof value.name !== "string") throw cannot("tool_choice.name", "must be the name of a tool");
-      if (tools.some(({ name }) => name === value.name)) return { kind: "tool", name: value.name };
-      ignored.push("tool_choice");
-      return null;
-    }
-    default:
-      throw cannot("tool_choice.type", "must be auto, any, tool or none");
-  }
-}
-
-function isParallel(choice: Json | undefined): boolean {
-  return !isJsonObject(choice) || choice.disable_parallel_tool_use !== true;
 }
 
 /** `output_format` is the name that the field had first. */
