@@ -141,7 +141,12 @@ export async function respond(upstream: Upstream, model: string, request: object
 const estimator = new TokenEstimator(async () => (text) => text.length);
 
 /** Sends a request of the Messages API to an upstream, and has its answer. */
-export async function messages(upstream: Upstream, model: string, request: object): Promise<WireAnswer> {
+export async function messages(
+  upstream: Upstream,
+  model: string,
+  request: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<WireAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   const dialect = dialects.get(upstream.dialect);
   if (body === null || dialect === undefined) throw new Error("no object, or no dialect");
@@ -149,7 +154,7 @@ export async function messages(upstream: Upstream, model: string, request: objec
   const asked = messagesRequest(body, {
     stream,
     maxOutputTokens: null,
-    headers: {},
+    headers,
     query: "",
     sealer: { sealer, context: "test" },
     estimator,

@@ -147,7 +147,10 @@ function countMedia(blocks: Json | undefined, counted: { images: number; files: 
     const { type, source, content: inner } = block;
     if (type === "image") counted.images++;
     else if (type === "document" && !isInlineText(source)) counted.files++;
-    else countMedia(inner ?? (isJsonObject(source) ? source.content : undefined), counted);
+    else {
+      countMedia(inner, counted);
+      if (isJsonObject(source)) countMedia(source.content, counted);
+    }
   }
 }
 

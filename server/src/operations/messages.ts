@@ -65,8 +65,9 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
 
 function requestOf({ sealer, estimator }: MessagesParts, call: ModelCall<MessagesInput>): WireRequest {
   const headers = FORWARDED_HEADERS.flatMap((name) => {
-    const values = call.header(name);
-    return values.length === 0 ? [] : [[name, values.join(",")] as const];
+    const values = call.header(name).filter((value) => value.trim() !== "");
+    const value = name === "anthropic-version" ? values[0] : values.join(",");
+    return value === undefined || value === "" ? [] : [[name, value] as const];
   });
   return messagesRequest(withinCredit(call.body, call.paid), {
     stream: call.input.stream,

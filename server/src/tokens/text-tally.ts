@@ -9,9 +9,10 @@ export class TextTally {
 
   add(text: string): void {
     this.#length += text.length;
-    if (this.#kept >= KEPT_CHARACTERS) return;
-    this.#parts.push(text);
-    this.#kept += text.length;
+    const part = text.slice(0, KEPT_CHARACTERS - this.#kept);
+    if (part === "") return;
+    this.#parts.push(part);
+    this.#kept += part.length;
   }
 
   /** The part that was kept. */

@@ -46,9 +46,11 @@ export function refusalOf(status: number, headers: Readonly<Record<string, strin
   }
 }
 
-/** The effective status of an error: Google answers an unknown key with 400. */
+/** The effective status of an error: Google answers an unknown key with 400, and Anthropic an operator's empty balance. */
 export function refusedStatus(status: number, body: string): number {
-  return status === 400 && /"API_KEY_INVALID"/.test(body) ? 401 : status;
+  if (status !== 400) return status;
+  if (/"API_KEY_INVALID"/.test(body)) return 401;
+  return /credit balance is too low/i.test(body) ? 402 : status;
 }
 
 function readError(body: string): { message: string | null; code: string | null; param: string | null } {

@@ -79,10 +79,10 @@ export class AiSdkDialect implements Dialect {
 
   /** Has the package write a request, which is not sent yet. */
   async #written(
-    { upstream, upstreamModel }: ConversationCall,
+    { upstream, upstreamModel, stream }: ConversationCall,
     options: LanguageModelV4CallOptions,
     maxTokens: number | null,
-    { blank }: AnswerReader,
+    { blank, blankStream }: AnswerReader,
   ): Promise<WrittenRequest> {
     const create = await this.#creatorOf(upstream);
     const { credential, baseUrl } = upstream;
@@ -90,11 +90,15 @@ export class AiSdkDialect implements Dialect {
     const capture: typeof fetch = async (input, init) => {
       const body = typeof init?.body === "string" ? withinBudget(init.body, maxTokens) : "";
       written = { url: String(input), headers: Object.fromEntries(new Headers(init?.headers)), body };
-      return new Response(blank, { headers: { "content-type": "application/json" } });
+      const type = stream ? "text/event-stream" : "application/json";
+      return new Response(stream ? blankStream : blank, { headers: { "content-type": type } });
     };
     try {
-      const provider = create(settingsOf(credential, baseUrl, capture));
-      const { warnings } = await provider.languageModel(upstreamModel).doGenerate(options);
+      const provider = create(this.#settingsOf(credential, baseUrl, capture));
+      const model = provider.languageModel(upstreamModel);
+      const warnings = stream
+        ? await warningsOf((await model.doStream(options)).stream)
+        : (await model.doGenerate(options)).warnings;
       if (written === null) throw new Error("the package has written no request");
       return { ...(written as Omit<WrittenRequest, "warnings">), warnings };
     } catch (thrown) {
@@ -110,9 +114,7 @@ export class AiSdkDialect implements Dialect {
   ): Promise<ConversationAnswer["events"]> {
     const jsonTool = jsonToolIn(body, call.conversation);
     const asked = { ...call, upstream: { ...call.upstream, baseUrl: "" } };
-    // The request was written for a whole answer.
-    const sent = call.stream ? `{"stream":true,${body.slice(1)}` : body;
-    const response = await postJson(this.#parts.transport, asked, { path: url, headers, body: sent });
+    const response = await postJson(this.#parts.transport, asked, { path: url, headers, body });
     return call.stream
       ? reader.stream(eventDataOf(response.body), jsonTool)
       : reader.whole(await answerText(response), jsonTool);
@@ -140,10 +142,17 @@ export class AiSdkDialect implements Dialect {
     const call = new CallFetch({ transport: this.#parts.transport, timeouts, maxTokens });
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
-      return await use(create(settingsOf(credential, baseUrl, call.fetch)), errorOfCall);
+      return await use(create(this.#settingsOf(credential, baseUrl, call.fetch)), errorOfCall);
     } catch (thrown) {
       throw errorOfCall(thrown);
     }
+  }
+
+  /** What is left out, a package would read from the environment. */
+  #settingsOf(credential: Upstream["credential"], baseUrl: string, send: typeof fetch): ProviderSettings {
+    const url = baseUrl === "" ? (this.#source.defaultBaseUrl ?? "") : baseUrl;
+    const apiKey = credential?.reveal() ?? "none";
+    return { apiKey, fetch: send, ...(url === "" ? {} : { baseURL: url }) };
   }
 
   #creatorOf(upstream: Upstream): ReturnType<ProviderSource["load"]> {
@@ -167,14 +176,14 @@ interface WrittenRequest {
   readonly warnings: readonly SharedV4Warning[];
 }
 
-function settingsOf(
-  credential: Upstream["credential"],
-  baseUrl: string,
-  send: typeof fetch,
-): ProviderSettings {
-  // Without a key, a package would read one from the environment.
-  const apiKey = credential?.reveal() ?? "none";
-  return { apiKey, fetch: send, ...(baseUrl === "" ? {} : { baseURL: baseUrl }) };
+/** What a package warns of, which its stream begins with. */
+async function warningsOf(
+  parts: ReadableStream<LanguageModelV4StreamPart>,
+): Promise<readonly SharedV4Warning[]> {
+  const reader = parts.getReader();
+  const { value } = await reader.read();
+  reader.cancel().catch(() => {});
+  return value?.type === "stream-start" ? value.warnings : [];
 }
 
 /** The tool that a package has added to have JSON from a model without structured outputs; `null`: none. */

@@ -66,6 +66,8 @@ export const AI_SDK_SETTINGS = {
 export interface AnswerReader {
   /** An answer without content, which the package reads while the real one is not asked for yet. */
   readonly blank: string;
+  /** The same as a stream. */
+  readonly blankStream: string;
   /** @throws {UpstreamRefused} for a malformed answer. */
   whole(text: string, jsonTool: string | null): readonly AnswerEvent[];
   stream(data: AsyncIterable<readonly string[]>, jsonTool: string | null): AsyncIterable<AnswerEvent>;
@@ -76,6 +78,8 @@ export interface ProviderSource {
   readonly limits: ProviderLimits;
   /** What {@link ProviderSource.load} is given: upstreams of one name share a provider. */
   readonly nameOf: (upstream: Upstream) => string;
+  /** The base URL of upstreams without one; absent: the package's own, which it may read from the environment. */
+  readonly defaultBaseUrl?: string;
   /** Reads the provider's answers instead of its package, where the package takes long; absent: the package does. */
   readonly reader?: AnswerReader;
   /** Loads it, when it is needed for the first time. @throws {Error} when it is not installed, or no provider. */

@@ -1,27 +1,38 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
+import { messagesEvent } from "../../conversation/signs.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { AnswerReader } from "../ai-sdk/provider.ts";
+import { jsonText } from "../json-text.ts";
 import { malformedResponse } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
 import { refusedIn } from "./error-event.ts";
 import { readMessagesUsage } from "./usage.ts";
+
+const BLANK = {
+  id: "msg_blank",
+  type: "message",
+  role: "assistant",
+  model: "blank",
+  content: [],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 0, output_tokens: 0 },
+};
 
 /**
  * Reads the answers of Anthropic's Messages API for conversations. The package of the AI SDK writes their requests. It
  * would read their answers, too, but takes several times as long for each event of a stream.
  */
 export const messagesReader: AnswerReader = {
-  blank: JSON.stringify({
-    id: "msg_blank",
-    type: "message",
-    role: "assistant",
-    model: "blank",
-    content: [],
-    stop_reason: "end_turn",
-    stop_sequence: null,
-    usage: { input_tokens: 0, output_tokens: 0 },
-  }),
+  blank: JSON.stringify(BLANK),
+  blankStream: [
+    { type: "message_start", message: { ...BLANK, stop_reason: null } },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 0 } },
+    { type: "message_stop" },
+  ]
+    .map((event) => messagesEvent(event.type, JSON.stringify(event)))
+    .join(""),
   whole: eventsOfMessage,
   stream: eventsOfStream,
 };
@@ -36,7 +47,7 @@ function eventsOfMessage(text: string, jsonTool: string | null): readonly Answer
     ...reader.stop(index),
   ]);
   reader.note(message);
-  return [...events, reader.finish()];
+  return [...events, ...reader.finish()];
 }
 
 async function* eventsOfStream(
@@ -52,7 +63,7 @@ async function* eventsOfStream(
         case "error":
           throw refusedIn(event, text);
         case "message_start":
-          if (isJsonObject(event.message)) reader.note({ usage: event.message.usage });
+          if (isJsonObject(event.message)) reader.noteBeginning(event.message.usage);
           break;
         case "content_block_start":
           yield* reader.start(event.index, event.content_block);
@@ -67,7 +78,7 @@ async function* eventsOfStream(
           reader.note({ ...(isJsonObject(event.delta) ? event.delta : {}), usage: event.usage });
           break;
         case "message_stop":
-          yield reader.finish();
+          yield* reader.finish();
           return;
       }
     }
@@ -84,7 +95,11 @@ type Block =
 /** Reads a message block by block. Blocks of tools that the provider runs itself are left out. */
 class MessageReader {
   readonly #jsonTool: string | null;
-  readonly #blocks = new Map<Json | undefined, Block>();
+  /** The text beside the tool for JSON, which counts only if the tool is not called. `null`: it is not held back. */
+  #heldBack: string | null;
+  #hasFinalUsage = false;
+  /** Blocks that have not ended. `null`: one that is left out. */
+  readonly #blocks = new Map<Json | undefined, Block | null>();
   #calls = 0;
   #usage: JsonObject = {};
   #stopReason: Json = null;
@@ -92,13 +107,19 @@ class MessageReader {
 
   constructor(jsonTool: string | null) {
     this.#jsonTool = jsonTool;
+    this.#heldBack = jsonTool === null ? null : "";
+  }
+
+  /** Notes the usage at the beginning of a stream, which is not that of the answer. */
+  noteBeginning(usage: Json | undefined): void {
+    if (isJsonObject(usage)) this.#addUsage(usage);
   }
 
   /** Notes the usage and the reason for the end; the usage of the end overwrites that of the beginning. */
   note({ usage, stop_reason: reason, stop_sequence: sequence }: JsonObject): void {
     if (isJsonObject(usage)) {
-      const told = Object.entries(usage).filter(([, value]) => value !== null);
-      this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+      this.#addUsage(usage);
+      this.#hasFinalUsage ||= typeof usage.output_tokens === "number";
     }
     if (typeof reason === "string") this.#stopReason = reason;
     if (typeof sequence === "string") this.#stopSequence = sequence;
@@ -109,25 +130,30 @@ class MessageReader {
     switch (block.type) {
       case "text":
         this.#blocks.set(index, { kind: "text" });
-        if (typeof block.text === "string" && block.text !== "") yield { kind: "text", text: block.text };
+        yield* this.#text(textOf(block.text));
         break;
       case "thinking":
         this.#blocks.set(index, { kind: "thinking", signature: textOf(block.signature) });
         if (textOf(block.thinking) !== "") yield { kind: "reasoning", text: textOf(block.thinking) };
         break;
       case "redacted_thinking":
+        this.#blocks.set(index, null);
         yield { kind: "reasoning-end", signature: signatureOf("redactedData", textOf(block.data)) };
         break;
       case "tool_use":
         yield* this.#startCall(index, block);
+        break;
+      default:
+        this.#blocks.set(index, null);
     }
   }
 
   *delta(index: Json | undefined, delta: Json | undefined): Generator<AnswerEvent> {
     const block = this.#blocks.get(index);
-    if (block === undefined || !isJsonObject(delta)) return;
-    if (delta.type === "text_delta" && textOf(delta.text) !== "") {
-      yield { kind: "text", text: textOf(delta.text) };
+    if (block === undefined || !isJsonObject(delta)) throw malformedResponse();
+    if (block === null) return;
+    if (delta.type === "text_delta") {
+      yield* this.#text(textOf(delta.text));
     } else if (delta.type === "thinking_delta" && textOf(delta.thinking) !== "") {
       yield { kind: "reasoning", text: textOf(delta.thinking) };
     } else if (delta.type === "signature_delta" && block.kind === "thinking") {
@@ -139,6 +165,7 @@ class MessageReader {
 
   *stop(index: Json | undefined): Generator<AnswerEvent> {
     const block = this.#blocks.get(index);
+    this.#blocks.delete(index);
     if (block?.kind === "thinking") {
       yield { kind: "reasoning-end", signature: signatureOf("signature", block.signature) };
     } else if (block?.kind === "call") {
@@ -148,27 +175,42 @@ class MessageReader {
     }
   }
 
-  finish(): AnswerEvent {
+  *finish(): Generator<AnswerEvent> {
     if (this.#stopReason === null) {
       throw new TransportError("cut", "the upstream's answer ended without a reason");
     }
-    return {
+    for (const index of [...this.#blocks.keys()]) yield* this.stop(index);
+    if (this.#heldBack !== null && this.#heldBack !== "") yield { kind: "text", text: this.#heldBack };
+    yield {
       kind: "finish",
       reason: finishOf(this.#stopReason, this.#calls > 0),
       stopSequence: typeof this.#stopSequence === "string" ? this.#stopSequence : null,
-      usage: readMessagesUsage(this.#usage),
+      usage: this.#hasFinalUsage ? readMessagesUsage(this.#usage) : null,
     };
+  }
+
+  #addUsage(usage: JsonObject): void {
+    const told = Object.entries(usage).filter(([, value]) => value !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+  }
+
+  *#text(text: string): Generator<AnswerEvent> {
+    if (text === "") return;
+    if (this.#heldBack === null) yield { kind: "text", text };
+    else this.#heldBack += text;
   }
 
   *#startCall(index: Json | undefined, { id, name, input: whole }: JsonObject): Generator<AnswerEvent> {
     if (typeof id !== "string" || typeof name !== "string") throw malformedResponse();
     let block: Block = { kind: "text" };
-    if (name !== this.#jsonTool) {
+    if (name === this.#jsonTool) {
+      this.#heldBack = null;
+    } else {
       block = { kind: "call", call: this.#calls++, hasInput: false };
       yield { kind: "call", call: block.call, id, name };
     }
     this.#blocks.set(index, block);
-    if (isJsonObject(whole) && Object.keys(whole).length > 0) yield* input(block, JSON.stringify(whole));
+    if (isJsonObject(whole) && Object.keys(whole).length > 0) yield* input(block, jsonText(whole));
   }
 }
 

@@ -2,7 +2,7 @@ import { AiSdkDialect } from "../ai-sdk/ai-sdk-dialect.ts";
 import { AI_SDK_SETTINGS, FEW_LIMITS, type ProviderLimits } from "../ai-sdk/provider.ts";
 import type { DialectDefinition } from "../dialect.ts";
 import { messagesReader } from "./answer-events.ts";
-import { messagesWire } from "./messages-wire.ts";
+import { DEFAULT_BASE_URL, messagesWire } from "./messages-wire.ts";
 
 const LIMITS: ProviderLimits = {
   ...FEW_LIMITS,
@@ -29,6 +29,7 @@ export const anthropic: DialectDefinition = {
         limits: LIMITS,
         nameOf: () => "anthropic",
         load: async () => (await import("@ai-sdk/anthropic")).createAnthropic,
+        defaultBaseUrl: DEFAULT_BASE_URL,
         reader: messagesReader,
       },
       messagesWire(parts.transport),

@@ -13,6 +13,9 @@ import { readMessagesUsage } from "./usage.ts";
 /** An event larger than this is not a model's answer. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
+/** Events that may come before a message begins. */
+const BEFORE_MESSAGE = new Set(["ping", "error", "message_start"]);
+
 /** A streamed answer, with the model's public name. Its last event is held back until it is asked for. */
 export function streamedMessage(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
   const events = new MessageForwarder(call.publicModel);
@@ -97,6 +100,7 @@ class MessageForwarder {
     if (event === null || typeof event.type !== "string") throw malformedResponse();
     // Data of several lines is one event. A line break in JSON is white space.
     const line = data.includes("\n") ? data.replaceAll("\n", " ") : data;
+    if (!this.#hasBegun && !BEFORE_MESSAGE.has(event.type)) throw malformedResponse();
     switch (event.type) {
       case "error":
         throw refusedIn(event, data);
@@ -104,7 +108,7 @@ class MessageForwarder {
         return this.#begin(event, line);
       case "message_delta":
         this.#noteUsage(event.usage);
-        this.#hasFinalUsage = true;
+        this.#hasFinalUsage ||= isJsonObject(event.usage) && typeof event.usage.output_tokens === "number";
         break;
       case "message_stop":
         this.last = messagesEvent(event.type, line);

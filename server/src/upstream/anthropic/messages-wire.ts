@@ -1,7 +1,15 @@
+import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
-import type { ForwardCall, OwnWire, WholeAnswer, WireAnswer } from "../dialect.ts";
+import {
+  type ForwardCall,
+  type OwnWire,
+  UpstreamRefused,
+  type WholeAnswer,
+  type WireAnswer,
+} from "../dialect.ts";
+import { jsonText } from "../json-text.ts";
 import { answerText, postJson } from "../post-json.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
@@ -9,9 +17,10 @@ import { forwardedBody } from "./forwarded-body.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { readMessagesUsage } from "./usage.ts";
 
-const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
+export const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
 /** The version of a request that names none. */
 const VERSION = "2023-06-01";
+const BETA = "anthropic-beta";
 
 /** Anthropic's Messages API, forwarded: requests and answers go through as they are, except for the model's name. */
 export function messagesWire(transport: Transport): OwnWire {
@@ -23,7 +32,7 @@ async function forward(transport: Transport, call: ForwardCall): Promise<WireAns
   const { credential } = upstream;
   const baseUrl = upstream.baseUrl === "" ? DEFAULT_BASE_URL : upstream.baseUrl;
   const asked = { ...call, upstream: { ...upstream, baseUrl } };
-  const response = await postJson(transport, asked, {
+  const sent = postJson(transport, asked, {
     path: `/messages${request.query ?? ""}`,
     headers: {
       "anthropic-version": VERSION,
@@ -32,8 +41,20 @@ async function forward(transport: Transport, call: ForwardCall): Promise<WireAns
     },
     body: forwardedBody(call),
   });
+  const response = await sent.catch((thrown: unknown) => throwForBeta(thrown, request.headers));
   if (request.stream) return streamedMessage(call, response.body);
   return wholeMessage(call, await answerText(response));
+}
+
+/**
+ * A client's beta features may be refused with 403, like the operator's credential. They must not count as its fault, which would
+ * keep other accounts from the upstream.
+ */
+function throwForBeta(thrown: unknown, headers: ForwardCall["request"]["headers"]): never {
+  if (!(thrown instanceof UpstreamRefused) || thrown.status !== 403 || headers[BETA] === undefined)
+    throw thrown;
+  const message = `${BETA}: the model's provider refuses the request with these features. Remove the header.`;
+  throw new UpstreamRefused(400, new Failure("invalid_request", message, { param: BETA }));
 }
 
 function wholeMessage({ publicModel }: ForwardCall, text: string): WholeAnswer {
@@ -55,7 +76,7 @@ function producedBy(content: readonly Json[]): TextTally {
     if (!isJsonObject(block)) continue;
     const { text, thinking, name, input } = block;
     for (const value of [text, thinking, name]) if (typeof value === "string") tally.add(value);
-    if (isJsonObject(input)) tally.add(JSON.stringify(input));
+    if (isJsonObject(input)) tally.add(jsonText(input));
   }
   return tally;
 }

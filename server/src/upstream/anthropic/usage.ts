@@ -18,6 +18,7 @@ export function readMessagesUsage(value: unknown): Usage | null {
   const for1h = count(details.ephemeral_1h_input_tokens ?? 0);
   const total = count(value.cache_creation_input_tokens ?? 0);
   if (input === null || cached === null || for5m === null || for1h === null || total === null) return null;
+  if (count(value.output_tokens) === null) return null;
   // Some servers that speak this API tell only the total, others only its parts.
   const written = Math.max(total, for5m + for1h);
   return checkedUsage({

@@ -24,6 +24,7 @@ export const google: DialectDefinition = {
     new AiSdkDialect(parts, {
       limits: LIMITS,
       nameOf: () => "google",
+      defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
       load: async () => (await import("@ai-sdk/google")).createGoogleGenerativeAI,
     }),
 };

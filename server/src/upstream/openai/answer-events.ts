@@ -3,6 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { UpstreamRefused } from "../dialect.ts";
+import { jsonText } from "../json-text.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
 import { EXTRA_CONTENT } from "./conversation-body.ts";
@@ -65,9 +66,10 @@ class ChoiceReader {
         this.#isReasoning = true;
         yield { kind: "reasoning", text: thought };
       }
-      if (typeof delta.content === "string" && delta.content !== "") {
+      const text = textOf(delta.content);
+      if (text !== "") {
         yield* this.#endReasoning();
-        yield { kind: "text", text: delta.content };
+        yield { kind: "text", text };
       }
       if (typeof delta.refusal === "string" && delta.refusal !== "") {
         yield* this.#endReasoning();
@@ -117,8 +119,10 @@ class ChoiceReader {
       yield { kind: "call", call: call.number, id: ownId, name: calledName, signature };
     }
     if (extra !== undefined && extra !== null) call.extra = extra;
-    if (typeof input === "string" && input !== "") {
-      yield { kind: "call-input", call: call.number, text: input };
+    // Some servers write the arguments as an object.
+    const text = isJsonObject(input) ? jsonText(input) : input;
+    if (typeof text === "string" && text !== "") {
+      yield { kind: "call-input", call: call.number, text };
     }
   }
 
@@ -127,6 +131,16 @@ class ChoiceReader {
     this.#isReasoning = false;
     yield { kind: "reasoning-end", signature: null };
   }
+}
+
+/** The text of a content, which some servers write as parts. */
+function textOf(content: Json | undefined): string {
+  if (content === undefined || content === null) return "";
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) throw malformedResponse();
+  return content
+    .map((part: Json) => (isJsonObject(part) && typeof part.text === "string" ? part.text : ""))
+    .join("");
 }
 
 function signatureOf(extra: Json): Signature | null {

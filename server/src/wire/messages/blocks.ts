@@ -1,5 +1,6 @@
 import { messagesEvent } from "../../conversation/signs.ts";
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { malformedResponse } from "../../upstream/refusal.ts";
 
 /** A block of an answer: `content` as its `content_block_start` has it, without the pieces that follow. */
 interface Block {
@@ -66,13 +67,17 @@ export class Blocks {
     return this.#all.map((_, number) => this.end(number)).join("");
   }
 
-  /** The content of a whole answer. */
-  content(): readonly JsonObject[] {
+  /**
+   * The content of a whole answer.
+   *
+   * @param isCut Whether the answer was cut off, so that the input of its last call may be incomplete.
+   * @throws {UpstreamRefused} when a call's input is no JSON object: a tool must not run without its parameters.
+   */
+  content(isCut: boolean): readonly JsonObject[] {
     return this.#all.map(({ content, text, signature }) => {
       if (content.type === "text") return { ...content, text };
       if (content.type === "thinking") return { ...content, thinking: text, signature };
-      // The Messages API has inputs as objects. What a model cut short is none.
-      if (content.type === "tool_use") return { ...content, input: parseJsonObject(text) ?? {} };
+      if (content.type === "tool_use") return { ...content, input: inputOf(text, isCut) };
       return content;
     });
   }
@@ -89,6 +94,13 @@ export class Blocks {
     block.waiting.push(delta);
     return "";
   }
+}
+
+/** The Messages API has inputs as objects. */
+function inputOf(text: string, isCut: boolean): JsonObject {
+  const input = text.trim() === "" ? {} : parseJsonObject(text);
+  if (input === null && !isCut) throw malformedResponse();
+  return input ?? {};
 }
 
 function isWholeCall({ content, text, isEnded }: Block): boolean {

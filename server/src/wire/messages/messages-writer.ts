@@ -4,6 +4,7 @@ import { MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { malformedResponse } from "../../upstream/refusal.ts";
 import { Blocks, eventOf } from "./blocks.ts";
 import { sealCarried, type ThoughtSealer } from "./call-signature.ts";
 import { messagesUsageOf } from "./messages-usage.ts";
@@ -48,6 +49,8 @@ export class MessagesWriter implements AnswerWriter {
     stop_sequence: null,
   };
   #isDeltaWritten = false;
+  /** Whether the answer was cut off, so that the input of its last call may be incomplete. */
+  #isCut = false;
 
   constructor({ id, model }: AnswerHead, options: MessagesWriterOptions) {
     this.#head = { id: `msg_${id}`, type: "message", role: "assistant", model };
@@ -89,7 +92,7 @@ export class MessagesWriter implements AnswerWriter {
 
   whole(usage: Usage | null): JsonObject {
     const told = messagesUsageOf(usage ?? this.#options.estimate);
-    return { ...this.#head, content: this.#blocks.content(), ...this.#stop, usage: told };
+    return { ...this.#head, content: this.#blocks.content(this.#isCut), ...this.#stop, usage: told };
   }
 
   #said(kind: "text" | "thinking", text: string): string {
@@ -124,7 +127,10 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   #beginCall({ call, id, name, signature }: Extract<AnswerEvent, { kind: "call" }>): string {
-    const ownId = id.replace(NOT_OF_ID, "_");
+    if (name === "") throw malformedResponse();
+    const cleaned = id.replace(NOT_OF_ID, "_");
+    // Results name their call by its id.
+    const ownId = this.#calls.some((other) => other?.id === cleaned) ? `${cleaned}_${call}` : cleaned;
     const ended = this.#endSaid();
     const isSigned = signature !== undefined && signature !== null;
     const carried = isSigned ? this.#carry(signature, ownId) : "";
@@ -160,6 +166,7 @@ export class MessagesWriter implements AnswerWriter {
       stopSequence === null
         ? { stop_reason: stopReason, stop_sequence: null }
         : { stop_reason: "stop_sequence", stop_sequence: stopSequence };
+    this.#isCut = reason !== "calls" && reason !== "stop";
     this.#current = null;
     const ended = this.#blocks.endAll();
     // Where the upstream reports no usage, it is counted before the last event is written.

@@ -96,13 +96,17 @@ function documentParts(block: JsonObject, at: string): MediaPart[] {
   return [{ kind: "file", source: sourceOf(source, `${at}.source`), filename, cache, at }];
 }
 
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
+
 /** Where an image or a document comes from. @throws {Failure} for files that were uploaded, which only their provider has. */
 function sourceOf(source: Json | undefined, at: string): MediaSource {
   if (!isJsonObject(source)) throw cannot(at, "must be a source with base64 data or a URL");
   const { type, media_type: mediaType, data, url } = source;
   if (type === "url") return mediaSourceOf(url, `${at}.url`);
   if (type !== "base64") throw cannot(`${at}.type`, "must be base64 or url for this model");
-  if (typeof mediaType !== "string") throw cannot(`${at}.media_type`, "must be a media type");
+  if (typeof mediaType !== "string" || !MEDIA_TYPE.test(mediaType)) {
+    throw cannot(`${at}.media_type`, "must be a media type");
+  }
   if (typeof data !== "string") throw cannot(`${at}.data`, "must be base64");
   return { kind: "data", mediaType, data };
 }

@@ -132,10 +132,12 @@ function userTurns(content: Json | undefined, at: string, reading: BlockReading)
 
 /** `output_format` is the name that the field had first. */
 function formatOf({ output_config: config, output_format: former }: JsonObject): OutputFormat | null {
-  const format = isJsonObject(config) && isJsonObject(config.format) ? config.format : former;
+  const present = isJsonObject(config) && isJsonObject(config.format) ? config.format : null;
+  const format = present ?? former;
   if (!isJsonObject(format)) return null;
   if (format.type !== "json_schema" || !isJsonObject(format.schema)) {
-    throw cannot(NAMES.format ?? "output_config", "must be of type json_schema, with a schema");
+    const name = present === null ? "output_format" : "output_config.format";
+    throw cannot(name, "must be of type json_schema, with a schema");
   }
   return { kind: "schema", name: null, description: null, schema: format.schema, strict: null };
 }

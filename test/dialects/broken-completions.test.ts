@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { messages, replayVendor, upstreamOf, whole } from "./dialect.ts";
+
+// Chat completions that servers should not give, and what a client of the Messages API is told then.
+const other = replayVendor("https://models.example/v1/chat/completions");
+const openai = upstreamOf("openai", { baseUrl: "https://models.example/v1" });
+const MESSAGE = { messages: [{ role: "user", content: "hi" }], max_tokens: 100 };
+const MALFORMED = { failure: { code: "upstream_error" } };
+
+function completion(toolCalls: object[] | undefined, content: unknown = null) {
+  return {
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content, tool_calls: toolCalls },
+        finish_reason: "tool_calls",
+      },
+    ],
+    usage: { prompt_tokens: 10, completion_tokens: 5 },
+  };
+}
+
+describe("a chat completion for a client of Anthropic", () => {
+  const called = (input: unknown, id = "a") => ({
+    id,
+    type: "function",
+    function: { name: "w", arguments: input },
+  });
+
+  it("is a failure if a call's arguments are no JSON: its tool must not run without them", async () => {
+    other.answers(200, completion([called('{"path": "/tmp/x" oops')]));
+    await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
+  });
+
+  it("may have arguments as an object, and text in parts", async () => {
+    other.answers(200, completion([called({ path: "/tmp/x" })], [{ type: "text", text: "in parts" }]));
+    expect((await whole(messages(openai, "m", MESSAGE))).content).toMatchObject([
+      { type: "text", text: "in parts" },
+      { type: "tool_use", input: { path: "/tmp/x" } },
+    ]);
+  });
+
+  it("has calls whose ids differ, also after they were cleaned", async () => {
+    other.answers(200, completion([called("{}", "a.b"), called("{}", "a:b")]));
+    const { content } = await whole(messages(openai, "m", MESSAGE));
+    expect(new Set(content.map(({ id }: { id: string }) => id)).size).toBe(2);
+  });
+
+  it("is a failure if a call has no name", async () => {
+    other.answers(200, completion([{ id: "a", type: "function", function: { name: "", arguments: "{}" } }]));
+    await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
+  });
+});
