@@ -27,6 +27,8 @@ export interface Vendor {
   readonly sent: Sent[];
   /** Answers the next request. */
   answers(status: number, body: object, options?: { readonly once: boolean }): void;
+  /** Answers the next request, and only that. */
+  answersOnce(status: number, body: object): void;
   /** Answers with server-sent events, as they stand. */
   streams(events: string): void;
 }
@@ -57,6 +59,7 @@ export function replayVendor(address: string | RegExp): Vendor {
     sent,
     answers: (status, body, { once } = { once: false }) =>
       answerWith(() => HttpResponse.json(body, { status }), once),
+    answersOnce: (status, body) => answerWith(() => HttpResponse.json(body, { status }), true),
     streams: (events) =>
       answerWith(() => new HttpResponse(events, { headers: { "content-type": "text/event-stream" } })),
   };

@@ -110,6 +110,11 @@ export class Gateway {
           ...answer,
           events,
           last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
+          // A failure may repeat what was received before it.
+          signs: {
+            heartbeat: () => answer.signs.heartbeat(),
+            failure: (failure: Failure) => change(answer.signs.failure(failure)),
+          },
           ...(answer.stored === undefined ? {} : { stored: changed(answer.stored, change) }),
         }));
       },

@@ -4,8 +4,10 @@ import { type Member, type ScanLimits, type ScannedObject, scanObject } from "./
 /** Changes of an object's members: new values, or `undefined` to remove a member. */
 export type Changes = Readonly<Record<string, Json | undefined>>;
 
+/** Deeper values can't be written again: `JSON.stringify` calls itself for each level. */
+const MAX_DEPTH = 512;
 const NO_LIMITS: ScanLimits = {
-  depth: Number.POSITIVE_INFINITY,
+  depth: MAX_DEPTH,
   values: Number.POSITIVE_INFINITY,
   containers: Number.POSITIVE_INFINITY,
   names: Number.POSITIVE_INFINITY,

@@ -57,7 +57,14 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
     // The client would take a stream that merely ended for a success.
     if (signs === null) return sink.abort();
   }
-  const last = failure === null ? reply.last() : (signs?.failure(failure) ?? "");
+  let last: string;
+  try {
+    last = failure === null ? reply.last() : (signs?.failure(failure) ?? "");
+  } catch (thrown) {
+    // What the upstream sent can't be written. The client has to learn that the answer is not complete.
+    logFault(request, toFailure(thrown), services);
+    return sink.abort();
+  }
   if (last !== "") await sink.write(last);
   await sink.end();
 }

@@ -27,7 +27,7 @@ export interface ResponsesBody {
 }
 
 /** A conversation as a request of the Responses API. @throws {Failure} `invalid_request` naming what can't be expressed. */
-export function responsesBodyOf(call: ConversationCall): ResponsesBody {
+export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolean): ResponsesBody {
   const { conversation, upstreamModel, stream, maxTokens } = call;
   requireExpressible(conversation);
   const { tools, topK } = conversation;
@@ -37,7 +37,7 @@ export function responsesBodyOf(call: ConversationCall): ResponsesBody {
     input: conversation.turns.flatMap(itemsOf),
     // The client's format keeps the history itself, thoughts included.
     store: false,
-    include: [ENCRYPTED_REASONING],
+    ...(asksForReasoning ? { include: [ENCRYPTED_REASONING] } : {}),
     ...(stream ? { stream: true } : {}),
     max_output_tokens: given(answerTokens(call.upstream, conversation.maxTokens ?? maxTokens)),
     temperature: given(conversation.temperature),

@@ -4,6 +4,7 @@ import { type Changes, JsonBody } from "../../json/json-body.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { malformedResponse } from "../refusal.ts";
+import { readResponsesUsage } from "./usage.ts";
 
 /** Changes an upstream's responses into the client's, and leaves all else as it is. */
 export class ResponseEditor {
@@ -24,8 +25,8 @@ export class ResponseEditor {
   }
 
   /** A response as the service stores it: with encrypted reasoning, which the upstream needs to continue it. */
-  stored(response: JsonBody, usage: Usage | null): string {
-    return response.textWith(this.#changesOf(response, usage));
+  stored(response: JsonBody, usage: Usage | null, more: JsonObject = {}): string {
+    return response.textWith({ ...this.#changesOf(response, usage), ...more });
   }
 
   /** An item for the client; `null` if it stays as it is. */
@@ -34,9 +35,21 @@ export class ResponseEditor {
   }
 
   #changesOf(response: JsonBody, usage: Usage | null): Changes {
-    const hasUsage = response.value.usage !== undefined && response.value.usage !== null;
-    return hasUsage || usage === null ? this.#changes : { ...this.#changes, usage: responseUsageOf(usage) };
+    const { usage: told } = response.value;
+    const reported = readResponsesUsage(told);
+    // Clients rely on the details.
+    if (reported !== null && hasDetails(told)) return this.#changes;
+    const known = reported ?? usage;
+    return known === null ? this.#changes : { ...this.#changes, usage: responseUsageOf(known) };
   }
+}
+
+function hasDetails(usage: Json | undefined): boolean {
+  return (
+    isJsonObject(usage) &&
+    isJsonObject(usage.input_tokens_details) &&
+    isJsonObject(usage.output_tokens_details)
+  );
 }
 
 function holdsEncrypted(item: Json): boolean {

@@ -7,14 +7,21 @@ import type { ForwardCall } from "../dialect.ts";
  * The body for an upstream. `store: false`, because this service stores responses itself: an upstream would store them for all accounts
  * alike, and another upstream of the same model would not know them. Encrypted reasoning is always asked for, because without it an
  * upstream that stores nothing could not continue a response that this service has stored.
+ *
+ * @param asksForReasoning Whether to ask for it: some upstreams refuse that for models that do not reason.
  */
-export function forwardedBody({ request: { body }, upstreamModel }: ForwardCall): string {
+export function forwardedBody(
+  { request: { body }, upstreamModel }: ForwardCall,
+  asksForReasoning: boolean,
+): string {
   const { include, input } = body.value;
   const asked = Array.isArray(include) ? include : [];
   const changes: Changes = { model: upstreamModel, store: false };
   return body.textWith({
     ...changes,
-    ...(asked.includes(ENCRYPTED_REASONING) ? {} : { include: [...asked, ENCRYPTED_REASONING] }),
+    ...(!asksForReasoning || asked.includes(ENCRYPTED_REASONING)
+      ? {}
+      : { include: [...asked, ENCRYPTED_REASONING] }),
     ...inputChange(input),
   });
 }

@@ -1,5 +1,5 @@
 import { responseUsageOf } from "../../conversation/response-format.ts";
-import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type {
@@ -19,6 +19,7 @@ import type { Transport, TransportResponse } from "../transport.ts";
 import { eventsOfResponse, eventsOfStream } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
+import { EncryptedReasoning } from "./encrypted-reasoning.ts";
 import { refusedResponse } from "./failed-response.ts";
 import { forwardedBody } from "./forwarded-body.ts";
 import { streamedResponse } from "./streamed-response.ts";
@@ -29,21 +30,32 @@ import { readResponsesUsage } from "./usage.ts";
  * stored, and encrypted reasoning.
  */
 export function responsesDialect(transport: Transport): Dialect {
+  const reasoning = new EncryptedReasoning();
   return {
-    own: { wire: "responses", forward: (call) => forward(transport, call) },
-    converse: (call) => withOptionalReasoning(call, (asked) => converse(transport, asked)),
+    own: {
+      wire: "responses",
+      forward: (call) => reasoning.ask(call, (isAsked) => forward(transport, call, isAsked)),
+    },
+    converse: (call) =>
+      withOptionalReasoning(call, (asked) =>
+        reasoning.ask(asked, (isAsked) => converse(transport, asked, isAsked)),
+      ),
     embed: (call) => embed(transport, call),
   };
 }
 
-async function forward(transport: Transport, call: ForwardCall): Promise<WireAnswer> {
-  const response = await post(transport, call, forwardedBody(call));
+async function forward(transport: Transport, call: ForwardCall, isAsked: boolean): Promise<WireAnswer> {
+  const response = await post(transport, call, forwardedBody(call, isAsked));
   if (call.request.stream) return streamedResponse(call, response.body);
   return wholeResponse(call, await answerText(response));
 }
 
-async function converse(transport: Transport, call: ConversationCall): Promise<ConversationAnswer> {
-  const { body, ignored } = responsesBodyOf(call);
+async function converse(
+  transport: Transport,
+  call: ConversationCall,
+  isAsked: boolean,
+): Promise<ConversationAnswer> {
+  const { body, ignored } = responsesBodyOf(call, isAsked);
   const response = await post(transport, call, JSON.stringify(body));
   const events = call.stream
     ? eventsOfStream(eventDataOf(response.body))
@@ -55,12 +67,15 @@ function post(transport: Transport, call: UpstreamCall, body: string): Promise<T
   return postJson(transport, call, { path: "/responses", headers: bearerOf(call), body });
 }
 
+/** The states of a response that has ended. Some servers tell none. */
+const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
+
 function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
   const response = JsonBody.parse(text);
   if (response === null) throw malformedResponse();
   const { value } = response;
   if (value.status === "failed" || isJsonObject(value.error)) throw refusedResponse(value);
-  if (!Array.isArray(value.output)) throw malformedResponse();
+  if (!Array.isArray(value.output) || !ENDED.has(value.status)) throw malformedResponse();
   const editor = new ResponseEditor(call);
   const usage = readResponsesUsage(value.usage);
   return {

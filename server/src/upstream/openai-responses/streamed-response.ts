@@ -49,8 +49,10 @@ class EventForwarder implements StreamSigns {
   #sequence = 0;
   /** The response as the client has it; `null` before it has begun. */
   #response: JsonObject | null = null;
-  /** The items that are complete. */
+  /** The items that are complete, as the client has them. */
   readonly #output: Json[] = [];
+  /** The same items as the upstream has sent them. */
+  readonly #received: Json[] = [];
   #final: { readonly type: string; readonly body: JsonBody } | null = null;
 
   constructor(call: ForwardCall) {
@@ -78,12 +80,15 @@ class EventForwarder implements StreamSigns {
   /** Takes no number, because it may be asked for again, or a failure may take its place. */
   last(usage: Usage, changes: JsonObject): string {
     const { type, body } = this.#finalEvent();
-    const response = this.#editor.edited(innerBody(body, "response"), usage, changes);
+    const inner = innerBody(body, "response");
+    const more = hasOutput(inner.value) ? changes : { output: this.#output, ...changes };
+    const response = this.#editor.edited(inner, usage, more);
     return eventText(type, body, withMemberText(body, "response", response), this.#sequence);
   }
 
   stored(usage: Usage): string {
-    return this.#editor.stored(innerBody(this.#finalEvent().body, "response"), usage);
+    const inner = innerBody(this.#finalEvent().body, "response");
+    return this.#editor.stored(inner, usage, hasOutput(inner.value) ? {} : { output: this.#received });
   }
 
   heartbeat(): string {
@@ -93,7 +98,8 @@ class EventForwarder implements StreamSigns {
   failure(failure: Failure): string {
     if (this.#response === null) return EARLY_RESPONSE_SIGNS.failure(failure);
     const type = "response.failed";
-    const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output };
+    // A response that has failed is not stored.
+    const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output, store: false };
     const response = { ...this.#response, ...failed };
     return responseEventText(type, JSON.stringify({ type, sequence_number: this.#sequence, response }));
   }
@@ -111,6 +117,8 @@ class EventForwarder implements StreamSigns {
     const type = typeof event.type === "string" ? event.type : "";
     if (FAILED.has(type) || isJsonObject(event.error)) throw refusedResponse(event);
     if (!TYPE.test(type)) throw malformedResponse();
+    // Clients take nothing before the response has begun.
+    if (this.#response === null && !LIFECYCLE.has(type)) throw malformedResponse();
     if (FINAL.has(type)) return this.#hold(type, data);
     this.#note(type, event);
     if (LIFECYCLE.has(type)) return this.#forwardResponse(type, data);
@@ -142,8 +150,15 @@ class EventForwarder implements StreamSigns {
   #note(type: string, event: JsonObject): void {
     if (typeof event.delta === "string") this.produced.add(event.delta);
     if (type !== "response.output_item.done") return;
-    this.#output.push(this.#editor.editedItem(event.item) ?? event.item ?? null);
+    const item = event.item ?? null;
+    this.#received.push(item);
+    this.#output.push(this.#editor.editedItem(item) ?? item);
   }
+}
+
+/** Whether the last event has the items. Some servers send them only one by one. */
+function hasOutput({ output }: JsonObject): boolean {
+  return Array.isArray(output) && output.length > 0;
 }
 
 /** An event with its number: those of the upstream are off by the heartbeats in between. */

@@ -49,11 +49,12 @@ export class ClientTools {
 
   /** The name of a tool's function. */
   nameOf(tool: ClientTool): string {
-    const key = `${tool.kind === "search" ? "search" : "tool"}\n${tool.namespace ?? ""}\n${tool.name}`;
+    const key = JSON.stringify([tool.kind === "search", tool.namespace, tool.name]);
     const known = this.#names.get(key);
     if (known !== undefined) return known;
     const plain = plainName(tool);
-    const name = this.#taken.has(plain) ? hashedName(plain, key) : plain;
+    let name = plain;
+    for (let attempt = 0; this.#taken.has(name); attempt++) name = hashedName(plain, `${key}${attempt}`);
     this.#names.set(key, name);
     this.#taken.add(name);
     return name;

@@ -118,7 +118,8 @@ export class ResponsesWriter implements AnswerWriter {
 
   failure(failure: Failure): string {
     if (this.#sequence === 0) return EARLY_RESPONSE_SIGNS.failure(failure);
-    const state = { ...this.#state("failed"), error: responseErrorOf(failure) };
+    // A response that has failed is not stored.
+    const state = { ...this.#state("failed"), error: responseErrorOf(failure), store: false };
     return this.#lifecycle("response.failed", state, this.#sequence);
   }
 

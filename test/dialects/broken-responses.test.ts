@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { catalogOf, uncatalogued } from "../../server/src/catalog/catalog.ts";
+import { Failure } from "../../server/src/errors/failure.ts";
+import { Gateway } from "../../server/src/gateway/gateway.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
+import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
+import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
+import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
+import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
+import { CREDENTIAL, chat, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
+
+// Responses that upstreams should not give, and what a client is told then.
+const vendor = replayVendor("https://models.example/v1/responses");
+const upstream = upstreamOf("openai-responses", { baseUrl: "https://models.example/v1" });
+const MALFORMED = { failure: { code: "upstream_error" } };
+const USAGE = {
+  input_tokens: 10,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 5,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 15,
+};
+const ITEM = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "so far", annotations: [] }],
+};
+const response = (fields: object) => ({
+  id: "resp_1",
+  object: "response",
+  created_at: 1,
+  model: "inner",
+  status: "completed",
+  output: [ITEM],
+  usage: USAGE,
+  ...fields,
+});
+
+function events(...list: { type: string; [name: string]: unknown }[]): string {
+  return list
+    .map(
+      (event, number) =>
+        `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: number })}\n\n`,
+    )
+    .join("");
+}
+
+const CREATED = {
+  type: "response.created",
+  response: response({ status: "in_progress", output: [], usage: null }),
+};
+const DONE = { type: "response.output_item.done", output_index: 0, item: ITEM };
+
+/** The whole text of a stream, or that of its failure. */
+async function textOf(request: object): Promise<string> {
+  const answer = await respond(upstream, "inner", { input: "x", stream: true, ...request });
+  if (answer.kind !== "stream") throw new Error("not a stream");
+  let text = "";
+  try {
+    for await (const piece of answer.events) text += piece;
+  } catch {
+    return text + answer.signs.failure(new Failure("upstream_error", "broken"));
+  }
+  return text + answer.last(answer.usage() ?? { promptTokens: 7, completionTokens: 3, cachedTokens: 0 }, {});
+}
+
+const lastOf = (text: string) => JSON.parse(/data: (.*)\n\n$/.exec(text)?.[1] ?? "null");
+
+describe("a response of an upstream", () => {
+  it("is asked for again without encrypted reasoning if the model has none, and then at once", async () => {
+    const refusal = {
+      error: { message: "Encrypted content is not supported with this model.", param: "include" },
+    };
+    const fresh = upstreamOf("openai-responses", { baseUrl: "https://models.example/v1" });
+    for (const ask of [
+      () => respond(fresh, "inner", { input: "x" }),
+      () => chat(fresh, "other", { messages: [{ role: "user", content: "x" }] }),
+    ]) {
+      vendor.sent.length = 0;
+      vendor.answers(200, response({}));
+      vendor.answersOnce(400, refusal);
+      await whole(ask());
+      expect(vendor.sent.map(({ body }) => body.include)).toEqual([
+        ["reasoning.encrypted_content"],
+        undefined,
+      ]);
+      await whole(ask());
+      expect(vendor.sent).toHaveLength(3);
+      expect(vendor.sent[2]?.body.include).toBeUndefined();
+    }
+  });
+
+  it("has the items of its stream if its last event lacks them, for the client and for the store", async () => {
+    const completed = { type: "response.completed", response: response({ output: [] }) };
+    vendor.streams(events(CREATED, DONE, completed));
+    expect(lastOf(await textOf({})).response.output).toEqual([ITEM]);
+    const answer = await respond(upstream, "inner", { input: "x", stream: true });
+    if (answer.kind !== "stream") throw new Error("not a stream");
+    for await (const _ of answer.events);
+    expect(
+      JSON.parse(answer.stored?.({ promptTokens: 1, completionTokens: 1, cachedTokens: 0 }) ?? "").output,
+    ).toEqual([ITEM]);
+  });
+
+  it.each([
+    ["a delta", { type: "response.output_text.delta", item_id: "msg_1", output_index: 0, delta: "x" }],
+    ["the end", { type: "response.completed", response: response({}) }],
+  ])("is malformed if %s comes before its beginning", async (_, event) => {
+    vendor.streams(events(event));
+    const answer = await respond(upstream, "inner", { input: "x", stream: true });
+    if (answer.kind !== "stream") throw new Error("not a stream");
+    await expect(answer.events[Symbol.asyncIterator]().next()).rejects.toMatchObject(MALFORMED);
+  });
+
+  it.each([
+    ["implausible", { input_tokens: -5, output_tokens: 1e300 }, 7],
+    ["without details", { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, 10],
+  ])("with a usage that is %s tells a whole one", async (_, usage, inputTokens) => {
+    vendor.streams(events(CREATED, DONE, { type: "response.completed", response: response({ usage }) }));
+    expect(lastOf(await textOf({})).response.usage).toMatchObject({
+      input_tokens: inputTokens,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: 0 },
+    });
+  });
+
+  it("that fails in its middle does not say that it is stored", async () => {
+    vendor.streams(events(CREATED, DONE));
+    expect(lastOf(await textOf({}))).toMatchObject({
+      type: "response.failed",
+      response: { status: "failed", store: false },
+    });
+  });
+
+  it.each(["in_progress", "cancelled", "queued"])("that is %s is no answer", async (status) => {
+    vendor.answers(200, response({ status }));
+    await expect(respond(upstream, "inner", { input: "x" })).rejects.toMatchObject(MALFORMED);
+  });
+
+  it("is malformed if it is nested too deeply to be written", async () => {
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    vendor.streams(JSON.stringify(response({ extra: "DEEP" })).replace('"DEEP"', deep));
+    await expect(respond(upstream, "inner", { input: "x" })).rejects.toMatchObject(MALFORMED);
+  });
+});
+
+describe("a stream that fails after its upstream has quoted the credential", () => {
+  it("tells the failure without the credential", async () => {
+    const model = { ...uncatalogued("acme", "chat", new Date(0)), id: "acme/chat" };
+    const owner = { ...upstream, name: "acme" };
+    const gateway = new Gateway({
+      catalog: catalogOf([model], [owner]),
+      dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now: () => new Date(0) }),
+      random: Math.random,
+      now: () => new Date(0),
+      monotonicMs: () => 0,
+      onCredentialRefused: () => {},
+    });
+    const quoted = {
+      ...ITEM,
+      content: [{ type: "output_text", text: `you sent ${CREDENTIAL}`, annotations: [] }],
+    };
+    vendor.streams(events(CREATED, { ...DONE, item: quoted }));
+    const body = JsonBody.parse('{"model":"acme/chat","input":"x","stream":true}');
+    if (body === null) throw new Error("no body");
+    const { answer } = await gateway.answer({
+      model,
+      request: responsesRequest(body, {
+        stream: true,
+        isStored: false,
+        previousResponseId: null,
+        firstOwn: 0,
+        sealer: new Sealer([new Uint8Array(SEAL_KEY_BYTES)]),
+        sealContext: "test",
+      }),
+      signal: new AbortController().signal,
+      maxTokens: null,
+      estimate: () => Promise.reject(new Error("not asked for")),
+    });
+    if (answer.kind !== "stream") throw new Error("not a stream");
+    let text = "";
+    await expect(
+      (async () => {
+        for await (const piece of answer.events) text += piece;
+      })(),
+    ).rejects.toThrow();
+    text += answer.signs.failure(new Failure("upstream_error", "broken"));
+    expect(text).toContain("response.failed");
+    expect(text).toContain("[credential]");
+    expect(text).not.toContain(CREDENTIAL);
+  });
+});
