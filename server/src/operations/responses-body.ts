@@ -61,6 +61,8 @@ export const responsesBody = new BodySchema(
     truncation: z.enum(["auto", "disabled"]).nullish(),
     metadata: metadata.nullish(),
     prompt_cache_key: shortText,
+    prompt_cache_options: z.looseObject({}).nullish(),
+    prompt_cache_retention: shortText,
     safety_identifier: shortText,
     service_tier: shortText,
     user: shortText,
@@ -93,10 +95,16 @@ export function checkResponsesBody(body: JsonBody): ResponsesBody {
     throw invalid("background", "is not supported. Leave it out and wait for the answer, or stream it");
   }
   requireFormat(body.value.text);
+  requireToolChoice(body.value.tool_choice);
   const { input, tools } = body.value;
   if (Array.isArray(tools)) requireTools(tools, "tools");
   if (Array.isArray(input)) for (const [index, one] of input.entries()) requireItem(one, `input.${index}`);
   return data;
+}
+
+function requireToolChoice(choice: Json | undefined): void {
+  if (!isJsonObject(choice) || choice.type !== "allowed_tools") return;
+  arrayOf(choice.tools, "tool_choice.tools");
 }
 
 function requireFormat(text: Json | undefined): void {
@@ -104,6 +112,8 @@ function requireFormat(text: Json | undefined): void {
   if (!isJsonObject(format) || format.type !== "json_schema") return;
   requireText(format.name, "text.format.name");
   if (!isJsonObject(format.schema)) throw invalid("text.format.schema", "must be a JSON Schema");
+  requireOptional(format, "description", "string", "text.format");
+  requireOptional(format, "strict", "boolean", "text.format");
 }
 
 function requireTools(tools: readonly Json[], at: string): void {
@@ -114,6 +124,8 @@ function requireTools(tools: readonly Json[], at: string): void {
     if (one.type === "function" || one.type === "custom" || one.type === "namespace") {
       requireText(one.name, `${toolAt}.name`);
     }
+    requireOptional(one, "description", "string", toolAt);
+    requireOptional(one, "strict", "boolean", toolAt);
     const { parameters } = one;
     if (parameters !== undefined && parameters !== null && !isJsonObject(parameters)) {
       throw invalid(`${toolAt}.parameters`, "must be a JSON Schema");
@@ -200,13 +212,17 @@ function requireContent(content: Json | undefined, at: string): void {
     const name = Object.hasOwn(PART_TEXTS, part.type) ? PART_TEXTS[part.type] : undefined;
     if (name !== undefined && typeof part[name] !== "string")
       throw invalid(`${partAt}.${name}`, "must be a text");
-    for (const url of ["image_url", "file_url", "file_data", "file_id"]) {
-      const sent = part[url];
-      if (sent !== undefined && sent !== null && typeof sent !== "string") {
-        throw invalid(`${partAt}.${url}`, "must be a text");
-      }
+    for (const text of ["image_url", "file_url", "file_data", "file_id", "detail", "filename"]) {
+      requireOptional(part, text, "string", partAt);
     }
   }
+}
+
+/** Checks a member that may be absent or `null`. */
+function requireOptional(one: JsonObject, name: string, type: "string" | "boolean", at: string): void {
+  const value = one[name];
+  if (value === undefined || value === null || typeof value === type) return;
+  throw invalid(`${at}.${name}`, type === "string" ? "must be a text" : "must be true or false");
 }
 
 function requireTexts(one: JsonObject, names: readonly string[], at: string): void {
