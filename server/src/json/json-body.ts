@@ -51,16 +51,31 @@ export class JsonBody {
 
   /** The text with the changes, and everything else unchanged. */
   textWith(changes: Changes): string {
+    return this.#edit(changes).text;
+  }
+
+  /** The body with the changes. Only their text is written: nothing is parsed again, however large it is. */
+  with(changes: Changes): JsonBody {
+    const { text, members, end } = this.#edit(changes);
+    const entries = Object.entries({ ...this.value, ...changes }).filter(([, value]) => value !== undefined);
+    return new JsonBody(Object.fromEntries(entries), text, members, end);
+  }
+
+  #edit(changes: Changes): Edited {
     const { text, members } = this;
     const names = Object.keys(changes);
     const found: string[] = [];
+    const moved: Member[] = [];
     let edited = "";
     let copied = 0;
     let keptBefore = false;
     let index = -1;
-    for (const { name, start, valueStart, valueEnd } of members) {
+    for (const member of members) {
+      const { name, start, valueStart, valueEnd } = member;
+      const shift = edited.length - copied;
       index++;
       if (!names.includes(name)) {
+        moved.push(movedBy(shift, member));
         keptBefore = true;
         continue;
       }
@@ -68,6 +83,7 @@ export class JsonBody {
       const value = changes[name];
       if (value !== undefined) {
         edited += text.slice(copied, valueStart) + JSON.stringify(value);
+        moved.push({ ...movedBy(shift, member), valueEnd: edited.length });
         copied = valueEnd;
         keptBefore = true;
         continue;
@@ -86,16 +102,24 @@ export class JsonBody {
     for (const name of names) {
       const value = changes[name];
       if (value === undefined || found.includes(name)) continue;
-      edited += `${keptBefore ? "," : ""}${JSON.stringify(name)}:${JSON.stringify(value)}`;
+      if (keptBefore) edited += ",";
+      const start = edited.length;
+      edited += `${JSON.stringify(name)}:`;
+      const valueStart = edited.length;
+      edited += JSON.stringify(value);
+      moved.push({ name, start, valueStart, valueEnd: edited.length });
       keptBefore = true;
     }
-    return edited + text.slice(this.#end);
+    return { text: edited + text.slice(this.#end), members: moved, end: edited.length };
   }
+}
 
-  with(changes: Changes): JsonBody {
-    const text = this.textWith(changes);
-    const changed = JsonBody.parse(text);
-    if (changed === null) throw new Error("a changed JSON object is none any more");
-    return changed;
-  }
+interface Edited {
+  readonly text: string;
+  readonly members: readonly Member[];
+  readonly end: number;
+}
+
+function movedBy(shift: number, { name, start, valueStart, valueEnd }: Member): Member {
+  return { name, start: start + shift, valueStart: valueStart + shift, valueEnd: valueEnd + shift };
 }
