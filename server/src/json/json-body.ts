@@ -68,7 +68,6 @@ export class JsonBody {
     const moved: Member[] = [];
     let edited = "";
     let copied = 0;
-    let keptBefore = false;
     let index = -1;
     for (const member of members) {
       const { name, start, valueStart, valueEnd } = member;
@@ -76,7 +75,6 @@ export class JsonBody {
       index++;
       if (!names.includes(name)) {
         moved.push(movedBy(shift, member));
-        keptBefore = true;
         continue;
       }
       found.push(name);
@@ -85,12 +83,11 @@ export class JsonBody {
         edited += text.slice(copied, valueStart) + JSON.stringify(value);
         moved.push({ ...movedBy(shift, member), valueEnd: edited.length });
         copied = valueEnd;
-        keptBefore = true;
         continue;
       }
       // The comma before the member goes with it; for the first member, the one after.
       const previousEnd = members[index - 1]?.valueEnd;
-      if (keptBefore && previousEnd !== undefined) {
+      if (moved.length > 0 && previousEnd !== undefined) {
         edited += text.slice(copied, Math.max(copied, previousEnd));
         copied = valueEnd;
       } else {
@@ -102,13 +99,11 @@ export class JsonBody {
     for (const name of names) {
       const value = changes[name];
       if (value === undefined || found.includes(name)) continue;
-      if (keptBefore) edited += ",";
+      if (moved.length > 0) edited += ",";
       const start = edited.length;
-      edited += `${JSON.stringify(name)}:`;
-      const valueStart = edited.length;
-      edited += JSON.stringify(value);
-      moved.push({ name, start, valueStart, valueEnd: edited.length });
-      keptBefore = true;
+      const head = `${JSON.stringify(name)}:`;
+      edited += head + JSON.stringify(value);
+      moved.push({ name, start, valueStart: start + head.length, valueEnd: edited.length });
     }
     return { text: edited + text.slice(this.#end), members: moved, end: edited.length };
   }
