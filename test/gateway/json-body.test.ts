@@ -44,9 +44,16 @@ describe("a JSON object that is passed on", () => {
       }
       const expected = { ...JSON.parse(text), ...changes };
       for (const name of Object.keys(expected)) if (expected[name] === undefined) delete expected[name];
-      expect(JSON.parse(bodyOf(text).textWith(changes)), `${text} ${JSON.stringify(changes)}`).toEqual(
-        expected,
-      );
+      const at = `${text} ${JSON.stringify(changes)}`;
+      expect(JSON.parse(bodyOf(text).textWith(changes)), at).toEqual(expected);
+      // A changed body is not parsed again, and is what parsing its text would give.
+      const [changed, parsed] = [bodyOf(text).with(changes), bodyOf(bodyOf(text).textWith(changes))];
+      expect([changed.text, changed.value, changed.members], at).toEqual([
+        parsed.text,
+        parsed.value,
+        parsed.members,
+      ]);
+      expect(changed.textWith({ last: 1 }), at).toBe(parsed.textWith({ last: 1 }));
     }
   });
 

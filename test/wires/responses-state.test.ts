@@ -186,6 +186,52 @@ describe("a stored response", () => {
   });
 });
 
+/** Members, each with a name of its own, which cost the most to parse. */
+const named = (count: number, prefix: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 0]));
+
+describe("a history", () => {
+  it("holds no more than a single body may, however many responses it comes from", async () => {
+    says("ok");
+    const large = (prefix: string) => [{ role: "user", content: "x", extra: named(60_000, prefix) }];
+    const first = await running.ask({ input: large("a") });
+    const second = await running.ask({ input: large("b") });
+    expect([first.store, second.store]).toEqual([true, true]);
+    const before = running.chat.received.length;
+    const itemOf = async ({ id }: ResponseEvent) =>
+      (await (await get(`${id}/input_items`)).json()).data[0].id;
+    const references = [];
+    for (const one of [first, second]) references.push({ type: "item_reference", id: await itemOf(one) });
+    for (const [body, param] of [
+      [{ input: large("c"), previous_response_id: first.id }, "previous_response_id"],
+      [{ input: references }, "input"],
+      [{ input: references.slice(1), previous_response_id: first.id }, "input"],
+    ] as const) {
+      const answer = await running.post(body);
+      expect([answer.status, param]).toEqual([413, param]);
+      expect((await answer.json()).error).toMatchObject({
+        code: "request_too_large",
+        param,
+        message: expect.stringMatching(/new conversation/),
+      });
+    }
+    expect(running.chat.received.length).toBe(before);
+    const small = await running.ask({ input: "x", previous_response_id: first.id });
+    expect(small.status).toBe("completed");
+  });
+
+  it("is not read for a model that is not in the catalog", async () => {
+    for (const body of [
+      { input: "x", previous_response_id: "resp_none" },
+      { input: [{ type: "item_reference", id: "msg_none" }] },
+    ]) {
+      const answer = await running.post({ ...body, model: "acme/none" });
+      expect(answer.status).toBe(404);
+      expect((await answer.json()).error).toMatchObject({ code: "model_not_found", param: "model" });
+    }
+  });
+});
+
 describe("an account with little credit", () => {
   const PLAN = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
   const withCredit = (usd: string) => {
@@ -223,6 +269,34 @@ describe("a request with an idempotency key", () => {
     const again = await (await running.post({ input: "go" }, { headers })).json();
     expect(again).toEqual(first);
     expect(running.chat.received.length).toBe(before + 1);
+  });
+
+  it("gets the same answer when what it refers to was deleted", async () => {
+    says("one");
+    const { id, output } = await running.ask({ input: "one" });
+    says("two");
+    const bodies = [
+      { input: "two", previous_response_id: id },
+      { input: [{ type: "item_reference", id: output[0].id }] },
+    ].map((body) => ({ body, headers: { "idempotency-key": crypto.randomUUID() } }));
+    const first = [];
+    for (const { body, headers } of bodies) first.push(await (await running.post(body, { headers })).json());
+    expect(first.map(({ status }) => status)).toEqual(["completed", "completed"]);
+    const headers = { authorization: `Bearer ${running.key}` };
+    await fetch(`${running.service.baseUrl}/v1/responses/${id}`, { method: "DELETE", headers });
+    const again = [];
+    for (const { body, headers } of bodies) again.push(await (await running.post(body, { headers })).json());
+    expect(again).toEqual(first);
+  });
+
+  it("can be sent again when its reference was not found", async () => {
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const body = { input: "two", previous_response_id: "resp_none" };
+    const codes = [];
+    for (let time = 0; time < 2; time++) {
+      codes.push((await (await running.post(body, { headers })).json()).error.code);
+    }
+    expect(codes).toEqual(["not_found", "not_found"]);
   });
 
   it("gets the same stream again", async () => {

@@ -53,30 +53,43 @@ export class JsonBody {
 
   /** The text with the changes, and everything else unchanged. */
   textWith(changes: Changes): string {
+    return this.#edit(changes).text;
+  }
+
+  /** The body with the changes. Only their text is written: nothing is parsed again, however large it is. */
+  with(changes: Changes): JsonBody {
+    const { text, members, end } = this.#edit(changes);
+    const entries = Object.entries({ ...this.value, ...changes }).filter(([, value]) => value !== undefined);
+    return new JsonBody(Object.fromEntries(entries), text, members, end);
+  }
+
+  #edit(changes: Changes): Edited {
     const { text, members } = this;
     const names = Object.keys(changes);
     const found: string[] = [];
+    const moved: Member[] = [];
     let edited = "";
     let copied = 0;
-    let keptBefore = false;
     let index = -1;
-    for (const { name, start, valueStart, valueEnd } of members) {
+    for (const member of members) {
+      const { name, start, valueStart, valueEnd } = member;
+      const shift = edited.length - copied;
       index++;
       if (!names.includes(name)) {
-        keptBefore = true;
+        moved.push(movedBy(shift, member));
         continue;
       }
       found.push(name);
       const value = changes[name];
       if (value !== undefined) {
         edited += text.slice(copied, valueStart) + JSON.stringify(value);
+        moved.push({ ...movedBy(shift, member), valueEnd: edited.length });
         copied = valueEnd;
-        keptBefore = true;
         continue;
       }
       // The comma before the member goes with it; for the first member, the one after.
       const previousEnd = members[index - 1]?.valueEnd;
-      if (keptBefore && previousEnd !== undefined) {
+      if (moved.length > 0 && previousEnd !== undefined) {
         edited += text.slice(copied, Math.max(copied, previousEnd));
         copied = valueEnd;
       } else {
@@ -88,16 +101,22 @@ export class JsonBody {
     for (const name of names) {
       const value = changes[name];
       if (value === undefined || found.includes(name)) continue;
-      edited += `${keptBefore ? "," : ""}${JSON.stringify(name)}:${JSON.stringify(value)}`;
-      keptBefore = true;
+      if (moved.length > 0) edited += ",";
+      const start = edited.length;
+      const head = `${JSON.stringify(name)}:`;
+      edited += head + JSON.stringify(value);
+      moved.push({ name, start, valueStart: start + head.length, valueEnd: edited.length });
     }
-    return edited + text.slice(this.#end);
+    return { text: edited + text.slice(this.#end), members: moved, end: edited.length };
   }
+}
 
-  with(changes: Changes): JsonBody {
-    const text = this.textWith(changes);
-    const changed = JsonBody.parse(text);
-    if (changed === null) throw new Error("a changed JSON object is none any more");
-    return changed;
-  }
+interface Edited {
+  readonly text: string;
+  readonly members: readonly Member[];
+  readonly end: number;
+}
+
+function movedBy(shift: number, { name, start, valueStart, valueEnd }: Member): Member {
+  return { name, start: start + shift, valueStart: valueStart + shift, valueEnd: valueEnd + shift };
 }

@@ -26,7 +26,11 @@ export interface ScannedObject {
   readonly members: readonly Member[];
   /** The position of its closing brace. */
   readonly end: number;
+  readonly size: JsonSize;
 }
+
+/** What a text holds of that which {@link ScanLimits} limits. */
+export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names">;
 
 export type Scanned =
   | ScannedObject
@@ -101,7 +105,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       depth--;
       if (depth === 0) {
         endMember();
-        return { kind: "object", members, end: index };
+        return { kind: "object", members, end: index, size: { values, containers, names } };
       }
       valueEnd = index + 1;
       continue;

@@ -65,9 +65,16 @@ export interface ModelOperation<Input> extends Route {
   readonly maxBodyBytes: number;
   /** Members of the body that bound how many tokens the answer may have. The largest of them counts. */
   readonly outputTokenFields: readonly string[];
-  /** @throws {Failure} `invalid_request` naming the field; what it throws when it has to read what the account keeps. */
-  read(body: JsonBody, source: ReadSource): Input | Promise<Input>;
-  /** What the request asks of a model. */
+  /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
+  read(body: JsonBody, source: ReadSource): Input;
+  /**
+   * Reads what the account has stored and the request refers to. A request that is repeated by its idempotency key does not come here:
+   * what it refers to may have been deleted since. Absent: no request refers to anything.
+   *
+   * @throws {Failure} `not_found`; `request_too_large`; `invalid_request` naming the field.
+   */
+  resolve?(input: Input, source: ReadSource): Promise<Input>;
+  /** What the request asks of a model. The model is the same before and after {@link resolve}. */
   modelUse(input: Input): ModelUse;
   /**
    * Forwards the request.

@@ -2,6 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { TextSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { Failure } from "../errors/failure.ts";
+import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
@@ -25,13 +26,15 @@ export interface ResponsesParts {
   readonly onNotStored: (error: unknown) => void;
 }
 
-/** A request whose references are resolved. */
+/** A request. What it refers to is in {@link body} and {@link own} once it is resolved. */
 export interface ResponsesInput extends ModelUse {
   readonly stream: boolean;
   readonly isStored: boolean;
   readonly previousResponseId: string | null;
-  /** The body with the stored items in place of the references. */
-  readonly resolved: JsonBody;
+  /** The ids of the items that the request refers to. */
+  readonly references: readonly string[];
+  /** The body; once resolved with the stored items in place of the references. */
+  readonly body: JsonBody;
   /** The request's own items, after {@link firstOwn} items of earlier responses. */
   readonly own: readonly Json[];
   readonly firstOwn: number;
@@ -63,7 +66,8 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
-    read: (sent, { accountId }) => readRequest(parts, sent, accountId),
+    read: (body) => readRequest(parts, body),
+    resolve: (input, { accountId }) => resolveRequest(parts, input, accountId),
     modelUse: (input) => input,
     run: (call) => run(parts, call),
   };
@@ -72,7 +76,7 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
 function run(parts: ModelOperationParts & ResponsesParts, call: ModelCall<ResponsesInput>) {
   const { input, accountId } = call;
   const { stream, isStored, previousResponseId, firstOwn } = input;
-  const request = responsesRequest(withinCredit(input.resolved, call.paid), {
+  const request = responsesRequest(withinCredit(input.body, call.paid), {
     stream,
     isStored,
     previousResponseId,
@@ -87,35 +91,49 @@ function run(parts: ModelOperationParts & ResponsesParts, call: ModelCall<Respon
   });
 }
 
-async function readRequest(
-  { responseStore }: ResponsesParts,
-  sent: JsonBody,
-  accountId: AccountId,
-): Promise<ResponsesInput> {
-  const data = checkResponsesBody(sent);
-  const previousResponseId = data.previous_response_id ?? null;
-  const { input } = sent.value;
-  const written: readonly Json[] = Array.isArray(input) ? input : [messageOf(input ?? "")];
-  const ids = referencesIn(written);
-  const history =
-    previousResponseId === null
-      ? { items: [], bytes: 0 }
-      : await responseStore.history(accountId, previousResponseId);
-  const found = ids.length === 0 ? null : await responseStore.items(accountId, ids);
-  const own = found === null ? written : written.map((item) => resolvedItem(item, found));
-  const isChanged = previousResponseId !== null || found !== null;
-  const items = [...history.items, ...own];
+function readRequest({ responseStore }: ResponsesParts, body: JsonBody): ResponsesInput {
+  const data = checkResponsesBody(body);
+  const { input } = body.value;
+  const own: readonly Json[] = Array.isArray(input) ? input : [messageOf(input ?? "")];
   return {
     model: data.model,
     maxTokens: data.max_output_tokens ?? null,
     choices: 1,
     prompts: 1,
-    ...mediaInItems(items),
-    keptBytes: history.bytes + sizeOf(found),
+    ...mediaInItems(own),
     stream: data.stream === true,
     isStored: data.store !== false && responseStore.isKeeping,
-    previousResponseId,
-    resolved: isChanged ? sent.with({ input: items, previous_response_id: undefined }) : sent,
+    previousResponseId: data.previous_response_id ?? null,
+    references: referencesIn(own),
+    body,
+    own,
+    firstOwn: 0,
+  };
+}
+
+/** The request with the stored items in place of the references. Together they are within the limits of one body. */
+async function resolveRequest(
+  { responseStore }: ResponsesParts,
+  input: ResponsesInput,
+  accountId: AccountId,
+): Promise<ResponsesInput> {
+  const { previousResponseId, references, body } = input;
+  if (previousResponseId === null && references.length === 0) return input;
+  const parser = new BoundedParser();
+  // The body is within the limits, or it would have been refused.
+  parser.count(body.text);
+  const history =
+    previousResponseId === null
+      ? { items: [], bytes: 0 }
+      : await responseStore.history(accountId, previousResponseId, parser);
+  const found = await responseStore.items(accountId, references, parser);
+  const own = input.own.map((item) => resolvedItem(item, found));
+  const items = [...history.items, ...own];
+  return {
+    ...input,
+    ...mediaInItems(items),
+    keptBytes: history.bytes + sizeOf(found),
+    body: body.with({ input: items, previous_response_id: undefined }),
     own,
     firstOwn: history.items.length,
   };
@@ -145,9 +163,9 @@ function resolvedItem(item: Json, found: ReadonlyMap<string, JsonObject>): Json 
   return isReference(item) ? (found.get(item.id) ?? item) : item;
 }
 
-function sizeOf(items: ReadonlyMap<string, JsonObject> | null): number {
+function sizeOf(items: ReadonlyMap<string, JsonObject>): number {
   let bytes = 0;
-  for (const item of items?.values() ?? []) bytes += Buffer.byteLength(JSON.stringify(item));
+  for (const item of items.values()) bytes += Buffer.byteLength(JSON.stringify(item));
   return bytes;
 }
 

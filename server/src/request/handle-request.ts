@@ -1,6 +1,6 @@
 import { authenticate, authorize } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
-import { holdCredit, priceRequest } from "./hold-credit.ts";
+import { findModel, holdCredit, priceRequest } from "./hold-credit.ts";
 import { beginOnce, keepAnswer } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
 import { LOST, recordBeginning } from "./record.ts";
@@ -43,11 +43,12 @@ export async function handleRequest(request: RequestContext, services: Services)
     const body = received.parse(); // 400, 413, 415
     const header = (name: string) => exchange.header(name);
     const query = () => exchange.query;
-    const reading = operation.read(body, { accountId, query, header }); // 400, 404
-    const input = reading instanceof Promise ? await reading : reading;
-    const priced = priceRequest(request, operation.modelUse(input), received.bytes, services); // 404
+    const sent = operation.read(body, { accountId, query, header }); // 400
+    const model = findModel(request, operation.modelUse(sent), services); // 404
     const answered = await beginOnce(request, accountId, received.bytes, services); // 409, 422
     if (answered !== null) return await respond(request, answered, services);
+    const input = (await operation.resolve?.(sent, { accountId, query, header })) ?? sent; // 400, 404, 413, 503
+    const priced = priceRequest(model, operation.modelUse(input), received.bytes);
     const paid = await holdCredit(request, accountId, priced, services); // 402, 503
     request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
     const { startedMs, abort: signal } = request;

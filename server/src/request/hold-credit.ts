@@ -1,3 +1,4 @@
+import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import { affordableTokens, type PaidCall, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { unknownModel } from "../operations/models.ts";
@@ -6,13 +7,12 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
-/** Finds the model and what bounds the request's cost. @throws {Failure} `model_not_found` */
-export function priceRequest(
+/** Finds the model that a request names. @throws {Failure} `model_not_found` */
+export function findModel(
   request: RequestContext,
-  { model: name, maxTokens, choices, prompts, images, files, keptBytes = 0, isFree }: ModelUse,
-  { length: bytes }: Uint8Array,
+  { model: name }: ModelUse,
   { catalog }: Services,
-): PricedRequest {
+): CatalogModel {
   const model = catalog.find(name);
   if (model === null) {
     // The entry contains the requested name; usage sums up all unknown names (`usage_model` in the database). A client may send
@@ -21,6 +21,15 @@ export function priceRequest(
     throw unknownModel("model");
   }
   request.model = model.id;
+  return model;
+}
+
+/** Finds what bounds the request's cost. */
+export function priceRequest(
+  model: CatalogModel,
+  { maxTokens, choices, prompts, images, files, keptBytes = 0, isFree }: ModelUse,
+  { length: bytes }: Uint8Array,
+): PricedRequest {
   const priced = isFree === true ? { ...model, prices: null } : model;
   return { model: priced, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
 }

@@ -2,25 +2,14 @@ import type { Caller } from "../access/access.ts";
 import { RefusedCaller } from "../access/access.ts";
 import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
+import { BODY_LIMITS } from "../json/bounded-parser.ts";
 import { JsonBody } from "../json/json-body.ts";
-import { type ScanLimits, type ScannedObject, scanObject } from "../json/json-text.ts";
+import { type ScannedObject, scanObject } from "../json/json-text.ts";
 import type { ModelOperation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
-/**
- * The limits of a body. No real request exceeds them, including a batch of embeddings as tokens. The depth suits every recursive
- * reader. The other limits keep the time to parse and check a body below some tenths of a second: a name that was not seen
- * before costs a hundred times as much as a number.
- */
-const LIMITS: ScanLimits = {
-  depth: 128,
-  values: 4_000_000,
-  containers: 200_000,
-  names: 100_000,
-  members: 1_000,
-};
 const MAX_NUMBER_LENGTH = 32;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
@@ -173,16 +162,16 @@ function decode(bytes: Uint8Array): string {
 
 /** Finds the members of the body, and bounds the cost of parsing it before it is parsed. */
 function scan(text: string): ScannedObject {
-  const scanned = scanObject(text, LIMITS);
+  const scanned = scanObject(text, BODY_LIMITS);
   switch (scanned.kind) {
     case "object":
       return scanned;
     case "too-deep":
-      throw new Failure("invalid_request", `The body is nested deeper than ${LIMITS.depth} levels.`);
+      throw new Failure("invalid_request", `The body is nested deeper than ${BODY_LIMITS.depth} levels.`);
     case "too-many":
       throw new Failure(
         "invalid_request",
-        `The body holds more than ${LIMITS[scanned.of]} ${WORDS[scanned.of]}. Send less at once.`,
+        `The body holds more than ${BODY_LIMITS[scanned.of]} ${WORDS[scanned.of]}. Send less at once.`,
       );
     case "other":
       throw isOtherJson(text)

@@ -3,6 +3,7 @@ import type { Database, SqlFragment } from "../database/database.ts";
 import { FairTurns } from "../database/fair-turns.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
+import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 
@@ -177,10 +178,15 @@ export class ResponseStore {
   /**
    * The items of a response and of all that it continues.
    *
+   * @param parser counts what the request consists of; it may have counted the body.
    * @throws {Failure} `not_found` naming the first response that is not stored; `invalid_request` beyond {@link MAX_CHAIN_LENGTH};
-   *   `request_too_large` beyond `maxHistoryBytes`. Their `param` is `previous_response_id`.
+   *   `request_too_large` beyond `maxHistoryBytes` or the parser's limits. Their `param` is `previous_response_id`.
    */
-  async history(accountId: AccountId, id: string): Promise<ResponseHistory> {
+  async history(
+    accountId: AccountId,
+    id: string,
+    parser: BoundedParser = new BoundedParser(),
+  ): Promise<ResponseHistory> {
     const rows = this.isKeeping && ID.test(id) ? await this.#chain(accountId, id) : [];
     const [oldest] = rows;
     if (oldest === undefined) throw this.#noResponse(id);
@@ -189,10 +195,11 @@ export class ResponseStore {
     if (oldest.previousId !== null) throw this.#noResponse(oldest.previousId);
     const items: JsonObject[] = [];
     for (const row of rows) {
-      const input = this.#openItems(accountId, row.id, "input", row.input);
-      const output = this.#openItems(accountId, row.id, "output", row.output);
-      if (input === null || output === null) throw this.#noResponse(row.id);
-      for (const part of [input, output]) for (const item of part) items.push(item);
+      for (const part of ["input", "output"] as const) {
+        const text = this.#openText(accountId, row.id, part, row[part]);
+        if (text === null) throw this.#noResponse(row.id);
+        for (const item of await parsedItems(text, parser, "previous_response_id")) items.push(item);
+      }
     }
     return { items, bytes: Number(oldest.bytes) };
   }
@@ -201,10 +208,14 @@ export class ResponseStore {
    * The items that references name, by id. Where several responses have an item of the same id, the newest that has put it out counts.
    *
    * @throws {Failure} `not_found` naming the first item, in the order of `ids`, that is not stored; `invalid_request` beyond
-   *   {@link MAX_ITEM_REFERENCES}; `request_too_large` when the parts of responses that contain them exceed `maxHistoryBytes`. Their
-   *   `param` is `input`.
+   *   {@link MAX_ITEM_REFERENCES}; `request_too_large` when the parts of responses that contain them exceed `maxHistoryBytes` or the
+   *   parser's limits. Their `param` is `input`.
    */
-  async items(accountId: AccountId, ids: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
+  async items(
+    accountId: AccountId,
+    ids: readonly string[],
+    parser: BoundedParser = new BoundedParser(),
+  ): Promise<ReadonlyMap<string, JsonObject>> {
     const found = new Map<string, JsonObject>();
     const asked = new Set(ids);
     if (asked.size === 0) return found;
@@ -214,7 +225,8 @@ export class ResponseStore {
       if (source.content === null) throw historyTooLarge("input");
       const part = source.isOutput ? "output" : "input";
       const wanted = new Set(source.ids);
-      for (const item of this.#openItems(accountId, source.responseId, part, source.content) ?? []) {
+      const text = this.#openText(accountId, source.responseId, part, source.content);
+      for (const item of text === null ? [] : await parsedItems(text, parser, "input")) {
         if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
       }
     }
@@ -308,8 +320,15 @@ export class ResponseStore {
 
   /** The sealed value; `null` if none of the keys opens it. */
   #open(accountId: AccountId, id: string, part: Part, sealed: Uint8Array): unknown {
+    const text = this.#openText(accountId, id, part, sealed);
+    return text === null ? null : JSON.parse(text);
+  }
+
+  /** The text that was sealed; `null` if there is none, or if none of the keys opens it. */
+  #openText(accountId: AccountId, id: string, part: Part, sealed: Uint8Array | null): string | null {
+    if (sealed === null) return null;
     const plain = this.#parts.sealer.openBytes(sealed, contextOf(accountId, id, part));
-    if (plain !== null) return JSON.parse(plain.toString());
+    if (plain !== null) return plain.toString();
     if (!this.#isUnreadableReported) this.#parts.onUnreadable();
     this.#isUnreadableReported = true;
     return null;
@@ -386,6 +405,17 @@ function placesOf(
   return [...places].slice(-MAX_REFERABLE_ITEMS).map(([id, isOutput]) => ({ id, is_output: isOutput }));
 }
 
+/** Parses the items of a part of a response. @throws {Failure} `request_too_large` beyond the parser's limits. */
+async function parsedItems(
+  text: string,
+  parser: BoundedParser,
+  param: "previous_response_id" | "input",
+): Promise<readonly JsonObject[]> {
+  const items = await parser.parse(text);
+  if (items === undefined) throw historyTooComplex(param);
+  return items as readonly JsonObject[];
+}
+
 const MAX_SHOWN = 64;
 
 /** An id as a message may repeat it. */
@@ -406,6 +436,12 @@ function tooManyReferences(): Failure {
 function historyTooLarge(param: "previous_response_id" | "input"): Failure {
   const message =
     "The stored responses that the request refers to are larger than a request may be. Start a new conversation, with a summary of this one.";
+  return new Failure("request_too_large", message, { param });
+}
+
+function historyTooComplex(param: "previous_response_id" | "input"): Failure {
+  const message =
+    "The request and the stored responses that it refers to hold more values, objects or names than a request may. Send less, or start a new conversation.";
   return new Failure("request_too_large", message, { param });
 }
 

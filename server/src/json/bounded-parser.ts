@@ -1,0 +1,58 @@
+import { setImmediate } from "node:timers/promises";
+import type { Json } from "./json.ts";
+import { type ScanLimits, scanObject } from "./json-text.ts";
+
+/**
+ * The limits of a body. No real request exceeds them, including a batch of embeddings as tokens. The depth suits every recursive
+ * reader. The other limits keep the time to parse and check a body below some tenths of a second: a name that was not seen
+ * before costs a hundred times as much as a number.
+ */
+export const BODY_LIMITS: ScanLimits = {
+  depth: 128,
+  values: 4_000_000,
+  containers: 200_000,
+  names: 100_000,
+  members: 1_000,
+};
+
+/** Characters that are parsed before other work gets a turn. */
+const SLICE_CHARACTERS = 256 * 1024;
+
+/** Parses the texts that a request consists of: its body, and what it refers to. Together they stay within the limits of one body. */
+export class BoundedParser {
+  #left: ScanLimits;
+  #slice = 0;
+
+  constructor(limits: ScanLimits = BODY_LIMITS) {
+    this.#left = limits;
+  }
+
+  /** Counts a text that was parsed elsewhere. @returns whether all texts so far are within the limits. */
+  count(text: string): boolean {
+    // The scanner takes an object, and a text may be an array. The object costs one container and one name.
+    const scanned = scanObject(`{"":${text}}`, this.#left);
+    if (scanned.kind !== "object") return false;
+    const { values, containers, names } = scanned.size;
+    this.#left = {
+      ...this.#left,
+      values: this.#left.values - values,
+      containers: this.#left.containers - containers,
+      names: this.#left.names - names,
+    };
+    return true;
+  }
+
+  /**
+   * Parses a text that is JSON. Other work gets a turn after every 256 KiB.
+   *
+   * @returns `undefined` when the texts together exceed the limits; this one is then not parsed.
+   */
+  async parse(text: string): Promise<Json | undefined> {
+    this.#slice += text.length;
+    if (this.#slice > SLICE_CHARACTERS) {
+      this.#slice = 0;
+      await setImmediate();
+    }
+    return this.count(text) ? (JSON.parse(text) as Json) : undefined;
+  }
+}
