@@ -29,8 +29,8 @@ async function start(startup: Startup): Promise<void> {
   const opened = await openModels(startup);
   const { catalog } = opened;
   const node = await openNode(startup);
-  const records = await openRecords(startup, node, catalog);
   const responses = await openResponses(startup, node);
+  const records = await openRecords(startup, node, { catalog, sealer: responses.sealer });
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, opened, records.securityLog);
   const parts = { node, records, responses, access, catalog, gateway };

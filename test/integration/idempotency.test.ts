@@ -3,6 +3,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import {
   answerWhole,
   chunkOf,
@@ -19,6 +20,7 @@ const isDistributed =
 /** What the model server's answer costs: 1,000 tokens of prompt, 200 of answer. */
 const COST = 1_000n * 1_000n + 200n * 10_000n;
 const CREDIT = 5_000_000_000n;
+const GONE = "idempotent_answer_gone";
 
 let answer: (request: ReceivedRequest) => void = answerWhole;
 let upstream: ModelServer;
@@ -219,6 +221,53 @@ describe("a request with an idempotency key", () => {
     expect(repeat.headers.get("x-should-retry")).toBe("false");
     expect(await codeOf(repeat)).toBe("idempotent_answer_gone");
     expect(upstream.received).toHaveLength(1);
+  });
+
+  it.each([
+    ["a plain answer of an earlier version", "{}", 200, "{}"],
+    ["an answer whose key is gone", `ost1.${Buffer.alloc(64, 1).toString("base64url")}`, 409, GONE],
+  ])("has %s", async (_, kept, status, text) => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await (await ask(owner.key, "order-1")).text();
+    await using sql = await openDatabaseOf(service);
+    const { id } = await owner.trpc.account.get.query();
+    const changed = await sql`update idempotent_requests set answer = ${kept} where account_id = ${id}`;
+    expect(changed.count).toBe(1);
+    const repeat = await ask(owner.key, "order-1");
+    expect(repeat.status).toBe(status);
+    expect(await repeat.text()).toContain(text);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("has an answer that no other account or idempotency key can read", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const stranger = await signUpWithKey(service.baseUrl);
+    for (const [key, order] of [
+      [owner.key, "order-1"],
+      [owner.key, "order-2"],
+      [stranger.key, "order-1"],
+    ] as const) {
+      await (await ask(key, order)).text();
+    }
+    await using sql = await openDatabaseOf(service);
+    const accounts = [await owner.trpc.account.get.query(), await stranger.trpc.account.get.query()];
+    const ids = sql.json(accounts.map(({ id }) => id));
+    const copied = await sql`
+      update idempotent_requests known set answer = (
+        select other.answer from idempotent_requests other
+        where other.account_id = ${accounts[0]?.id ?? ""}
+          and (other.account_id, other.key_digest) <> (known.account_id, known.key_digest)
+        order by other.key_digest = known.key_digest desc limit 1
+      )
+      where account_id in (select value::uuid from jsonb_array_elements_text(${ids}))`;
+    expect(copied.count).toBe(3);
+    for (const [key, order] of [
+      [owner.key, "order-1"],
+      [owner.key, "order-2"],
+      [stranger.key, "order-1"],
+    ] as const) {
+      expect(await codeOf(await ask(key, order))).toBe(GONE);
+    }
   });
 
   it("is refused when the idempotency key is invalid", async () => {

@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -260,6 +263,27 @@ describe("an account with little credit", () => {
   });
 });
 
+describe("the id of an item", () => {
+  it("may be the client's, and is not stored in plain text", async () => {
+    says("two");
+    const id = `msg_${running.key}`;
+    const item = { type: "message", id, role: "user", content: "one" };
+    const response = await running.ask({ input: [item] });
+    await using sql = await openDatabaseOf(running.service);
+    const rows = await sql<{ text: string }[]>`
+      select row_to_json(response_items)::text as text from response_items where response_id = ${response.id}`;
+    expect(rows).toHaveLength(2);
+    for (const { text } of rows) {
+      expect(text).not.toContain(running.key);
+      expect(text).not.toContain(Buffer.from(running.key).toString("hex"));
+    }
+    says("three");
+    const answer = await running.post({ input: [{ type: "item_reference", id }] });
+    expect(answer.status).toBe(200);
+    expect(texts()).toEqual(["one"]);
+  });
+});
+
 describe("a request with an idempotency key", () => {
   it("is answered once, and the same again", async () => {
     says("once");
@@ -309,7 +333,57 @@ describe("a request with an idempotency key", () => {
     expect(await (await running.post(body, { headers })).text()).toBe(first);
     expect(running.chat.received.length).toBe(before + 1);
   });
+
+  it("leaves no plain text in the journal and the database", async () => {
+    const secret = `secret-${crypto.randomUUID()}`;
+    await using sql = await openDatabaseOf(running.service);
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const tool = { type: "function", name: "look", description: secret, parameters: { type: "object" } };
+    const body = { input: "go", instructions: secret, tools: [tool], metadata: { of: secret }, store: false };
+    const digest = createHash("sha256").update(JSON.stringify({ model: "acme/chat", ...body }));
+    const bodyDigest = digest.digest("base64");
+    // The entry stays in the journal until the table is unlocked.
+    let unlock = () => {};
+    const unlocked = new Promise<void>((resolve) => {
+      unlock = resolve;
+    });
+    let locked: Promise<unknown> = Promise.resolve();
+    running.answers.chat = (request) => {
+      locked = sql.transaction("", async (transaction) => {
+        await transaction`lock table idempotent_requests in exclusive mode`;
+        answersMessage({ content: `${secret} \0` })(request);
+        await unlocked;
+      });
+    };
+    const asked = running.post(body, { headers });
+    try {
+      await expect.poll(() => journalOf(running), { timeout: 10_000 }).toContain(bodyDigest);
+      expect(await journalOf(running)).not.toContain(secret);
+    } finally {
+      unlock();
+    }
+    await locked;
+    const first = await (await asked).text();
+    expect(first).toContain(secret);
+    const [row] = await sql<{ text: string; answer: string }[]>`
+      select row_to_json(known)::text as text, answer from idempotent_requests known
+      where body_digest = decode(${bodyDigest}, 'base64')`;
+    expect(row?.answer.length).toBeGreaterThan(0);
+    expect(row?.text).not.toContain(secret);
+    const again = await running.post(body, { headers });
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(await again.text()).toBe(first);
+  });
 });
+
+/** The text of all files in the journal's folder. */
+async function journalOf({ service }: ResponsesService): Promise<string> {
+  const folder = join(service.dataDir, "journal");
+  const names = await readdir(folder);
+  // Segments are deleted meanwhile.
+  const texts = names.map((name) => readFile(join(folder, name), "utf8").catch(() => ""));
+  return (await Promise.all(texts)).join("");
+}
 
 describe("a service that stores no responses", () => {
   it("says so in each response, and refuses references clearly", async () => {

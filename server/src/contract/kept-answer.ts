@@ -5,6 +5,7 @@ export interface KeptAnswer {
   /** Whether it is server-sent events, without the closing one. */
   readonly isStream: boolean;
   readonly model: string;
+  /** Encrypted where it is stored; see `Idempotency`. */
   readonly text: string;
 }
 

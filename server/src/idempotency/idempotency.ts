@@ -3,6 +3,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
+import { SEALED_TEXT_PREFIX, type Sealer } from "../secrets/sealer.ts";
 
 /** The retention of an answer. */
 export const KEPT_MS = 24 * 60 * 60_000;
@@ -12,7 +13,7 @@ export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 export const CLAIM_LEASE_MS = 60_000;
 /** Beyond this number the oldest are dropped: their claims end with their leases. */
 const MAX_UNRELEASED = 10_000;
-/** The maximum size of all answers that wait for the database. Beyond it only the fact is stored that a request was answered. */
+/** The maximum size of all encrypted answers that wait for the database. Beyond it only the fact is stored that a request was answered. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
 /** A request with an idempotency key, identified by digests: neither the key nor the body is stored. */
@@ -52,14 +53,17 @@ export interface Claim {
 /** Executes requests with an idempotency key once, however often they are sent. */
 export class Idempotency {
   readonly #store: IdempotencyStore;
+  readonly #sealer: Sealer;
   /** Claims of this node whose answers are not in the database yet, with the lengths of the answers. */
   readonly #claims = new Map<ClaimId, number>();
   /** Released claims that may still be in the database. */
   readonly #unreleased = new Map<ClaimId, IdempotentRequest>();
   #waitingCharacters = 0;
 
-  constructor(store: IdempotencyStore) {
+  /** `sealer` encrypts the answers, because some repeat parts of their prompts. */
+  constructor(store: IdempotencyStore, sealer: Sealer) {
     this.#store = store;
+    this.#sealer = sealer;
   }
 
   /**
@@ -80,8 +84,9 @@ export class Idempotency {
     if (outcome.kind === "claimed") return this.#claimOf(request, id);
     if (outcome.kind === "running") throw inUse();
     if (outcome.kind === "differs") throw reused();
-    if (outcome.answer === null) throw gone();
-    return outcome.answer;
+    const answer = outcome.answer === null ? null : this.#opened(request, outcome.answer);
+    if (answer === null) throw gone();
+    return answer;
   }
 
   /** Takes note of entries that are in the database, with their answers. */
@@ -117,18 +122,16 @@ export class Idempotency {
     return {
       id,
       answered: (answer) => {
-        const length = answer?.text.length ?? 0;
-        const isKept =
-          answer !== null && isStorable(answer) && this.#waitingCharacters + length <= MAX_WAITING_CHARACTERS;
-        if (isKept) {
-          this.#claims.set(id, length);
-          this.#waitingCharacters += length;
+        const sealed = answer === null ? null : this.#sealed(request, answer);
+        if (sealed !== null) {
+          this.#claims.set(id, sealed.text.length);
+          this.#waitingCharacters += sealed.text.length;
         }
         return {
           claim: id,
           keyDigest: Buffer.from(request.keyDigest).toString("base64"),
           bodyDigest: Buffer.from(request.bodyDigest).toString("base64"),
-          answer: isKept ? answer : null,
+          answer: sealed,
         };
       },
       release: async () => {
@@ -138,15 +141,30 @@ export class Idempotency {
     };
   }
 
+  /** The answer as it is stored; `null` if it is too long, or too many wait for the database. */
+  #sealed(request: IdempotentRequest, { text, ...rest }: KeptAnswer): KeptAnswer | null {
+    if (text.length > MAX_ANSWER_CHARACTERS) return null;
+    const sealed = this.#sealer.seal(text, contextOf(request));
+    if (this.#waitingCharacters + sealed.length > MAX_WAITING_CHARACTERS) return null;
+    return { ...rest, text: sealed };
+  }
+
+  /** The stored answer as it was sent; `null` if none of the keys opens it. Earlier versions stored it unencrypted. */
+  #opened(request: IdempotentRequest, { text, ...rest }: KeptAnswer): KeptAnswer | null {
+    if (!text.startsWith(SEALED_TEXT_PREFIX)) return { ...rest, text };
+    const opened = this.#sealer.open(text, contextOf(request));
+    return opened === null ? null : { ...rest, text: opened };
+  }
+
   #forget(id: ClaimId): void {
     this.#waitingCharacters -= this.#claims.get(id) ?? 0;
     this.#claims.delete(id);
   }
 }
 
-/** Text in PostgreSQL holds neither the character 0 nor half of a surrogate pair. */
-function isStorable({ text }: KeptAnswer): boolean {
-  return text.length <= MAX_ANSWER_CHARACTERS && !/[\0\p{Cs}]/u.test(text);
+/** Binds a stored answer to its request, so that whoever can write to the table cannot pass it to another one. */
+function contextOf({ accountId, keyDigest }: IdempotentRequest): string {
+  return `answer\n${accountId}\n${Buffer.from(keyDigest).toString("base64")}`;
 }
 
 /** Identifies a request by its account, endpoint, idempotency key and body. */
@@ -182,7 +200,7 @@ function reused(): Failure {
 function gone(): Failure {
   return new Failure(
     "idempotent_answer_gone",
-    "This request was answered before, and the answer was too large to store. Use a new idempotency key to execute it again.",
+    "This request was answered before, and the answer was too large to store or can no longer be decrypted. Use a new idempotency key to execute it again.",
     { headers: { "x-should-retry": "false" } },
   );
 }

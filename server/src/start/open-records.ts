@@ -14,6 +14,7 @@ import { dropOldSecurityEvents } from "../security/security-store.ts";
 import { nodeLabel } from "./node-membership.ts";
 import { openAudit } from "./open-audit.ts";
 import type { OpenNode } from "./open-node.ts";
+import type { OpenResponses } from "./open-responses.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 
 /** Past hours of usage that the background job reconciles; an operator may ask for more. */
@@ -25,7 +26,11 @@ export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
  * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. Entries of earlier
  * lives in the node's journal are recorded when this resolves.
  */
-export async function openRecords(startup: Startup, node: OpenNode, catalog: Catalog) {
+export async function openRecords(
+  startup: Startup,
+  node: OpenNode,
+  { catalog, sealer }: { readonly catalog: Catalog } & Pick<OpenResponses, "sealer">,
+) {
   const { settings, log, jobs, teardown, now, monotonicMs } = startup;
   const { config, plans } = settings;
   const { id, database, longReads, clocks } = node;
@@ -44,7 +49,7 @@ export async function openRecords(startup: Startup, node: OpenNode, catalog: Cat
   // This life's spender comes first: it is newer than any that the journal of earlier lives names.
   const spender = await credits.open();
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
-  const idempotency = new Idempotency(idempotencyStore);
+  const idempotency = new Idempotency(idempotencyStore, sealer);
   const audit = await openAudit(startup, node, {
     onRecorded: (entry) => metrics.ended(entry),
     onUncollected: (uncollected) => {

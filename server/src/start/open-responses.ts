@@ -8,7 +8,7 @@ import { HOUR_MS, type Startup } from "./startup.ts";
 
 export type OpenResponses = Awaited<ReturnType<typeof openResponses>>;
 
-/** Opens the stored responses, and the sealer that encrypts them and what clients carry for the service. */
+/** Opens the stored responses, and the sealer that encrypts them, answers to idempotency keys, and what clients carry for the service. */
 export async function openResponses(
   { settings: { config }, log, jobs }: Startup,
   { database, longReads, responses, clocks }: OpenNode,

@@ -18,6 +18,7 @@ import { parseNetworks } from "../../../server/src/networks/networks.ts";
 import { chatCompletions } from "../../../server/src/operations/chat-completions.ts";
 import { Overload } from "../../../server/src/request/overload.ts";
 import { RequestHandler } from "../../../server/src/request/request-handler.ts";
+import { SEAL_KEY_BYTES, Sealer } from "../../../server/src/secrets/sealer.ts";
 import { TokenEstimator } from "../../../server/src/tokens/token-estimate.ts";
 import type { Dialect } from "../../../server/src/upstream/dialect.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
@@ -75,7 +76,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   });
   const spender = await credits.open();
   const idempotencyStore = database.idempotencyStore(databaseLink, nodeId, () => credits.spender);
-  const idempotency = new Idempotency(idempotencyStore);
+  const idempotency = new Idempotency(idempotencyStore, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
   const { journal, leftover } = openJournal(world, life, disk);
   const recorder = new Recorder({
     journal,
