@@ -5,6 +5,7 @@ import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
+import { digestTextOf } from "../secrets/digest.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 
 /** The maximum number of responses that follow each other by `previous_response_id`. */
@@ -82,7 +83,8 @@ interface ChainRow extends Pick<Row, "id" | "previousId"> {
 interface SourceRow {
   readonly responseId: string;
   readonly isOutput: boolean;
-  readonly ids: readonly string[];
+  /** The digests of the items' ids. */
+  readonly digests: readonly string[];
   /** `null` when all of them together are too large to be read. */
   readonly content: Uint8Array | null;
 }
@@ -137,9 +139,9 @@ export class ResponseStore {
           )
           on conflict do nothing
         )
-        insert into response_items (account_id, id, response_id, is_output)
-        select ${accountId}::uuid, item.id, ${id}, item.is_output
-        from jsonb_to_recordset(${database.json(placesOf(input, output))}) as item (id text, is_output boolean)
+        insert into response_items (account_id, id_digest, response_id, is_output)
+        select ${accountId}::uuid, decode(item.digest, 'base64'), ${id}, item.is_output
+        from jsonb_to_recordset(${database.json(placesOf(accountId, input, output))}) as item (digest text, is_output boolean)
         on conflict do nothing`,
     );
   }
@@ -220,11 +222,12 @@ export class ResponseStore {
     const asked = new Set(ids);
     if (asked.size === 0) return found;
     if (asked.size > MAX_ITEM_REFERENCES) throw tooManyReferences();
-    const known = [...asked].filter((id) => ID.test(id));
-    for (const source of this.isKeeping ? await this.#sources(accountId, known) : []) {
+    const known = new Map<string, string>();
+    for (const id of asked) if (ID.test(id)) known.set(itemDigestOf(accountId, id), id);
+    for (const source of this.isKeeping ? await this.#sources(accountId, [...known.keys()]) : []) {
       if (source.content === null) throw historyTooLarge("input");
       const part = source.isOutput ? "output" : "input";
-      const wanted = new Set(source.ids);
+      const wanted = new Set(source.digests.map((digest) => known.get(digest)));
       const text = this.#openText(accountId, source.responseId, part, source.content);
       for (const item of text === null ? [] : await parsedItems(text, parser, "input")) {
         if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
@@ -270,25 +273,27 @@ export class ResponseStore {
   }
 
   /** The parts of responses in which the items are. */
-  #sources(accountId: AccountId, ids: readonly string[]): Promise<readonly SourceRow[]> {
+  #sources(accountId: AccountId, digests: readonly string[]): Promise<readonly SourceRow[]> {
     const { database, maxHistoryBytes } = this.#parts;
     return this.#inTurn(
       accountId,
       () => database<SourceRow[]>`
         with found as (
-          select distinct on (response_items.id) response_items.id, response_id, is_output
+          select distinct on (id_digest) id_digest, response_id, is_output
           from response_items
             join responses on responses.account_id = response_items.account_id and responses.id = response_id
           where response_items.account_id = ${accountId} and ${this.#isCurrent()}
-            and response_items.id in (select jsonb_array_elements_text(${database.json([...ids])}))
-          order by response_items.id, is_output desc, created_at desc
+            and id_digest in (
+              select decode(value, 'base64') from jsonb_array_elements_text(${database.json([...digests])})
+            )
+          order by id_digest, is_output desc, created_at desc
         ), places as (
-          select response_id, is_output, jsonb_agg(id) as ids from found group by response_id, is_output
+          select response_id, is_output, jsonb_agg(encode(id_digest, 'base64')) as digests from found group by response_id, is_output
         ), sources as (
-          select response_id, is_output, ids, case when is_output then output else input end as content
+          select response_id, is_output, digests, case when is_output then output else input end as content
           from places join responses on account_id = ${accountId} and id = response_id
         )
-        select response_id as "responseId", is_output as "isOutput", ids,
+        select response_id as "responseId", is_output as "isOutput", digests,
                case when (select sum(octet_length(content) - ${SEAL_BYTES}) from sources) <= ${maxHistoryBytes} then content end as content
         from sources`,
     );
@@ -381,6 +386,11 @@ function contextOf(accountId: AccountId, id: string, part: Part): string {
   return `response\n${accountId}\n${part}\n${id}`;
 }
 
+/** Items are found by digests, in base64: clients choose the ids of theirs, which may contain anything. */
+function itemDigestOf(accountId: AccountId, id: string): string {
+  return digestTextOf(`${accountId}\n${id}`);
+}
+
 function outputOf({ output }: JsonObject): readonly JsonObject[] {
   return Array.isArray(output) ? output.filter(isJsonObject) : [];
 }
@@ -390,9 +400,10 @@ function outputOf({ output }: JsonObject): readonly JsonObject[] {
  * the response puts out again is output.
  */
 function placesOf(
+  accountId: AccountId,
   input: readonly JsonObject[],
   output: readonly JsonObject[],
-): { readonly id: string; readonly is_output: boolean }[] {
+): { readonly digest: string; readonly is_output: boolean }[] {
   const places = new Map<string, boolean>();
   for (const [items, isOutput] of [
     [input, false],
@@ -402,7 +413,10 @@ function placesOf(
       if (typeof id === "string" && ID.test(id)) places.set(id, isOutput);
     }
   }
-  return [...places].slice(-MAX_REFERABLE_ITEMS).map(([id, isOutput]) => ({ id, is_output: isOutput }));
+  return [...places].slice(-MAX_REFERABLE_ITEMS).map(([id, isOutput]) => ({
+    digest: itemDigestOf(accountId, id),
+    is_output: isOutput,
+  }));
 }
 
 /** Parses the items of a part of a response. @throws {Failure} `request_too_large` beyond the parser's limits. */

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
@@ -21,7 +21,9 @@ import { PARAMETERS, problemOf } from "./parameters.ts";
 import { SystemPrompt } from "./SystemPrompt.tsx";
 import { useChosenKey } from "./use-chosen-key.ts";
 import { useFollowing } from "./use-following.ts";
-import { ViewAs } from "./ViewAs.tsx";
+
+/** The programs that send a request are a tenth of the page's script, so they are loaded when they are looked at. */
+const ViewAs = lazy(async () => ({ default: (await import("./ViewAs.tsx")).ViewAs }));
 
 interface BenchProps {
   readonly chat: Chat;
@@ -130,7 +132,9 @@ export function Bench({ chat, models, keys }: BenchProps) {
         />
       </section>
       {isViewing && model !== undefined ? (
-        <ViewAs state={state} model={model.id} onClose={() => setViewing(false)} />
+        <Suspense>
+          <ViewAs state={state} model={model.id} onClose={() => setViewing(false)} />
+        </Suspense>
       ) : null}
     </div>
   );

@@ -29,10 +29,11 @@ alter table responses
 -- Where an item is that a request may refer to. The same item may be the output of one response and the input of others.
 create table response_items (
   account_id uuid not null,
-  id text not null,
+  -- SHA-256 of the account's id, a line feed and the item's id, which a client may have chosen: it can be part of a prompt.
+  id_digest bytea not null,
   response_id text not null,
   is_output boolean not null,
-  primary key (account_id, id, response_id),
+  primary key (account_id, id_digest, response_id),
   foreign key (account_id, response_id) references responses (account_id, id) on delete cascade
 );
 
