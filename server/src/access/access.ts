@@ -3,6 +3,7 @@ import type { IpRuleBook } from "../accounts/ip-rules.ts";
 import { ipBlocked, suspended } from "../accounts/refusals.ts";
 import type { AdmissionOutcome, Admissions, AdmittedRequest } from "../admission/admissions.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
+import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyLookup, KeySnapshot, KeyUuid } from "../contract/key.ts";
 import type { Limits } from "../contract/limits.ts";
@@ -62,7 +63,7 @@ export class Access {
   readonly #parts: AccessParts;
   readonly #known = new SnapshotCache();
   /** Digests of key strings that do not exist. A key string that does not exist never will. */
-  readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_CACHED });
+  readonly #unknown = new LRUCache<string, true>(atMost(UNKNOWN_CACHED));
   readonly #reading = new Map<string, Promise<Caller>>();
   #invalidations = 0;
 

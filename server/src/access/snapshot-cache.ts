@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeySnapshot } from "../contract/key.ts";
 
@@ -19,7 +20,7 @@ interface CachedKey {
 /** A bounded cache of snapshots by the digest of the key string. All keys of an account share one account object. */
 export class SnapshotCache {
   readonly #keys = new LRUCache<string, CachedKey>({
-    max: KEYS,
+    ...atMost(KEYS),
     ttl: IDLE_MS,
     ttlResolution: IDLE_RESOLUTION_MS,
     updateAgeOnGet: true,

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../caches/at-most.ts";
 import type { AttemptCounter, AttemptRule, CounterFactory } from "./attempts.ts";
 
 /**
@@ -30,7 +31,7 @@ export function memoryCounter(
   { points, durationS }: AttemptRule,
   { maxNames = MAX_NAMES, nowMs = () => performance.now() }: { maxNames?: number; nowMs?: () => number } = {},
 ): AttemptCounter {
-  const counts = new LRUCache<string, Count>({ max: maxNames });
+  const counts = new LRUCache<string, Count>(atMost(maxNames));
   const current = (name: string): Count | null => {
     const count = counts.get(name);
     return count !== undefined && count.endsMs > nowMs() ? count : null;

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import {
   type Admission,
@@ -52,7 +53,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
   ) {
     this.#nowMs = nowMs;
     this.#accounts = new LRUCache({
-      max: accountsRemembered,
+      ...atMost(accountsRemembered),
       // A version that was only read can be read again. Dropping a publication invalidates all reads that began before it.
       dispose: ({ publication }, _account, reason) => {
         if (reason === "evict") this.#forgotten = Math.max(this.#forgotten, publication);

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
 import { FairTurns, type NoTurn } from "./fair-turns.ts";
@@ -67,9 +68,9 @@ export class Reads {
     maxWaitingOfName: Number.POSITIVE_INFINITY,
   });
   readonly #streams = new Map<Reader, Set<{ lastMs: number }>>();
-  readonly #budgets = new LRUCache<Reader, { readonly leftMs: number; readonly atMs: number }>({
-    max: MAX_BUDGETS,
-  });
+  readonly #budgets = new LRUCache<Reader, { readonly leftMs: number; readonly atMs: number }>(
+    atMost(MAX_BUDGETS),
+  );
   readonly #refused = new Map<ReadRefusal, number>(
     (["waiting", "timeout", "budget", "streams"] as const).map((reason) => [reason, 0]),
   );

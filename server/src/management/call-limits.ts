@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { networkOf } from "../accounts/attempts.ts";
+import { atMost } from "../caches/at-most.ts";
 import { Failure } from "../errors/failure.ts";
 import type { RpcCaller } from "./caller.ts";
 
@@ -83,7 +84,7 @@ interface Bucket {
 class Buckets {
   readonly perMinute: number;
   readonly #monotonicMs: () => number;
-  readonly #buckets = new LRUCache<string, Bucket>({ max: MAX_NAMES });
+  readonly #buckets = new LRUCache<string, Bucket>(atMost(MAX_NAMES));
 
   constructor(perMinute: number, monotonicMs: () => number) {
     this.perMinute = perMinute;
