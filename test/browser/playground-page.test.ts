@@ -99,6 +99,28 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
   });
 
+  it("leaves keys in a rotation alone unless one is chosen, and asks when there is no other", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    const other = await owner.trpc.keys.create.mutate({ name: "production" });
+    const next = await owner.trpc.keys.rotate.mutate({ id: other.id });
+    await page.reload();
+    const choice = page.getByLabel("Key", { exact: true });
+    await expect.poll(() => choice.inputValue()).toBe(owner.id);
+    await sayAndHear(page, "spoils no rotation");
+    const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
+    expect(entries[0]?.keyName).toBe("test");
+
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+    await page.reload();
+    await expect.poll(() => choice.inputValue()).toBe("");
+    await say(page, "with which key?");
+    await page.getByRole("alert").getByText("Choose a key first.").waitFor();
+    await choice.selectOption(next.id);
+    await page.getByText("counts requests from here as its traffic").waitFor();
+    await page.reload();
+    await expect.poll(() => choice.inputValue()).toBe(next.id);
+  });
+
   it("leads who has no key to create one", async () => {
     const owner = await signUp(playground.site.service.baseUrl);
     const { page } = await playground.site.page();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Answer, extended, NO_ANSWER } from "../../dashboard-ui/src/pages/playground/answer.ts";
+import { keyFor, keysInRotation } from "../../dashboard-ui/src/pages/playground/choose-key.ts";
 import { failureOf } from "../../dashboard-ui/src/pages/playground/failure.ts";
 import { APIConnectionError, errorFor, StreamInterruptedError } from "../../sdk/src/session.ts";
 
@@ -89,5 +90,26 @@ describe("a failure", () => {
       requestId: "req_1",
     });
     expect(failureOf(new StreamInterruptedError("m", null), null).message).toBe(cut);
+  });
+});
+
+describe("the key of the playground", () => {
+  const plain = { id: "plain", rotation: null };
+  const successor = { id: "new", rotation: null };
+  const predecessor = { id: "old", rotation: { successorId: "new" } };
+
+  it("is the newest that no rotation watches", () => {
+    expect(keyFor([successor, predecessor, plain, { id: "older", rotation: null }], null)).toBe(plain);
+    expect([...keysInRotation([successor, predecessor, plain])].sort()).toEqual(["new", "old"]);
+  });
+
+  it("is the chosen one while it is active, also in a rotation", () => {
+    expect(keyFor([successor, predecessor, plain], "old")).toBe(predecessor);
+    expect(keyFor([plain], "revoked")).toBe(plain);
+  });
+
+  it("has to be chosen when a rotation watches every key", () => {
+    expect(keyFor([successor, predecessor], null)).toBeUndefined();
+    expect(keyFor([], null)).toBeUndefined();
   });
 });

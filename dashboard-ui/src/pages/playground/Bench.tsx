@@ -51,7 +51,7 @@ export function Bench({ chat, models, keys }: BenchProps) {
   }, [chat, modelId]);
 
   const ask = (act: (model: string, keyUuid: string) => Promise<void>) => {
-    const wrong = problemWith(state, model, key);
+    const wrong = problemWith(state, model, key, keys.length > 0);
     setProblem(wrong);
     if (wrong !== null || model === undefined || key === undefined) return;
     follow();
@@ -205,9 +205,10 @@ function problemWith(
   state: ChatState,
   model: ListedModel | undefined,
   key: ListedKey | undefined,
+  hasKeys: boolean,
 ): string | null {
   if (model === undefined) return "Choose a model first.";
-  if (key === undefined) return "Create a key first.";
+  if (key === undefined) return hasKeys ? "Choose a key first." : "Create a key first.";
   if ([...state.messages, state.draft].every(({ text }) => text.trim() === ""))
     return "Write a message first.";
   const wrong = PARAMETERS.find((parameter) => problemOf(parameter, state.parameters) !== undefined);
