@@ -10,6 +10,7 @@ import {
   figureOf,
   messageOn,
   modelOn,
+  openParameters,
   openPlaygroundSite,
   say,
   sayAndHear,
@@ -39,6 +40,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
 
   it("has the conversation still after a reload, no key in any store, and nothing for whoever signs in next", async () => {
     const { page, owner } = await playground.openBench("acme/echo");
+    await openParameters(page);
     await page.getByLabel("temperature", { exact: true }).fill("0.7");
     await sayAndHear(page, "remember this");
     await composerOf(page).fill("not sent yet");
@@ -157,6 +159,7 @@ describe.skipIf(!hasBrowser)("everyone in the playground", () => {
       const { page } = await playground.openBench("acme/echo", { colorScheme });
       expect(await violationsOf(page)).toEqual([]);
       await sayAndHear(page, "Hello");
+      await openParameters(page);
       await page.getByLabel("temperature", { exact: true }).fill("9");
       await say(page, "sandbox:error 429");
       await page.getByRole("button", { name: "Reset temperature" }).click();

@@ -42,6 +42,7 @@ export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
 
 function hintFor(value: ListedKey | undefined, rotating: ReadonlySet<string>): string {
   if (value === undefined) return "Every key is in a rotation, which watches its traffic.";
-  if (rotating.has(value.id)) return "This key is in a rotation, which counts requests from here as its traffic.";
+  if (rotating.has(value.id))
+    return "This key is in a rotation, which counts requests from here as its traffic.";
   return "Requests are logged under this key.";
 }

@@ -1,9 +1,8 @@
-import type { ListedKey } from "../../api/types.ts";
-
 /** What the choice of a key depends on. */
-export type KeyToChoose = Pick<ListedKey, "id"> & {
-  readonly rotation: Pick<NonNullable<ListedKey["rotation"]>, "successorId"> | null;
-};
+export interface KeyToChoose {
+  readonly id: string;
+  readonly rotation: { readonly successorId: string } | null;
+}
 
 /** The ids of the keys of unfinished rotations: predecessors and their successors. */
 export function keysInRotation(active: readonly KeyToChoose[]): ReadonlySet<string> {
