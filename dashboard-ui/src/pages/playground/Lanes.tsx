@@ -1,11 +1,14 @@
+import { lazy, Suspense } from "react";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import { AskFailure } from "./AskFailure.tsx";
-import { Conversation } from "./Conversation.tsx";
 import type { Chat } from "./chat.ts";
 import type { Lane } from "./chat-state.ts";
 import styles from "./Lanes.module.css";
+
+/** The messages are a good part of the page's script, and a new chat has none. */
+const Conversation = lazy(async () => ({ default: (await import("./Conversation.tsx")).Conversation }));
 
 interface LanesProps {
   readonly chat: Chat;
@@ -61,13 +64,15 @@ function LaneContent({ chat, lane, onRemove, askAgain, resume }: LaneContentProp
   const isUnanswered = messages.at(-1)?.role === "user" && failure === null && !isRunning;
   return (
     <div className={styles.content}>
-      <Conversation
-        chat={chat}
-        lane={lane}
-        onRemove={onRemove}
-        askAgain={() => askAgain(lane)}
-        resume={() => resume(lane)}
-      />
+      <Suspense>
+        <Conversation
+          chat={chat}
+          lane={lane}
+          onRemove={onRemove}
+          askAgain={() => askAgain(lane)}
+          resume={() => resume(lane)}
+        />
+      </Suspense>
       {isUnanswered ? (
         <div>
           <Button onClick={() => resume(lane)}>Get an answer</Button>

@@ -1,7 +1,6 @@
 import { noticeSignedOut } from "../../api/client.ts";
 import { onClearSession, sessionStore } from "../../components/storage.ts";
 import { isEmpty, NO_ANSWER } from "./answer.ts";
-import { ask } from "./ask.ts";
 import { type Accepted, attach, newId, refusalOf } from "./attachment.ts";
 import {
   addedLane,
@@ -241,6 +240,8 @@ export class Chat {
       if (isCurrent()) this.#tell(laneId, id, told);
     };
     try {
+      // The SDK's streams are loaded with the first request.
+      const { ask } = await import("./ask.ts");
       for await (const { requestId, answer } of ask({ body, keyUuid, signal: running.signal })) {
         const isFirst = body.stream === true && told.firstMs === null && !isEmpty(answer);
         tell({ requestId, answer, ...(isFirst ? { firstMs: elapsedMs() } : {}) });
