@@ -8,6 +8,7 @@ import {
   endStream,
   figureOf,
   messageOn,
+  openParameters,
   openPlaygroundSite,
   say,
   sayAndHear,
@@ -35,6 +36,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     expect(await figureOf(messageOn(page, 2), "Time to first token").textContent()).toMatch(
       /^\d+ ms$|^\d+\.\d s$/,
     );
+    await page.getByRole("button", { name: "Raw message 2" }).click();
     expect(await messageOn(page, 2).locator(".Message_messageText").last().textContent()).toBe(
       "Hello\n  there",
     );
@@ -100,18 +102,17 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     await expect.poll(() => playground.models.received.length).toBeGreaterThan(2);
     await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
     expect((playground.lastBody().messages as unknown[]).length).toBe(4);
-    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("button", { name: "New chat" }).click();
     await page.getByText("Send a message to start").waitFor();
-    await page.getByRole("button", { name: "Undo" }).click();
-    await messageOn(page, 4).waitFor();
   });
 
   it("sends the parameters that are set, and none that is not", async () => {
     const { page } = await playground.openBench();
+    await openParameters(page);
     await page.getByLabel("temperature", { exact: true }).fill("0.2");
     await page.getByLabel("max_completion_tokens", { exact: true }).fill("50");
     await page.getByLabel("stop", { exact: true }).fill("END\n\\n\\n");
-    await page.getByLabel("response_format", { exact: true }).selectOption("JSON");
+    await page.getByLabel("Output", { exact: true }).selectOption("JSON");
     await page.getByLabel("top_p", { exact: true }).fill("0.5");
     await page.getByRole("button", { name: "Reset top_p" }).click();
     await page.getByLabel("Stream the answer").uncheck();
@@ -125,7 +126,8 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
       stop: ["END", "\n\n"],
       response_format: { type: "json_object" },
     });
-    await messageOn(page, 2).getByText('{"answer": 42}').waitFor();
+    await messageOn(page, 2).getByText('"answer": 42').waitFor();
+    await messageOn(page, 2).getByText("Valid JSON.").waitFor();
 
     const before = playground.models.received.length;
     await page.getByLabel("temperature", { exact: true }).fill("3");
@@ -175,7 +177,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     await say(page, "A long one");
     const response = await held;
     const more = async (last: string) => {
-      response.write(chunkOf({ content: `${"line\n".repeat(60)}${last}\n` }));
+      response.write(chunkOf({ content: `${"line\n\n".repeat(60)}${last}\n` }));
       await messageOn(page, 2).getByText(last).waitFor();
     };
     const below = () =>

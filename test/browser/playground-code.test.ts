@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { runInShell, runModule } from "../fixtures/run-code.ts";
-import { composerOf, openPlaygroundSite, saidIn } from "./playground-site.ts";
+import { composerOf, openParameters, openPlaygroundSite, saidIn } from "./playground-site.ts";
 
 const playground = openPlaygroundSite();
 
@@ -10,6 +10,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
     const { page, owner } = await playground.openBench("acme/echo");
     const text = `It's "quoted" — $HOME \`date\` \\ \${nothing}\n\tsecond line's end 'n' <b>&amp;</b> 🚪`;
     await page.getByLabel("System prompt").fill("Don't\nchange a thing");
+    await openParameters(page);
     await page.getByLabel("temperature", { exact: true }).fill("0");
     await page.getByLabel("seed", { exact: true }).fill("7");
     await page.getByLabel("frequency_penalty", { exact: true }).fill("-0.5");
@@ -50,6 +51,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
     async (format) => {
       const { page, owner } = await playground.openBench("acme/echo");
       await page.getByLabel("System prompt").fill("Be brief.");
+      await openParameters(page);
       await page.getByLabel("seed", { exact: true }).fill("7");
       await composerOf(page).fill("It's the same text.");
       const dialog = page.getByRole("dialog");

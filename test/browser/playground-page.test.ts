@@ -10,6 +10,7 @@ import {
   figureOf,
   messageOn,
   modelOn,
+  openParameters,
   openPlaygroundSite,
   say,
   sayAndHear,
@@ -39,6 +40,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
 
   it("has the conversation still after a reload, no key in any store, and nothing for whoever signs in next", async () => {
     const { page, owner } = await playground.openBench("acme/echo");
+    await openParameters(page);
     await page.getByLabel("temperature", { exact: true }).fill("0.7");
     await sayAndHear(page, "remember this");
     await composerOf(page).fill("not sent yet");
@@ -99,6 +101,28 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
   });
 
+  it("leaves keys in a rotation alone unless one is chosen, and asks when there is no other", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    const other = await owner.trpc.keys.create.mutate({ name: "production" });
+    const next = await owner.trpc.keys.rotate.mutate({ id: other.id });
+    await page.reload();
+    const choice = page.getByLabel("Key", { exact: true });
+    await expect.poll(() => choice.inputValue()).toBe(owner.id);
+    await sayAndHear(page, "spoils no rotation");
+    const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
+    expect(entries[0]?.keyName).toBe("test");
+
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+    await page.reload();
+    await expect.poll(() => choice.inputValue()).toBe("");
+    await say(page, "with which key?");
+    await page.getByRole("alert").getByText("Choose a key first.").waitFor();
+    await choice.selectOption(next.id);
+    await page.getByText("counts requests from here as its traffic").waitFor();
+    await page.reload();
+    await expect.poll(() => choice.inputValue()).toBe(next.id);
+  });
+
   it("leads who has no key to create one", async () => {
     const owner = await signUp(playground.site.service.baseUrl);
     const { page } = await playground.site.page();
@@ -135,6 +159,7 @@ describe.skipIf(!hasBrowser)("everyone in the playground", () => {
       const { page } = await playground.openBench("acme/echo", { colorScheme });
       expect(await violationsOf(page)).toEqual([]);
       await sayAndHear(page, "Hello");
+      await openParameters(page);
       await page.getByLabel("temperature", { exact: true }).fill("9");
       await say(page, "sandbox:error 429");
       await page.getByRole("button", { name: "Reset temperature" }).click();

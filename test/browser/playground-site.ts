@@ -45,8 +45,19 @@ export function openPlaygroundSite(): PlaygroundSite {
     catalog = await writeCatalog({
       upstreams: { afar: { dialect: "openai", baseUrl: models.baseUrl }, sandbox: { dialect: "sandbox" } },
       models: [
-        { id: "acme/talker", aliases: ["talker"], prices, routes: [{ upstream: "afar", model: "inner" }] },
-        { id: "acme/echo", prices, routes: [{ upstream: "sandbox", model: "echo" }] },
+        {
+          id: "acme/talker",
+          aliases: ["talker"],
+          modalities: { input: ["text", "image", "file"], output: ["text"] },
+          prices,
+          routes: [{ upstream: "afar", model: "inner" }],
+        },
+        {
+          id: "acme/echo",
+          modalities: { input: ["text", "image", "file"], output: ["text"] },
+          prices,
+          routes: [{ upstream: "sandbox", model: "echo" }],
+        },
         { id: "acme/lorem", routes: [{ upstream: "sandbox", model: "lorem" }] },
       ],
     });
@@ -112,6 +123,11 @@ export function endStream(response: ReceivedRequest["response"]): void {
 
 export function composerOf(page: Page): Locator {
   return page.getByRole("textbox", { name: "Message", exact: true });
+}
+
+export async function openParameters(page: Page): Promise<void> {
+  await page.locator("summary", { hasText: "Parameters" }).click();
+  await page.getByLabel("Stream the answer").waitFor();
 }
 
 export async function modelOn(page: Page): Promise<string | null> {

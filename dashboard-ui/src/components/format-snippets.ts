@@ -1,3 +1,4 @@
+import { messagesTools, messagesTurns, responsesItems, responsesTools } from "./format-messages.ts";
 import type { ChatSnippetRequest } from "./snippets.ts";
 
 /** A chat request in another format. */
@@ -14,18 +15,18 @@ const SHARED = ["temperature", "top_p", "stream"];
 /** The request as the Responses API has it. */
 export function responsesRequest(request: ChatSnippetRequest): FormattedRequest {
   const instructions = instructionsOf(request);
-  const { max_completion_tokens: newer, max_tokens: older, response_format: format } = request;
+  const { max_completion_tokens: newer, max_tokens: older } = request;
   const maxTokens = newer ?? older;
   return {
     body: {
       model: request.model,
       ...(instructions === "" ? {} : { instructions }),
-      input: turnsOf(request),
+      input: responsesItems(request.messages),
       ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
-      ...(format === undefined ? {} : { text: { format } }),
+      ...responsesTools(request),
       ...shared(request),
     },
-    missing: missingIn(request, ["response_format"]),
+    missing: missingIn(request, ["response_format", "tools", "tool_choice"]),
   };
 }
 
@@ -38,11 +39,12 @@ export function messagesRequest(request: ChatSnippetRequest): FormattedRequest {
       model: request.model,
       max_tokens: newer ?? older ?? DEFAULT_MAX_TOKENS,
       ...(system === "" ? {} : { system }),
-      messages: turnsOf(request),
+      messages: messagesTurns(request.messages),
+      ...messagesTools(request),
       ...(stop === undefined ? {} : { stop_sequences: stop }),
       ...shared(request),
     },
-    missing: missingIn(request, ["stop"]),
+    missing: missingIn(request, ["stop", "tools", "tool_choice"]),
   };
 }
 
@@ -51,10 +53,6 @@ function instructionsOf({ messages }: ChatSnippetRequest): string {
     .filter(({ role }) => role === "system")
     .map(({ content }) => content)
     .join("\n\n");
-}
-
-function turnsOf({ messages }: ChatSnippetRequest): ChatSnippetRequest["messages"] {
-  return messages.filter(({ role }) => role !== "system");
 }
 
 function shared(request: ChatSnippetRequest): Readonly<Record<string, unknown>> {

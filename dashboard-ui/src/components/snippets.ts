@@ -1,9 +1,17 @@
 import { messagesRequest, responsesRequest } from "./format-snippets.ts";
 
+/** A message in the format of chat completions. */
+export interface SnippetMessage {
+  readonly role: string;
+  /** A text, or parts. */
+  readonly content?: unknown;
+  readonly [member: string]: unknown;
+}
+
 /** A chat request, as code that sends it. */
 export interface ChatSnippetRequest {
   readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly messages: readonly SnippetMessage[];
   readonly stream?: boolean;
   readonly [parameter: string]: unknown;
 }

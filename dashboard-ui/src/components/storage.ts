@@ -11,6 +11,9 @@ export const sessionStore = storeOf(() => sessionStorage);
 /** Lasts in this browser, for every user. */
 export const browserStore = storeOf(() => localStorage);
 
+/** The database with the playground's conversations. */
+export const HISTORY_DATABASE = "playground";
+
 const listeners = new Set<() => void>();
 
 /** Calls the listener when the user signs out, before the tab's storage is cleared. */
@@ -18,10 +21,12 @@ export function onClearSession(listener: () => void): void {
   listeners.add(listener);
 }
 
-/** Clears what the tab stores, when the user signs out. */
+/** Clears what the tab stores and the playground's conversations, when the user signs out. */
 export function clearSession(): void {
   for (const listener of listeners) listener();
   attempt(() => sessionStorage.clear());
+  // The history may be of an earlier visit: its code may not be loaded in this tab.
+  attempt(() => indexedDB.deleteDatabase(HISTORY_DATABASE));
 }
 
 function storeOf(storage: () => Storage): Store {

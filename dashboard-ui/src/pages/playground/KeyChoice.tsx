@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ListedKey } from "../../api/types.ts";
 import { Notice } from "../../components/Notice.tsx";
 import { Select } from "../../components/Select.tsx";
+import { keysInRotation } from "./choose-key.ts";
 
 interface KeyChoiceProps {
   /** The active keys. */
@@ -12,7 +13,7 @@ interface KeyChoiceProps {
 
 /** The choice of the key for requests. */
 export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
-  if (value === undefined) {
+  if (keys.length === 0) {
     return (
       <Notice tone="warning">
         <p>
@@ -21,13 +22,27 @@ export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
       </Notice>
     );
   }
+  const rotating = keysInRotation(keys);
+  const options = keys.map(({ id, name, keyId }) => ({
+    value: id,
+    label: `${name} (…${keyId})${rotating.has(id) ? ", in rotation" : ""}`,
+  }));
   return (
     <Select
       label="Key"
-      hint="Requests are logged under this key."
-      value={value.id}
-      options={keys.map(({ id, name, keyId }) => ({ value: id, label: `${name} (…${keyId})` }))}
-      onChange={({ target }) => onChange(target.value)}
+      hint={hintFor(value, rotating)}
+      value={value?.id ?? ""}
+      options={value === undefined ? [{ value: "", label: "Choose a key" }, ...options] : options}
+      onChange={({ target }) => {
+        if (target.value !== "") onChange(target.value);
+      }}
     />
   );
+}
+
+function hintFor(value: ListedKey | undefined, rotating: ReadonlySet<string>): string {
+  if (value === undefined) return "Every key is in a rotation, which watches its traffic.";
+  if (rotating.has(value.id))
+    return "This key is in a rotation, which counts requests from here as its traffic.";
+  return "Requests are logged under this key.";
 }

@@ -1,29 +1,48 @@
-import { useRef, useState } from "react";
+import { lazy, Suspense, useRef, useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { classes } from "../../components/classes.ts";
 import { Spinner } from "../../components/Spinner.tsx";
 import textStyles from "../../components/text.module.css";
 import { AnswerFigures } from "./AnswerFigures.tsx";
+import { AnswerText, RawText } from "./AnswerText.tsx";
+import { Attachments } from "./Attachments.tsx";
 import { type Answer, isEmpty } from "./answer.ts";
+import { ArrivingCalls, Calls } from "./Calls.tsx";
 import type { ChatMessage, Role, ToldAnswer } from "./chat-state.ts";
 import styles from "./Message.module.css";
 import { MessageForm } from "./MessageForm.tsx";
 
-interface MessageProps {
+/** The validator of JSON schemas, which only structured answers need. */
+const JsonAnswer = lazy(async () => {
+  try {
+    return { default: (await import("./JsonAnswer.tsx")).JsonAnswer };
+  } catch {
+    return { default: RawText };
+  }
+});
+
+export interface MessageActions {
+  readonly edit: (role: Role, text: string) => void;
+  readonly remove: () => void;
+  readonly setResult: (callIndex: number, result: string) => void;
+  /** `null` if the answer cannot be repeated. */
+  readonly askAgain: (() => void) | null;
+  /** Sends the results of tool calls; `null` where that is not the next step. */
+  readonly resume: (() => void) | null;
+}
+
+interface MessageProps extends MessageActions {
   /** The position in the conversation, from 1. */
   readonly number: number;
   readonly message: ChatMessage;
-  readonly edit: (role: Role, text: string) => void;
-  readonly remove: () => void;
-  /** `null` if the answer cannot be repeated. */
-  readonly askAgain: (() => void) | null;
 }
 
 /** One message of the conversation. */
-export function Message({ number, message, edit, remove, askAgain }: MessageProps) {
+export function Message({ number, message, edit, remove, setResult, askAgain, resume }: MessageProps) {
   const [isEditing, setEditing] = useState(false);
-  const editButton = useRef<HTMLDivElement>(null);
+  const [isRaw, setRaw] = useState(false);
+  const actions = useRef<HTMLDivElement>(null);
   const { role, text, told } = message;
   const isUnderway = told?.outcome === "underway";
   const name = `message ${number}`;
@@ -31,7 +50,7 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
   const endEditing = () => {
     setEditing(false);
     // The button is rendered again in the next frame.
-    requestAnimationFrame(() => editButton.current?.querySelector("button")?.focus());
+    requestAnimationFrame(() => actions.current?.querySelector("button")?.focus());
   };
 
   return (
@@ -42,11 +61,16 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
           {told === null ? null : <span className={textStyles.small}>{told.model}</span>}
         </p>
         {isEditing || isUnderway ? null : (
-          <div className={styles.messageActions} ref={editButton}>
+          <div className={styles.messageActions} ref={actions}>
             <Button aria-label={`Edit ${name}`} onClick={() => setEditing(true)}>
               Edit
             </Button>
             <CopyButton short text={text} what={name} />
+            {role === "assistant" && text !== "" ? (
+              <Button aria-label={`Raw ${name}`} aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+                Raw
+              </Button>
+            ) : null}
             {askAgain === null || told === null ? null : (
               <Button aria-label={`Regenerate ${name}`} onClick={askAgain}>
                 Regenerate
@@ -70,16 +94,48 @@ export function Message({ number, message, edit, remove, askAgain }: MessageProp
           cancel={endEditing}
         />
       ) : (
-        <>
-          {told === null ? null : <Reasoning answer={told.answer} />}
-          {text === "" ? null : <div className={styles.messageText}>{text}</div>}
-          {told === null ? null : <Calls answer={told.answer} />}
-          {told === null ? null : <Course told={told} />}
-        </>
+        <MessageContent message={message} isRaw={isRaw} setResult={setResult} resume={resume} />
       )}
       {told === null || isUnderway ? null : <AnswerFigures told={told} />}
     </li>
   );
+}
+
+interface MessageContentProps extends Pick<MessageActions, "setResult" | "resume"> {
+  readonly message: ChatMessage;
+  readonly isRaw: boolean;
+}
+
+function MessageContent({ message, isRaw, setResult, resume }: MessageContentProps) {
+  const { attachments, calls, told } = message;
+  return (
+    <>
+      {told === null ? null : <Reasoning answer={told.answer} />}
+      <Attachments attachments={attachments} />
+      <MessageText message={message} isRaw={isRaw} />
+      {calls.length > 0 ? (
+        <Calls calls={calls} setResult={setResult} resume={resume} />
+      ) : told === null ? null : (
+        <ArrivingCalls calls={told.answer.calls} />
+      )}
+      {told === null ? null : <Course told={told} />}
+    </>
+  );
+}
+
+/** What a user wrote is shown as written; what a model wrote is Markdown, or the requested JSON. */
+function MessageText({ message, isRaw }: { readonly message: ChatMessage; readonly isRaw: boolean }) {
+  const { role, text, told } = message;
+  if (text === "") return null;
+  if (role === "user") return <RawText text={text} />;
+  if (told?.outcome === "whole" && told.format.kind !== "text" && !isRaw) {
+    return (
+      <Suspense fallback={<RawText text={text} />}>
+        <JsonAnswer text={text} format={told.format} />
+      </Suspense>
+    );
+  }
+  return <AnswerText text={text} isRaw={isRaw} />;
 }
 
 function Reasoning({ answer }: { readonly answer: Answer }) {
@@ -87,22 +143,8 @@ function Reasoning({ answer }: { readonly answer: Answer }) {
   return (
     <details className={styles.reasoning}>
       <summary>Reasoning</summary>
-      <div className={styles.messageText}>{answer.reasoning}</div>
+      <RawText text={answer.reasoning} />
     </details>
-  );
-}
-
-function Calls({ answer }: { readonly answer: Answer }) {
-  if (answer.calls.length === 0) return null;
-  return (
-    <ul className={styles.calls}>
-      {answer.calls.map((call, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: tool calls keep their positions
-        <li key={index}>
-          Calls <code>{`${call.name}(${call.arguments})`}</code>
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -9,6 +9,7 @@ import { isFree, matches } from "../models/model.ts";
 import styles from "./ModelChoice.module.css";
 
 interface ModelChoiceProps {
+  readonly label: string;
   readonly models: readonly ListedModel[];
   readonly value: ListedModel | null;
   /** The requested name, if no such model exists. */
@@ -17,7 +18,7 @@ interface ModelChoiceProps {
 }
 
 /** The choice of a chat model, searchable by id, alias or owner. */
-export function ModelChoice({ models, value, missing, onChange }: ModelChoiceProps) {
+export function ModelChoice({ label, models, value, missing, onChange }: ModelChoiceProps) {
   const id = useId();
   return (
     <div className={formStyles.field}>
@@ -32,7 +33,7 @@ export function ModelChoice({ models, value, missing, onChange }: ModelChoicePro
           if (model !== null) onChange(model);
         }}
       >
-        <Combobox.Label className={styles.comboboxLabel}>Model</Combobox.Label>
+        <Combobox.Label className={styles.comboboxLabel}>{label}</Combobox.Label>
         <Combobox.Trigger
           className={styles.comboboxTrigger}
           aria-describedby={`${id}-note`}

@@ -22,6 +22,7 @@ export function Playground() {
               user === undefined ? null : (
                 <Bench
                   chat={chatOf(user.id)}
+                  userId={user.id}
                   models={catalog.models.filter(chats)}
                   keys={list.keys.filter(({ state }) => state === "active")}
                 />

@@ -5,22 +5,30 @@ import { Button } from "../../components/Button.tsx";
 import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
-import { bodyOf, type ChatBody, type ChatState } from "./chat-state.ts";
+import textStyles from "../../components/text.module.css";
+import { bodyOf, type ChatBody, type ChatState, type Lane, messagesWithDraft } from "./chat-state.ts";
+import { shortened } from "./shorten-data.ts";
 
 interface ViewAsProps {
   readonly state: ChatState;
+  /** The conversation whose next request is shown. */
+  readonly lane: Lane;
   readonly model: string;
   readonly onClose: () => void;
 }
 
 /** The current request as code. */
-export function ViewAs({ state, model, onClose }: ViewAsProps) {
+export function ViewAs({ state, lane, model, onClose }: ViewAsProps) {
   const info = useQuery(api.service.info.queryOptions());
+  const { body, isShortened } = shortened(withMessage(bodyOf(state, messagesWithDraft(state, lane), model)));
   return (
     <Dialog title="Request as code" onDismiss={onClose}>
       <Answer query={info} what="the code">
-        {(service) => <Snippets service={service} request={withMessage(bodyOf(state, model))} />}
+        {(service) => <Snippets service={service} request={body} />}
       </Answer>
+      {isShortened ? (
+        <p className={textStyles.small}>Attachments are shortened. Put your own data in the place of “…”.</p>
+      ) : null}
       <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close

@@ -11,9 +11,13 @@ export interface Answer {
 }
 
 export interface ToolCall {
+  /** The id that the call's result names. */
+  readonly id: string;
   readonly name: string;
   /** JSON, possibly incomplete. */
   readonly arguments: string;
+  /** Data that the model server expects back with the call. */
+  readonly extra?: unknown;
 }
 
 export interface Usage {
@@ -53,9 +57,13 @@ function withCalls(calls: readonly ToolCall[], pieces: unknown): readonly ToolCa
     const told = numberOf(member(piece, "index")) ?? place;
     // Calls arrive in order, so an index that skips some is invalid.
     const index = told in next ? told : next.length;
-    const before = next[index] ?? { name: "", arguments: "" };
+    const before = next[index] ?? { id: "", name: "", arguments: "" };
     const called = member(piece, "function");
+    const extra = member(piece, "extra_content") ?? before.extra;
     next[index] = {
+      // Some servers repeat the id with each piece.
+      id: before.id || textOf(member(piece, "id")),
+      ...(extra === undefined ? {} : { extra }),
       name: before.name + textOf(member(called, "name")),
       arguments: before.arguments + textOf(member(called, "arguments")),
     };

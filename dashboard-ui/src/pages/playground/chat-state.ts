@@ -1,15 +1,37 @@
-import type { Answer } from "./answer.ts";
+import type { Answer, ToolCall } from "./answer.ts";
+import { type Attachment, partOf } from "./attachment.ts";
 import type { ChatFailure } from "./failure.ts";
 import { type ParameterTexts, parametersOf } from "./parameters.ts";
+import {
+  formatFields,
+  type OutputFormat,
+  TEXT_FORMAT,
+  type ToolChoice,
+  type ToolDefinition,
+  toolFields,
+} from "./tools.ts";
 
 export const ROLES = ["user", "assistant"] as const;
 export type Role = (typeof ROLES)[number];
+
+/** The maximum number of models side by side. */
+export const MAX_LANES = 4;
+const MAX_TITLE_LENGTH = 60;
+
+/** A tool call of a complete answer, with the result that the user enters. */
+export interface CalledTool extends ToolCall {
+  /** `null` until the user has entered one. */
+  readonly result: string | null;
+}
 
 export interface ChatMessage {
   /** Unique within the conversation. */
   readonly id: number;
   readonly role: Role;
   readonly text: string;
+  readonly attachments: readonly Attachment[];
+  /** The tool calls of an assistant's message. */
+  readonly calls: readonly CalledTool[];
   /** The model's answer, for a message that a model wrote and the user has not edited since. */
   readonly told: ToldAnswer | null;
 }
@@ -19,6 +41,8 @@ export interface ToldAnswer {
   readonly model: string;
   readonly answer: Answer;
   readonly outcome: "underway" | "whole" | "stopped" | "broken";
+  /** The requested output. */
+  readonly format: OutputFormat;
   /** `null` until the service has begun to answer. */
   readonly requestId: string | null;
   /** Milliseconds from the request to the first content; `null` without streaming. */
@@ -27,65 +51,233 @@ export interface ToldAnswer {
   readonly totalMs: number | null;
 }
 
+/** A conversation with one model. Several of them are side by side to compare models. */
+export interface Lane {
+  /** Unique within the chat. */
+  readonly id: number;
+  /** The chosen model; `null` before the first choice. */
+  readonly model: string | null;
+  readonly messages: readonly ChatMessage[];
+  readonly isRunning: boolean;
+  readonly failure: ChatFailure | null;
+}
+
 export interface Draft {
   readonly role: Role;
   readonly text: string;
+  readonly attachments: readonly Attachment[];
 }
 
-/** The last removal from the conversation, which can be undone. */
+/** The last removal from a conversation, which can be undone. */
 export interface Removal {
-  readonly what: "message" | "conversation";
-  /** The conversation before the removal. */
+  readonly laneId: number;
+  /** The messages before the removal. */
   readonly messages: readonly ChatMessage[];
 }
 
-export interface ChatState {
-  /** The model chosen last, for a page whose address names none. */
-  readonly model: string | null;
+/** What is kept of a chat: in the browser's history, and in a link. */
+export interface SavedChat {
+  /** One to {@link MAX_LANES}. */
+  readonly lanes: readonly Lane[];
   readonly system: string;
-  readonly messages: readonly ChatMessage[];
   readonly draft: Draft;
   readonly parameters: ParameterTexts;
   readonly stream: boolean;
-  readonly isRunning: boolean;
-  readonly failure: ChatFailure | null;
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice: ToolChoice;
+  readonly format: OutputFormat;
+}
+
+export interface ChatState extends SavedChat {
+  /** The chat's id in the history. */
+  readonly id: string;
+  /** The lane that the next message goes to; `null` for all. */
+  readonly target: number | null;
   readonly removal: Removal | null;
   /** The announcement for screen readers when an answer has ended. */
   readonly announcement: string;
 }
 
-export const NEW_CHAT: ChatState = {
-  model: null,
+export const EMPTY_DRAFT: Draft = { role: "user", text: "", attachments: [] };
+
+const FIRST_LANE: Lane = { id: 1, model: null, messages: [], isRunning: false, failure: null };
+
+export const NEW_CHAT: SavedChat = {
+  lanes: [FIRST_LANE],
   system: "",
-  messages: [],
-  draft: { role: "user", text: "" },
+  draft: EMPTY_DRAFT,
   parameters: {},
   stream: true,
-  isRunning: false,
-  failure: null,
-  removal: null,
-  announcement: "",
+  tools: [],
+  toolChoice: "auto",
+  format: TEXT_FORMAT,
 };
 
 /** The body of a chat request. */
 export interface ChatBody {
   readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly messages: readonly BodyMessage[];
   readonly stream?: boolean;
   readonly [parameter: string]: unknown;
 }
 
-/** The request for the current conversation. Empty messages are left out, because most models refuse them. */
-export function bodyOf(state: ChatState, model: string): ChatBody {
-  const { system, messages, draft, parameters, stream } = state;
-  const said = [...messages, draft].filter(({ text }) => text.trim() !== "");
+export interface BodyMessage {
+  readonly role: string;
+  /** A text, or parts. */
+  readonly content?: unknown;
+  readonly [member: string]: unknown;
+}
+
+/** The request that asks a model for the next message of a conversation. */
+export function bodyOf(chat: SavedChat, messages: readonly ChatMessage[], model: string): ChatBody {
+  const { system, parameters, stream, tools, toolChoice, format } = chat;
   return {
     model,
     messages: [
       ...(system.trim() === "" ? [] : [{ role: "system", content: system }]),
-      ...said.map(({ role, text }) => ({ role, content: text })),
+      ...messages.flatMap(bodyMessagesOf),
     ],
     ...parametersOf(parameters),
+    ...toolFields(tools, toolChoice),
+    ...formatFields(format),
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  };
+}
+
+/** A message of the request, and the results of its tool calls. Empty messages are left out, because most models refuse them. */
+function bodyMessagesOf({ role, text, attachments, calls }: ChatMessage): readonly BodyMessage[] {
+  if (calls.length > 0) {
+    return [
+      { role, content: text === "" ? null : text, tool_calls: calls.map(callField) },
+      ...calls.map(({ id, result }) => ({ role: "tool", tool_call_id: id, content: result ?? "" })),
+    ];
+  }
+  const parts = attachments.map(partOf).filter((part) => part !== null);
+  if (parts.length > 0 && role === "user") {
+    const said = text.trim() === "" ? [] : [{ type: "text", text }];
+    return [{ role, content: [...said, ...parts] }];
+  }
+  return text.trim() === "" ? [] : [{ role, content: text }];
+}
+
+function callField({ id, name, arguments: input, extra }: CalledTool) {
+  return {
+    id,
+    type: "function",
+    function: { name, arguments: input },
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  };
+}
+
+/** The draft as a message, or `null` if it is empty. */
+export function draftMessage({ role, text, attachments }: Draft, id: number): ChatMessage | null {
+  if (text.trim() === "" && attachments.length === 0) return null;
+  return { id, role, text, attachments, calls: [], told: null };
+}
+
+/** The messages of a lane as the next request has them, with the draft if it goes to this lane. */
+export function messagesWithDraft(state: ChatState, lane: Lane): readonly ChatMessage[] {
+  const isTarget = state.target === null || state.target === lane.id;
+  const added = isTarget ? draftMessage(state.draft, nextId(lane.messages)) : null;
+  return added === null ? lane.messages : [...lane.messages, added];
+}
+
+/** The lanes that the next message goes to. */
+export function targetsOf({ lanes, target }: ChatState): readonly Lane[] {
+  return lanes.filter(({ id }) => target === null || target === id);
+}
+
+/** The first tool call without a result. A request after it would be refused. */
+export function unansweredCall(messages: readonly ChatMessage[]): CalledTool | undefined {
+  return messages.flatMap(({ calls }) => calls).find(({ result }) => result === null);
+}
+
+/** Whether a message has nothing to send. */
+export function isEmptyMessage({ text, attachments, calls }: ChatMessage): boolean {
+  return text.trim() === "" && attachments.length === 0 && calls.length === 0;
+}
+
+/** The messages without the last one, if a model wrote it. */
+export function withoutLastAnswer(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.at(-1)?.told == null ? messages : messages.slice(0, -1);
+}
+
+/** A further lane for the same question: it has the messages of the first one, without the answer to the last question. */
+export function addedLane(lanes: readonly Lane[], model: string): Lane {
+  const messages = lanes[0]?.messages ?? [];
+  const lastQuestion = messages.findLastIndex(({ role }) => role === "user");
+  return { ...FIRST_LANE, id: nextId(lanes), model, messages: messages.slice(0, lastQuestion + 1) };
+}
+
+export function withLane(lanes: readonly Lane[], id: number, change: Partial<Lane>): readonly Lane[] {
+  return lanes.map((lane) => (lane.id === id ? { ...lane, ...change } : lane));
+}
+
+export function withMessage(
+  messages: readonly ChatMessage[],
+  id: number,
+  change: (message: ChatMessage) => ChatMessage,
+): readonly ChatMessage[] {
+  return messages.map((message) => (message.id === id ? change(message) : message));
+}
+
+export function nextId(items: readonly { readonly id: number }[]): number {
+  return Math.max(0, ...items.map(({ id }) => id)) + 1;
+}
+
+/** Whether the chat has content to keep in the history. */
+export function hasContent({ lanes }: SavedChat): boolean {
+  return lanes.some(({ messages }) => messages.length > 0);
+}
+
+/** The chat's name in the history, until the user gives it another: how it begins. */
+export function titleOf({ lanes }: SavedChat): string {
+  const messages = lanes.flatMap((lane) => lane.messages);
+  const text =
+    messages
+      .find((message) => message.text.trim() !== "")
+      ?.text.trim()
+      .replace(/\s+/g, " ") ?? "";
+  if (text === "") return messages[0]?.attachments[0]?.name ?? "New chat";
+  return text.length > MAX_TITLE_LENGTH ? `${text.slice(0, MAX_TITLE_LENGTH).trimEnd()}…` : text;
+}
+
+/** The part of a state that is kept. */
+export function savedOf(state: SavedChat): SavedChat {
+  const { lanes, system, draft, parameters, stream, tools, toolChoice, format } = state;
+  return { lanes, system, draft, parameters, stream, tools, toolChoice, format };
+}
+
+/** A kept chat as it continues: answers that were incomplete have ended. */
+export function reopened(saved: SavedChat): SavedChat {
+  const lanes = saved.lanes.map((lane) => ({
+    ...lane,
+    isRunning: false,
+    messages: lane.messages.map(asLeft),
+  }));
+  return { ...saved, lanes };
+}
+
+function asLeft(message: ChatMessage): ChatMessage {
+  const { told } = message;
+  return told?.outcome === "underway" ? { ...message, told: { ...told, outcome: "stopped" } } : message;
+}
+
+/** Every attachment of a chat, each once. */
+export function attachmentsOf({ lanes, draft }: SavedChat): readonly Attachment[] {
+  const all = [...lanes.flatMap((lane) => lane.messages), draft].flatMap(({ attachments }) => attachments);
+  return [...new Map(all.map((attachment) => [attachment.id, attachment])).values()];
+}
+
+/** The chat with the content of its attachments changed; `null` removes it. */
+export function withContents(saved: SavedChat, urlOf: (attachment: Attachment) => string | null): SavedChat {
+  const changed = <Item extends { readonly attachments: readonly Attachment[] }>(item: Item): Item =>
+    item.attachments.length === 0
+      ? item
+      : { ...item, attachments: item.attachments.map((one) => ({ ...one, url: urlOf(one) })) };
+  return {
+    ...saved,
+    draft: changed(saved.draft),
+    lanes: saved.lanes.map((lane) => ({ ...lane, messages: lane.messages.map(changed) })),
   };
 }

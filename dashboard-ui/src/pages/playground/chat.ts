@@ -1,24 +1,46 @@
 import { noticeSignedOut } from "../../api/client.ts";
 import { onClearSession, sessionStore } from "../../components/storage.ts";
 import { isEmpty, NO_ANSWER } from "./answer.ts";
-import { ask } from "./ask.ts";
+import { type Accepted, attach, newId, refusalOf } from "./attachment.ts";
 import {
+  addedLane,
+  attachmentsOf,
   bodyOf,
   type ChatMessage,
   type ChatState,
+  draftMessage,
+  EMPTY_DRAFT,
+  hasContent,
+  type Lane,
+  MAX_LANES,
   NEW_CHAT,
+  nextId,
   type Role,
+  reopened,
+  type SavedChat,
+  savedOf,
   type ToldAnswer,
+  targetsOf,
+  titleOf,
+  withContents,
+  withLane,
+  withMessage,
+  withoutLastAnswer,
 } from "./chat-state.ts";
 import { failureOf } from "./failure.ts";
 
 const KEPT_AS = "playground";
 /** The version of the stored format. State of another version is discarded. */
-const KEPT_VERSION = 1;
+const KEPT_VERSION = 2;
 /** The delay before state is stored, so that it is not written for every letter. */
 const KEEP_AFTER_MS = 300;
+/** The maximum size of attachments in the tab's storage, which is small. Larger ones are only in the history. */
+const MAX_KEPT_LENGTH = 1_500_000;
 /** The maximum length of an announcement. A screen reader cannot skip through one, so longer answers are read in the conversation. */
 const ANNOUNCED_LENGTH = 1_000;
+
+/** The history is loaded when it is needed: not for the page's first load. */
+const loadHistory = () => import("./history.ts");
 
 let current: { readonly userId: string; readonly chat: Chat } | null = null;
 
@@ -27,21 +49,26 @@ onClearSession(() => {
   current = null;
 });
 
-/** Returns the user's conversation, which continues while they visit other pages and survives a reload of the tab. */
+/** Returns the user's chat, which continues while they visit other pages and survives a reload of the tab. */
 export function chatOf(userId: string): Chat {
   if (current?.userId === userId) return current.chat;
-  // Another user has signed in, so the previous conversation is discarded.
+  // Another user has signed in, so the previous chat is discarded.
   current?.chat.stop();
   current = { userId, chat: new Chat(userId) };
   return current.chat;
 }
 
-/** A conversation with models: its messages, its settings and its requests. */
+type Settings = Pick<
+  ChatState,
+  "system" | "draft" | "parameters" | "stream" | "tools" | "toolChoice" | "format" | "target"
+>;
+
+/** A chat with one model, or with several side by side: its messages, its settings and its requests. */
 export class Chat {
   readonly #userId: string;
   readonly #listeners = new Set<() => void>();
+  readonly #running = new Map<number, AbortController>();
   #state: ChatState;
-  #running: AbortController | null = null;
   #keeping: ReturnType<typeof setTimeout> | undefined;
   #frame: number | null = null;
 
@@ -49,6 +76,7 @@ export class Chat {
     this.#userId = userId;
     this.#state = readKept(userId);
     addEventListener("pagehide", () => this.#keep());
+    void this.#fetchContents();
   }
 
   /** Arguments of `useSyncExternalStore`, together with {@link state}. */
@@ -60,111 +88,180 @@ export class Chat {
   readonly state = (): ChatState => this.#state;
 
   /** Changes the settings. */
-  set(change: Partial<Pick<ChatState, "model" | "system" | "draft" | "parameters" | "stream">>): void {
+  set(change: Partial<Settings>): void {
     this.#change(change);
   }
 
-  /** Adds the draft to the conversation. */
+  setModel(laneId: number, model: string): void {
+    this.#changeLane(laneId, { model });
+  }
+
+  /** Adds a model to compare with. */
+  addLane(model: string): void {
+    const { lanes } = this.#state;
+    if (lanes.length < MAX_LANES) this.#change({ lanes: [...lanes, addedLane(lanes, model)], removal: null });
+  }
+
+  removeLane(laneId: number): void {
+    this.#keepLanes(({ id }) => id !== laneId);
+  }
+
+  /** Continues with one model. The chat with the other ones is deleted. */
+  keepOnly(laneId: number): void {
+    this.#keepLanes(({ id }) => id === laneId);
+  }
+
+  /** Adds the draft to the conversations that it goes to. */
   add(): void {
-    const { draft, messages } = this.#state;
-    if (draft.text.trim() === "") return;
-    const message: ChatMessage = { id: nextId(messages), role: draft.role, text: draft.text, told: null };
-    this.#change({ messages: [...messages, message], draft: { role: "user", text: "" }, removal: null });
-  }
-
-  edit(id: number, role: Role, text: string): void {
-    const messages = this.#state.messages.map((message) => {
-      if (message.id !== id) return message;
-      // An edited message is no longer the model's answer.
-      return { id, role, text, told: message.text === text && message.role === role ? message.told : null };
+    const { draft, lanes } = this.#state;
+    const targets = new Set(targetsOf(this.#state).map(({ id }) => id));
+    const next = lanes.map((lane) => {
+      const message = draftMessage(draft, nextId(lane.messages));
+      return message !== null && targets.has(lane.id)
+        ? { ...lane, messages: [...lane.messages, message] }
+        : lane;
     });
-    this.#change({ messages, removal: null });
+    this.#change({ lanes: next, draft: EMPTY_DRAFT, removal: null });
   }
 
-  remove(id: number): void {
-    const { messages } = this.#state;
+  /** Attaches files to the draft, up to the first that cannot be. @returns why that one cannot be attached. */
+  async attach(files: readonly File[], accepted: Accepted): Promise<string | null> {
+    for (const file of files) {
+      const attachedBytes = attachmentsOf(this.#state).reduce((sum, { bytes }) => sum + bytes, 0);
+      const refusal = refusalOf(file, accepted, attachedBytes);
+      if (refusal !== null) return refusal;
+      const attachment = await attach(file).catch(() => null);
+      if (attachment === null) return `${file.name} cannot be read. Choose it again.`;
+      const { draft } = this.#state;
+      this.#change({ draft: { ...draft, attachments: [...draft.attachments, attachment] } });
+    }
+    return null;
+  }
+
+  edit(laneId: number, id: number, role: Role, text: string): void {
+    this.#changeMessage(laneId, id, (message) => ({
+      ...message,
+      role,
+      text,
+      // An edited message is no longer the model's answer.
+      told: message.text === text && message.role === role ? message.told : null,
+      calls: role === "assistant" ? message.calls : [],
+    }));
+  }
+
+  /** Enters the result of a tool call. */
+  setResult(laneId: number, id: number, callIndex: number, result: string): void {
+    this.#changeMessage(laneId, id, (message) => ({
+      ...message,
+      calls: message.calls.map((call, index) => (index === callIndex ? { ...call, result } : call)),
+    }));
+  }
+
+  remove(laneId: number, id: number): void {
+    const { messages } = this.#lane(laneId);
     const rest = messages.filter((message) => message.id !== id);
-    this.#change({ messages: rest, removal: { what: "message", messages } });
-  }
-
-  clear(): void {
-    const { messages } = this.#state;
-    this.stop();
-    const left = messages.map(asLeft);
-    this.#change({ messages: [], failure: null, removal: { what: "conversation", messages: left } });
+    this.#changeLane(laneId, { messages: rest });
+    this.#change({ removal: { laneId, messages } });
   }
 
   putBack(): void {
     const { removal } = this.#state;
-    if (removal !== null) this.#change({ messages: removal.messages, removal: null });
+    if (removal === null) return;
+    this.#changeLane(removal.laneId, { messages: removal.messages });
+    this.#change({ removal: null });
   }
 
   stop(): void {
-    this.#running?.abort();
+    for (const running of this.#running.values()) running.abort();
   }
 
-  /** Sends the conversation with the draft. Resolves when the answer has ended, successfully or not. */
-  async send(model: string, keyUuid: string): Promise<void> {
-    if (this.#running !== null) return;
+  /** Begins a new chat with the same models and settings. The present one stays in the history. */
+  startNew(): void {
+    this.#keep();
+    this.discard();
+  }
+
+  /** Begins a new chat with the same models and settings. The present one is not stored again. */
+  discard(): void {
+    const { lanes } = this.#state;
+    const empty = lanes.map((lane) => ({ ...lane, messages: [], isRunning: false, failure: null }));
+    this.#replace(newId(), { ...savedOf(this.#state), lanes: empty, draft: EMPTY_DRAFT });
+  }
+
+  /** Opens a chat from the history or a link, and sends nothing. The present one stays in the history. */
+  open(id: string, saved: SavedChat): void {
+    this.#keep();
+    this.#replace(id, saved);
+  }
+
+  #replace(id: string, saved: SavedChat): void {
+    this.stop();
+    this.#running.clear();
+    this.#change({ ...saved, id, target: null, removal: null, announcement: "" });
+  }
+
+  /** Sends the draft with each conversation that it goes to. Resolves when all answers have ended, successfully or not. */
+  async send(keyUuid: string): Promise<void> {
+    const targets = targetsOf(this.#state);
+    if (targets.some(({ id }) => this.#running.has(id))) return;
     this.add();
-    await this.#run(model, keyUuid);
+    await Promise.all(targets.map(({ id }) => this.#run(id, keyUuid)));
   }
 
-  /** Requests the last answer again, or the one that is missing at the end of the conversation. */
-  async sendAgain(model: string, keyUuid: string): Promise<void> {
-    if (this.#running !== null) return;
-    const { messages } = this.#state;
-    if (messages.at(-1)?.told != null) this.#change({ messages: messages.slice(0, -1), removal: null });
-    await this.#run(model, keyUuid);
+  /** Requests the last answer of a conversation again, or the one that is missing at its end. */
+  async sendAgain(laneId: number, keyUuid: string): Promise<void> {
+    if (this.#running.has(laneId)) return;
+    this.#changeLane(laneId, { messages: withoutLastAnswer(this.#lane(laneId).messages) });
+    await this.#run(laneId, keyUuid);
   }
 
-  async #run(model: string, keyUuid: string): Promise<void> {
-    const { messages, draft } = this.#state;
-    const body = bodyOf({ ...this.#state, draft: { ...draft, text: "" } }, model);
+  /** Requests the next message of a conversation as it stands: after the results of tool calls, for example. */
+  async resume(laneId: number, keyUuid: string): Promise<void> {
+    if (!this.#running.has(laneId)) await this.#run(laneId, keyUuid);
+  }
+
+  async #run(laneId: number, keyUuid: string): Promise<void> {
+    const { messages, model } = this.#lane(laneId);
+    if (model === null) return;
+    const body = bodyOf(this.#state, messages, model);
     const running = new AbortController();
-    this.#running = running;
+    this.#running.set(laneId, running);
+    const isCurrent = () => this.#running.get(laneId) === running;
     const id = nextId(messages);
-    let told: ToldAnswer = {
-      model,
-      answer: NO_ANSWER,
-      outcome: "underway",
-      requestId: null,
-      firstMs: null,
-      totalMs: null,
-    };
-    this.#change({
-      messages: [...messages, { id, role: "assistant", text: "", told }],
-      isRunning: true,
-      failure: null,
-      removal: null,
-      announcement: "",
-    });
+    let told = newAnswer(model, this.#state);
+    const message: ChatMessage = { id, role: "assistant", text: "", attachments: [], calls: [], told };
+    this.#changeLane(laneId, { messages: [...messages, message], isRunning: true, failure: null });
+    this.#change({ removal: null, announcement: "" });
     const sentMs = performance.now();
     const elapsedMs = () => Math.round(performance.now() - sentMs);
     const tell = (news: Partial<ToldAnswer>) => {
       told = { ...told, ...news };
-      this.#tell(id, told);
+      // The chat that was open may have been replaced by another one.
+      if (isCurrent()) this.#tell(laneId, id, told);
     };
     try {
+      // The SDK's streams are loaded with the first request.
+      const { ask } = await import("./ask.ts");
       for await (const { requestId, answer } of ask({ body, keyUuid, signal: running.signal })) {
         const isFirst = body.stream === true && told.firstMs === null && !isEmpty(answer);
         tell({ requestId, answer, ...(isFirst ? { firstMs: elapsedMs() } : {}) });
       }
       tell({ outcome: "whole", totalMs: elapsedMs() });
-      this.#end({ announcement: announcementOf(told) });
+      if (isCurrent()) this.#end(laneId, {}, announcementOf(told));
     } catch (thrown) {
       const isStopped = running.signal.aborted;
       tell({ outcome: isStopped ? "stopped" : "broken", totalMs: elapsedMs() });
-      if (isStopped) this.#end({ announcement: "Stopped." });
-      else this.#fail(thrown, told, id);
+      if (!isCurrent()) return;
+      if (isStopped) this.#end(laneId, {}, "Stopped.");
+      else this.#fail(laneId, thrown, told, id);
     }
   }
 
-  #fail(thrown: unknown, told: ToldAnswer, id: number): void {
+  #fail(laneId: number, thrown: unknown, told: ToldAnswer, id: number): void {
     const failure = failureOf(thrown, told.requestId);
-    const { messages } = this.#state;
+    const { messages } = this.#lane(laneId);
     const kept = isEmpty(told.answer) ? messages.filter((message) => message.id !== id) : messages;
-    this.#end({ failure, messages: kept });
+    this.#end(laneId, { failure, messages: kept }, "");
     if (failure.code === "not_signed_in") {
       // The state is stored now, because the user is about to leave the page and perhaps the tab.
       this.#keep();
@@ -172,18 +269,53 @@ export class Chat {
     }
   }
 
-  #end(change: Partial<ChatState>): void {
-    this.#running = null;
-    this.#change({ ...change, isRunning: false });
+  #end(laneId: number, change: Partial<Lane>, announcement: string): void {
+    this.#running.delete(laneId);
+    this.#changeLane(laneId, { ...change, isRunning: false });
+    // Answers side by side are announced once, when the last one has ended.
+    if (this.#state.lanes.length === 1) this.#change({ announcement });
+    else if (this.#running.size === 0) this.#change({ announcement: "All answers have ended." });
   }
 
   /** Limits updates to the screen's refresh rate. */
-  #tell(id: number, told: ToldAnswer): void {
-    const messages = this.#state.messages.map((message) =>
-      message.id === id ? { ...message, text: told.answer.text, told } : message,
-    );
-    this.#state = { ...this.#state, messages };
+  #tell(laneId: number, id: number, told: ToldAnswer): void {
+    const isWhole = told.outcome === "whole";
+    const messages = withMessage(this.#lane(laneId).messages, id, (message) => ({
+      ...message,
+      text: told.answer.text,
+      calls: isWhole ? told.answer.calls.map((call) => ({ ...call, result: null })) : [],
+      told,
+    }));
+    this.#state = { ...this.#state, lanes: withLane(this.#state.lanes, laneId, { messages }) };
     this.#frame ??= requestAnimationFrame(() => this.#notify());
+  }
+
+  #lane(id: number): Lane {
+    const lane = this.#state.lanes.find((one) => one.id === id);
+    // A lane that was removed has no messages, and changes to it change nothing.
+    return lane ?? { id, model: null, messages: [], isRunning: false, failure: null };
+  }
+
+  #keepLanes(isKept: (lane: Lane) => boolean): void {
+    const lanes = this.#state.lanes.filter(isKept);
+    if (lanes.length === 0) return;
+    for (const [id, running] of this.#running) {
+      if (lanes.some((lane) => lane.id === id)) continue;
+      this.#running.delete(id);
+      running.abort();
+    }
+    const { target } = this.#state;
+    const isThere = lanes.length > 1 && lanes.some(({ id }) => id === target);
+    this.#change({ lanes, target: isThere ? target : null, removal: null });
+  }
+
+  #changeMessage(laneId: number, id: number, change: (message: ChatMessage) => ChatMessage): void {
+    this.#changeLane(laneId, { messages: withMessage(this.#lane(laneId).messages, id, change) });
+    this.#change({ removal: null });
+  }
+
+  #changeLane(id: number, change: Partial<Lane>): void {
+    this.#change({ lanes: withLane(this.#state.lanes, id, change) });
   }
 
   #change(change: Partial<ChatState>): void {
@@ -201,15 +333,49 @@ export class Chat {
 
   #keep(): void {
     clearTimeout(this.#keeping);
-    // The conversation of a user who has signed out is not stored.
+    // The chat of a user who has signed out is not stored.
     if (current?.chat !== this) return;
-    const { isRunning: _, announcement: __, removal: ___, ...kept } = this.#state;
-    sessionStore.write(KEPT_AS, JSON.stringify({ version: KEPT_VERSION, userId: this.#userId, kept }));
+    const { id } = this.#state;
+    const saved = savedOf(this.#state);
+    const kept = { version: KEPT_VERSION, userId: this.#userId, id, saved: withoutLargeContents(saved) };
+    sessionStore.write(KEPT_AS, JSON.stringify(kept));
+    if (hasContent(saved)) void this.#keepInHistory(id, saved);
+  }
+
+  async #keepInHistory(id: string, saved: SavedChat): Promise<void> {
+    const models = saved.lanes.flatMap(({ model }) => (model === null ? [] : [model]));
+    const entry = { id, userId: this.#userId, title: titleOf(saved), models, updatedMs: Date.now() };
+    try {
+      const { writeChat } = await loadHistory();
+      // The user may have signed out in the meantime.
+      if (current?.chat === this) await writeChat(entry, saved);
+    } catch {
+      // Browsers may forbid storage or have no space left. The chat is still in the tab.
+    }
+  }
+
+  /** Reads contents of attachments, which the tab's storage does not hold, from the history. */
+  async #fetchContents(): Promise<void> {
+    const { id } = this.#state;
+    if (attachmentsOf(this.#state).every(({ url }) => url !== null)) return;
+    const { readChat } = await loadHistory();
+    const stored = await readChat(id).catch(() => null);
+    if (stored === null || this.#state.id !== id) return;
+    const urls = new Map(attachmentsOf(stored).map((one) => [one.id, one.url]));
+    this.#change(withContents(savedOf(this.#state), (one) => one.url ?? urls.get(one.id) ?? null));
   }
 }
 
-function nextId(messages: readonly ChatMessage[]): number {
-  return Math.max(0, ...messages.map(({ id }) => id)) + 1;
+function newAnswer(model: string, { format }: SavedChat): ToldAnswer {
+  return {
+    model,
+    answer: NO_ANSWER,
+    outcome: "underway",
+    format,
+    requestId: null,
+    firstMs: null,
+    totalMs: null,
+  };
 }
 
 function announcementOf({ answer: { text, calls } }: ToldAnswer): string {
@@ -217,20 +383,20 @@ function announcementOf({ answer: { text, calls } }: ToldAnswer): string {
   return text.length > ANNOUNCED_LENGTH ? `Answer: ${text.slice(0, ANNOUNCED_LENGTH)} …` : `Answer: ${text}`;
 }
 
+function withoutLargeContents(saved: SavedChat): SavedChat {
+  const length = attachmentsOf(saved).reduce((sum, { url }) => sum + (url?.length ?? 0), 0);
+  return length > MAX_KEPT_LENGTH ? withContents(saved, () => null) : saved;
+}
+
 function readKept(userId: string): ChatState {
+  const circumstances = { target: null, removal: null, announcement: "" };
+  const fresh = { ...NEW_CHAT, ...circumstances, id: newId() };
   try {
     // The stored state is this module's own output. State of another version or user is discarded.
     const read = JSON.parse(sessionStore.read(KEPT_AS) ?? "null");
-    if (read?.version !== KEPT_VERSION || read.userId !== userId) return NEW_CHAT;
-    const state: ChatState = { ...NEW_CHAT, ...read.kept };
-    return { ...state, messages: state.messages.map(asLeft) };
+    if (read?.version !== KEPT_VERSION || read.userId !== userId) return fresh;
+    return { ...fresh, ...reopened(read.saved), id: read.id };
   } catch {
-    return NEW_CHAT;
+    return fresh;
   }
-}
-
-/** Marks an answer that was incomplete when the page was closed as ended. */
-function asLeft(message: ChatMessage): ChatMessage {
-  const { told } = message;
-  return told?.outcome === "underway" ? { ...message, told: { ...told, outcome: "stopped" } } : message;
 }

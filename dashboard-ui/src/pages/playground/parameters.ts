@@ -6,8 +6,7 @@ export type ParameterName =
   | "stop"
   | "seed"
   | "presence_penalty"
-  | "frequency_penalty"
-  | "response_format";
+  | "frequency_penalty";
 
 /** Parameters as typed. Missing ones are not sent, so the model's defaults apply. */
 export type ParameterTexts = Readonly<Partial<Record<ParameterName, string>>>;
@@ -15,18 +14,29 @@ export type ParameterTexts = Readonly<Partial<Record<ParameterName, string>>>;
 export interface Parameter {
   /** The parameter's name in the API. */
   readonly name: ParameterName;
-  readonly kind: "number" | "lines" | "format";
+  readonly kind: "number" | "lines";
   readonly hint: string;
+  /** The range of a slider, for numbers that are chosen by feel. */
+  readonly slider?: Slider;
   /** @returns the value to send, or the problem with the text. */
   readonly read: (text: string) => { readonly value: unknown } | { readonly problem: string };
 }
 
+export interface Slider {
+  readonly min: number;
+  readonly max: number;
+  readonly step: number;
+  /** Where the slider stands while the parameter is not set. */
+  readonly start: number;
+}
+
+const SLIDER_STEP = 0.05;
 const NEWLINE = /\\n/g;
 
 /** The optional parameters of a request, in the order of the form. The bounds match those of the service. */
 export const PARAMETERS: readonly Parameter[] = [
-  number("temperature", 0, 2, "Randomness, 0–2."),
-  number("top_p", 0, 1, "Probability cutoff, 0–1."),
+  number("temperature", 0, 2, "Randomness, 0–2.", 1),
+  number("top_p", 0, 1, "Probability cutoff, 0–1.", 1),
   integer("max_completion_tokens", 1, 1_000_000_000, "Maximum output tokens."),
   integer("max_tokens", 1, 1_000_000_000, "Older name, required by some providers."),
   {
@@ -44,14 +54,8 @@ export const PARAMETERS: readonly Parameter[] = [
     Number.MAX_SAFE_INTEGER,
     "Makes answers repeatable if the model supports it.",
   ),
-  number("presence_penalty", -2, 2, "Discourage repeated topics, −2 to 2."),
-  number("frequency_penalty", -2, 2, "Discourage repeated words, −2 to 2."),
-  {
-    name: "response_format",
-    kind: "format",
-    hint: "For JSON, describe the fields in a message.",
-    read: (text) => ({ value: { type: text } }),
-  },
+  number("presence_penalty", -2, 2, "Discourage repeated topics, −2 to 2.", 0),
+  number("frequency_penalty", -2, 2, "Discourage repeated words, −2 to 2.", 0),
 ];
 
 /** The valid parameters as the request sends them. */
@@ -71,11 +75,13 @@ export function problemOf({ name, read }: Parameter, texts: ParameterTexts): str
   return outcome !== null && "problem" in outcome ? outcome.problem : undefined;
 }
 
-function number(name: ParameterName, min: number, max: number, hint: string): Parameter {
+/** @param start The position of the parameter's slider while it is not set. Without it there is no slider. */
+function number(name: ParameterName, min: number, max: number, hint: string, start?: number): Parameter {
   return {
     name,
     kind: "number",
     hint,
+    ...(start === undefined ? {} : { slider: { min, max, step: SLIDER_STEP, start } }),
     read: (text) => {
       const value = Number(text);
       return text.trim() !== "" && value >= min && value <= max

@@ -1,10 +1,11 @@
 import { useState } from "react";
 import type { ListedKey } from "../../api/types.ts";
 import { browserStore } from "../../components/storage.ts";
+import { keyFor } from "./choose-key.ts";
 
 const KEPT_AS = "playground-key";
 
-/** The key for requests: the one chosen last in this browser, while it is active. */
+/** The key for requests, and a function to choose it. The choice is remembered in this browser. */
 export function useChosenKey(
   active: readonly ListedKey[],
 ): readonly [ListedKey | undefined, (id: string) => void] {
@@ -14,5 +15,5 @@ export function useChosenKey(
     browserStore.write(KEPT_AS, id);
     setChosen(id);
   };
-  return [active.find(({ id }) => id === chosen) ?? active[0], choose];
+  return [keyFor(active, chosen), choose];
 }

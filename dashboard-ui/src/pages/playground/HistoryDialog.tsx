@@ -1,0 +1,161 @@
+import { useQuery } from "@tanstack/react-query";
+import { type SubmitEvent, useId, useState } from "react";
+import { queryClient } from "../../api/client.ts";
+import { Button } from "../../components/Button.tsx";
+import dialogStyles from "../../components/Dialog.module.css";
+import { Dialog } from "../../components/Dialog.tsx";
+import { formatDateTime } from "../../components/format.ts";
+import { Loading, Notice } from "../../components/Notice.tsx";
+import textStyles from "../../components/text.module.css";
+import type { SavedChat } from "./chat-state.ts";
+import styles from "./HistoryDialog.module.css";
+import { type ChatEntry, deleteChats, listChats, readChat, renameChat } from "./history.ts";
+
+interface HistoryDialogProps {
+  readonly userId: string;
+  /** The id of the open chat. */
+  readonly openId: string;
+  readonly open: (id: string, chat: SavedChat) => void;
+  /** Called after the open chat was deleted. */
+  readonly onDelete: () => void;
+  readonly close: () => void;
+}
+
+/** The chats that this browser keeps: open, rename, delete. */
+export function HistoryDialog({ userId, openId, open, onDelete, close }: HistoryDialogProps) {
+  const queryKey = ["playground-history", userId];
+  const chats = useQuery({
+    queryKey,
+    queryFn: () => listChats(userId),
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  });
+  const [isClearing, setClearing] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
+
+  const act = async (change: () => Promise<void>) => {
+    try {
+      await change();
+      setFailed(false);
+    } catch {
+      setFailed(true);
+    }
+    await queryClient.invalidateQueries({ queryKey });
+  };
+  const remove = (ids: readonly string[]) =>
+    act(async () => {
+      // The open chat is replaced first: it would be stored again.
+      if (ids.includes(openId)) onDelete();
+      await deleteChats(ids);
+      setClearing(false);
+    });
+  const openEntry = (id: string) =>
+    act(async () => {
+      const chat = await readChat(id);
+      if (chat === null) return;
+      open(id, chat);
+      close();
+    });
+  const entries = chats.data ?? [];
+
+  return (
+    <Dialog title="History" onDismiss={close}>
+      <p className={textStyles.quiet}>
+        Chats are kept in this browser only, never on the server. Signing out deletes them.
+      </p>
+      {hasFailed || chats.isError ? (
+        <Notice tone="error">This browser does not let the page store chats. Check its settings.</Notice>
+      ) : null}
+      {chats.isPending ? <Loading what="chats" /> : null}
+      {chats.isSuccess && entries.length === 0 ? <p>No chats yet. Send a message to begin one.</p> : null}
+      <ul className={styles.entries}>
+        {entries.map((entry) => (
+          <Entry
+            key={entry.id}
+            entry={entry}
+            isOpen={entry.id === openId}
+            open={() => void openEntry(entry.id)}
+            rename={(title) => void act(() => renameChat(entry.id, title))}
+            remove={() => void remove([entry.id])}
+          />
+        ))}
+      </ul>
+      <div className={dialogStyles.dialogActions}>
+        {entries.length === 0 ? null : isClearing ? (
+          <Button look="danger" onClick={() => void remove(entries.map(({ id }) => id))}>
+            Delete {entries.length === 1 ? "the chat" : `all ${entries.length} chats`}
+          </Button>
+        ) : (
+          <Button onClick={() => setClearing(true)}>Clear all</Button>
+        )}
+        <Button look="primary" onClick={close}>
+          Close
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface EntryProps {
+  readonly entry: ChatEntry;
+  readonly isOpen: boolean;
+  readonly open: () => void;
+  readonly rename: (title: string) => void;
+  readonly remove: () => void;
+}
+
+function Entry({ entry, isOpen, open, rename, remove }: EntryProps) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const id = useId();
+  const { title, models, updatedMs } = entry;
+  if (draft !== null) {
+    const submit = (event: SubmitEvent) => {
+      event.preventDefault();
+      if (draft.trim() !== "") rename(draft.trim());
+      setDraft(null);
+    };
+    return (
+      <li className={styles.entry}>
+        <form onSubmit={submit} className={styles.form}>
+          <label className={textStyles.visuallyHidden} htmlFor={id}>
+            Name of {title}
+          </label>
+          <input
+            id={id}
+            // biome-ignore lint/a11y/noAutofocus: the field replaces the button that was pressed
+            autoFocus
+            maxLength={200}
+            value={draft}
+            onChange={({ target }) => setDraft(target.value)}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape") return;
+              // Escape would close the dialog too.
+              event.stopPropagation();
+              setDraft(null);
+            }}
+          />
+          <Button type="submit">Save</Button>
+        </form>
+      </li>
+    );
+  }
+  return (
+    <li className={styles.entry}>
+      <button type="button" className={styles.open} onClick={open} aria-current={isOpen}>
+        <span>{title}</span>
+        <span className={textStyles.small}>
+          {formatDateTime(new Date(updatedMs))} · {models.join(", ")}
+        </span>
+      </button>
+      <div className={styles.actions}>
+        <Button aria-label={`Rename ${title}`} onClick={() => setDraft(title)}>
+          Rename
+        </Button>
+        <Button aria-label={`Delete ${title}`} onClick={remove}>
+          Delete
+        </Button>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,53 @@
+import { lazy, Suspense, useState } from "react";
+import { Button } from "../../components/Button.tsx";
+import { Select } from "../../components/Select.tsx";
+import styles from "./Bench.module.css";
+import { EXAMPLE_SCHEMA, type OutputFormat, schemaProblem } from "./tools.ts";
+
+const SchemaDialog = lazy(async () => ({ default: (await import("./SchemaDialog.tsx")).SchemaDialog }));
+
+interface OutputChoiceProps {
+  readonly value: OutputFormat;
+  readonly onChange: (format: OutputFormat) => void;
+}
+
+const OPTIONS = [
+  { value: "text", label: "Text" },
+  { value: "json_object", label: "JSON" },
+  { value: "json_schema", label: "JSON with a schema" },
+];
+
+/** The choice of what an answer has to be. */
+export function OutputChoice({ value, onChange }: OutputChoiceProps) {
+  const [isEditing, setEditing] = useState(false);
+  const choose = (kind: string) => {
+    if (kind === "text" || kind === "json_object") onChange({ ...value, kind });
+    if (kind !== "json_schema") return;
+    onChange({ kind, schema: value.schema === "" ? EXAMPLE_SCHEMA : value.schema });
+  };
+  return (
+    <div className={styles.setting}>
+      <Select
+        label="Output"
+        value={value.kind}
+        options={OPTIONS}
+        error={value.kind === "json_schema" ? schemaProblem(value.schema) : undefined}
+        {...(value.kind === "json_object" ? { hint: "Describe the fields in a message." } : {})}
+        onChange={({ target }) => choose(target.value)}
+      />
+      {value.kind === "json_schema" ? <Button onClick={() => setEditing(true)}>Edit schema</Button> : null}
+      {isEditing ? (
+        <Suspense>
+          <SchemaDialog
+            schema={value.schema}
+            save={(schema) => {
+              onChange({ ...value, schema });
+              setEditing(false);
+            }}
+            close={() => setEditing(false)}
+          />
+        </Suspense>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { useNavigate, useRouterState } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { newId } from "./attachment.ts";
+import type { Chat } from "./chat.ts";
+
+/** The beginning of a shared chat's fragment, known without the code that reads it. */
+const SHARED = /^#?chat=/;
+
+/** Opens the chat that the address contains, once, and removes it from the address. Returns what to tell the user about it. */
+export function useSharedChat(chat: Chat): string | null {
+  const hash = useRouterState({ select: ({ location }) => location.hash });
+  const navigate = useNavigate({ from: "/playground" });
+  const [notice, setNotice] = useState<string | null>(null);
+  useEffect(() => {
+    if (!SHARED.test(hash)) return;
+    void (async () => {
+      const saved = await import("./share.ts").then(
+        ({ readShared }) => readShared(hash.replace("#", "")),
+        () => null,
+      );
+      if (saved !== null) chat.open(newId(), saved);
+      setNotice(
+        saved === null
+          ? "The link is damaged. Ask for it again."
+          : "Opened from a link. Nothing was sent. Your previous chat is in the history.",
+      );
+      await navigate({ search: {}, hash: "", replace: true, resetScroll: false });
+    })();
+  }, [hash, chat, navigate]);
+  return notice;
+}

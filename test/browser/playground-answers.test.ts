@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { chunkOf } from "../fixtures/model-server.ts";
+import {
+  answerInStream,
+  composerOf,
+  endStream,
+  figureOf,
+  messageOn,
+  openPlaygroundSite,
+  say,
+  sayAndHear,
+} from "./playground-site.ts";
+
+const playground = openPlaygroundSite();
+
+const MARKDOWN = `# Title
+
+Some **bold** text, [a link](https://example.com/) and [a path](/settings/keys).
+
+\`\`\`python
+print("hello")
+\`\`\`
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+<img src=x onerror="document.title='taken'"> <script>document.title = "taken"</script>
+
+![spy](https://example.com/spy.png) [run](javascript:alert(1))
+`;
+
+describe.skipIf(!hasBrowser)("an answer in the playground", () => {
+  it("is rendered from Markdown, and can neither run code nor load anything from elsewhere", async () => {
+    const { page, complaints } = await playground.openBench();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    playground.answerWith((request) => answerInStream(request, [MARKDOWN]));
+    await sayAndHear(page, "Show me all");
+    const message = messageOn(page, 2);
+    await message.getByRole("heading", { name: "Title", level: 3 }).waitFor();
+    await message.getByRole("cell", { name: "2" }).waitFor();
+    const link = message.getByRole("link", { name: "a link" });
+    expect(await link.getAttribute("rel")).toContain("noopener");
+    expect(await link.getAttribute("target")).toBe("_blank");
+    expect(await message.getByRole("link", { name: /a path|run/ }).count()).toBe(0);
+    expect(await message.locator("img, script").count()).toBe(0);
+    await message.getByText("<script>").waitFor();
+    await message.getByRole("link", { name: "Image: spy" }).waitFor();
+    expect(await page.title()).not.toContain("taken");
+    expect(asked.filter((url) => !url.startsWith(playground.site.service.baseUrl))).toEqual([]);
+
+    await message.getByRole("button", { name: "Copy code" }).click();
+    await message.getByText("Copied", { exact: true }).first().waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('print("hello")');
+    expect(await violationsOf(page)).toEqual([]);
+    await message.getByRole("button", { name: "Raw message 2" }).click();
+    await message.getByText("**bold**").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("keeps the blocks that are complete while it grows", async () => {
+    const { page } = await playground.openBench();
+    const held = playground.heldStream({ content: "# First\n\nSecond" });
+    await say(page, "Slowly");
+    const heading = messageOn(page, 2).getByRole("heading", { name: "First" });
+    await heading.waitFor();
+    await heading.evaluate((element) => {
+      element.dataset.seen = "before";
+    });
+    const response = await held;
+    response.write(chunkOf({ content: " has grown\n\n- third" }));
+    endStream(response);
+    await messageOn(page, 2).getByText("Second has grown").waitFor();
+    await messageOn(page, 2).getByRole("listitem").getByText("third").waitFor();
+    expect(await heading.getAttribute("data-seen")).toBe("before");
+  });
+
+  it("is checked against the schema that was requested", async () => {
+    const { page } = await playground.openBench();
+    await page.getByLabel("Output", { exact: true }).selectOption("json_schema");
+    await page.getByRole("button", { name: "Edit schema" }).click();
+    const field = page.getByRole("dialog").getByLabel("JSON schema");
+    await field.fill('{"type": "objekt"}');
+    await page.getByRole("dialog").getByText('there is no type "objekt"').waitFor();
+    const schema = { type: "object", properties: { age: { type: "integer" } }, required: ["age"] };
+    await field.fill(JSON.stringify(schema));
+    await page.getByRole("button", { name: "Save schema" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+
+    playground.answerWith((request) => answerInStream(request, ['{"age":', "41}"]));
+    await sayAndHear(page, "How old?");
+    expect(playground.lastBody().response_format).toEqual({
+      type: "json_schema",
+      json_schema: { name: "answer", schema },
+    });
+    await messageOn(page, 2).getByText('"age": 41').waitFor();
+    await messageOn(page, 2).getByText("Valid: the answer follows the schema.").waitFor();
+    playground.answerWith((request) => answerInStream(request, ['{"age": "old"}']));
+    await sayAndHear(page, "And now?");
+    await messageOn(page, 4)
+      .getByRole("listitem")
+      .getByText(/^age: /)
+      .waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
+  it("calls tools, whose results are entered and sent", async () => {
+    const { page } = await playground.openBench();
+    await page.getByRole("button", { name: "Add a tool" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("no spaces please");
+    await dialog.getByText("Enter 1 to 64 letters").waitFor();
+    await dialog.getByLabel("Name").fill("get_weather");
+    await dialog.getByRole("button", { name: "Add tool" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const call = {
+      index: 0,
+      id: "call_1",
+      type: "function",
+      function: { name: "get_weather", arguments: '{"city":"Paris"}' },
+    };
+    playground.answerWith(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ tool_calls: [call] }));
+      endStream(response);
+    });
+    await say(page, "Weather?");
+    await messageOn(page, 2).getByText('"city": "Paris"').waitFor();
+    expect(playground.lastBody().tools).toMatchObject([
+      { type: "function", function: { name: "get_weather", parameters: { type: "object" } } },
+    ]);
+    await composerOf(page).fill("Well?");
+    await composerOf(page).press("Enter");
+    await page.getByRole("alert").getByText("Enter the result of get_weather first.").waitFor();
+    await composerOf(page).fill("");
+
+    playground.answerWith((request) => answerInStream(request, ["It is warm."]));
+    await page.getByLabel("Result of get_weather").fill('{"degrees": 21}');
+    await page.getByRole("button", { name: "Send result" }).click();
+    await messageOn(page, 3).getByText("It is warm.").waitFor();
+    await figureOf(messageOn(page, 3), "Cost").filter({ hasText: "$" }).waitFor();
+    const { index: _, ...sent } = call;
+    expect(playground.lastBody().messages).toEqual([
+      { role: "user", content: "Weather?" },
+      { role: "assistant", content: null, tool_calls: [sent] },
+      { role: "tool", tool_call_id: "call_1", content: '{"degrees": 21}' },
+    ]);
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
+  it("reads images and files that were attached, pasted or dropped", async () => {
+    const { page } = await playground.openBench();
+    const png = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+    const input = page.locator("input[type=file]");
+    await input.setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: png },
+      { name: "note.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4") },
+    ]);
+    await page.getByRole("button", { name: "Remove note.pdf" }).waitFor();
+    await input.setInputFiles({ name: "a.exe", mimeType: "application/x-msdownload", buffer: png });
+    await page.getByRole("alert").getByText("a.exe is no PNG, JPEG, WebP, GIF or PDF.").waitFor();
+    await composerOf(page).evaluate((field, base64) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
+      field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }, png.toString("base64"));
+    await page.getByRole("button", { name: "Remove pasted.png" }).click();
+    playground.answerWith((request) => answerInStream(request, ["A dot."]));
+    await sayAndHear(page, "What is this?");
+    const url = `data:image/png;base64,${png.toString("base64")}`;
+    const data = `data:application/pdf;base64,${Buffer.from("%PDF-1.4").toString("base64")}`;
+    expect(playground.lastBody().messages).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "What is this?" },
+          { type: "image_url", image_url: { url } },
+          { type: "file", file: { filename: "note.pdf", file_data: data } },
+        ],
+      },
+    ]);
+    await page.reload();
+    await messageOn(page, 1).getByRole("img", { name: "dot.png" }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+});

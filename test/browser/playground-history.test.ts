@@ -1,0 +1,121 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { composerOf, messageOn, modelOn, openPlaygroundSite, sayAndHear } from "./playground-site.ts";
+import { fillSignIn } from "./sign-in.ts";
+
+const playground = openPlaygroundSite();
+
+async function openHistory(page: Page) {
+  await page.getByRole("button", { name: "History" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("never on the server").waitFor();
+  return dialog;
+}
+
+/** What the browser's database holds, as text. */
+function databaseOf(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const names = (await indexedDB.databases()).map(({ name }) => name ?? "");
+    const contents = names.map(
+      (name) =>
+        new Promise<unknown[]>((resolve, reject) => {
+          const request = indexedDB.open(name);
+          request.onerror = () => reject(request.error);
+          request.onsuccess = () => {
+            const database = request.result;
+            const stores = [...database.objectStoreNames];
+            if (stores.length === 0) return resolve([]);
+            const transaction = database.transaction(stores);
+            const reads = stores.map((store) => transaction.objectStore(store).getAll());
+            transaction.oncomplete = () => {
+              database.close();
+              resolve(reads.map(({ result }) => result));
+            };
+          };
+        }),
+    );
+    return JSON.stringify(await Promise.all(contents));
+  });
+}
+
+describe.skipIf(!hasBrowser)("the history of the playground", () => {
+  it("keeps chats to open, rename and delete; signing out deletes them, and no key is in it", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    await sayAndHear(page, "the first chat");
+    await page.getByRole("button", { name: "New chat" }).click();
+    await sayAndHear(page, "the second chat");
+    await expect.poll(() => databaseOf(page)).toContain("the second chat");
+    expect(await databaseOf(page)).not.toContain(owner.key);
+
+    let dialog = await openHistory(page);
+    expect(await violationsOf(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Rename the first chat" }).click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("My experiment");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: /^My experiment/ }).click();
+    await dialog.waitFor({ state: "detached" });
+    await messageOn(page, 2).getByText("the first chat").waitFor();
+
+    dialog = await openHistory(page);
+    await dialog.getByRole("button", { name: "Delete the second chat" }).click();
+    await expect.poll(() => databaseOf(page)).not.toContain("the second chat");
+    await dialog.getByRole("button", { name: /^My experiment/ }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await expect.poll(() => databaseOf(page)).not.toContain("first chat");
+  });
+
+  it("clears all", async () => {
+    const { page } = await playground.openBench("acme/echo");
+    await sayAndHear(page, "soon gone");
+    await expect.poll(() => databaseOf(page)).toContain("soon gone");
+    const dialog = await openHistory(page);
+    await dialog.getByRole("button", { name: "Clear all" }).click();
+    await dialog.getByRole("button", { name: "Delete the chat" }).click();
+    await dialog.getByText("No chats yet.").waitFor();
+    expect(await databaseOf(page)).not.toContain("soon gone");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Send a message to start").waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("a shared chat", () => {
+  it("opens for somebody else as it was, and sends nothing; the link has no key", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    await page.getByLabel("System prompt").fill("Be brief.");
+    await sayAndHear(page, "shared words");
+    await composerOf(page).fill("not sent yet");
+    await page.getByRole("button", { name: "Share" }).click();
+    const link = await page.getByRole("dialog").getByLabel("Link").inputValue();
+    expect(link).not.toContain(owner.key);
+    expect(link).not.toContain(owner.id);
+
+    const other = await signUpWithKey(playground.site.service.baseUrl);
+    const { page: theirs, complaints } = await playground.site.page();
+    await theirs.goto(link);
+    // Who is not signed in is led to the chat all the same.
+    await fillSignIn(theirs, other);
+    await theirs.getByText("Opened from a link. Nothing was sent.").waitFor();
+    await messageOn(theirs, 2).getByText("shared words").waitFor();
+    expect(await theirs.getByLabel("System prompt").inputValue()).toBe("Be brief.");
+    expect(await composerOf(theirs).inputValue()).toBe("not sent yet");
+    await expect.poll(() => modelOn(theirs)).toBe("acme/echo");
+    await expect.poll(() => new URL(theirs.url()).hash).toBe("");
+    const { entries } = await other.trpc.audit.list.query({ limit: 1 });
+    expect(entries).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("that is damaged opens nothing", async () => {
+    const { page } = await playground.openBench("acme/echo");
+    await page.goto("/playground#chat=AAAA");
+    await page.getByText("The link is damaged.").waitFor();
+    await page.getByText("Send a message to start").waitFor();
+  });
+});
