@@ -81,7 +81,7 @@ const overview = createRoute({
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) =>
     load(
-      api.keys.list.queryOptions(),
+      api.keys.count.queryOptions(),
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
       api.credits.balance.queryOptions(),
@@ -115,7 +115,7 @@ const audit = createRoute({
   path: "/audit",
   validateSearch: readAuditSearch,
   // The page reads the entries itself each time it opens, starting from that moment.
-  loader: () => load(api.keys.list.queryOptions(), api.models.list.queryOptions()),
+  loader: () => load(api.models.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/audit/Audit.tsx"), "Audit"),
 });
 const keys = createRoute({
@@ -144,7 +144,7 @@ const settings = createRoute({
     load(
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
-      api.keys.list.queryOptions(),
+      api.keys.count.queryOptions(),
       api.credits.balance.queryOptions(),
       api.auth.sessions.queryOptions(),
       changesQuery(),

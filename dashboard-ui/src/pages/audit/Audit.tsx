@@ -1,9 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { api } from "../../api/client.ts";
 import { errorFieldOf } from "../../api/errors.ts";
-import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
@@ -14,7 +11,6 @@ import { EntryDetails } from "./EntryDetails.tsx";
 import { EntryTable } from "./EntryTable.tsx";
 import { EntryList, type EntryPage } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
-import { countFilters } from "./filters.ts";
 import { ListEnd } from "./ListEnd.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
@@ -22,6 +18,7 @@ import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
+import { useFilterKey } from "./use-filter-key.ts";
 import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
@@ -32,7 +29,6 @@ const ExportDialog = lazy(async () => {
   return { default: ExportDialog };
 });
 
-const NO_KEYS: readonly ListedKey[] = [];
 const NO_PAGES: readonly EntryPage[] = [];
 
 /** The record of every request made with the account's keys. */
@@ -41,9 +37,10 @@ export function Audit() {
   const navigate = useNavigate({ from: "/audit" });
   const [isExporting, setExporting] = useState(false);
   const scroller = useRef<HTMLDivElement>(null);
-  const keys = useQuery(api.keys.list.queryOptions()).data?.keys ?? NO_KEYS;
 
   const { filters, refreshRange } = useFilters(search);
+  const chosenKey = useFilterKey(search.key);
+  const clearFilters = () => void navigate({ search: (now) => ({ ...now, ...NO_FILTERS }) });
   const { log, reload, loadMore } = useEntries(filters);
   const isRefused = errorFieldOf(log.error) !== null;
 
@@ -88,7 +85,7 @@ export function Audit() {
         refresh={refresh}
         startExport={() => setExporting(true)}
       />
-      <Filters search={search} keys={keys} error={log.error} />
+      <Filters search={search} filters={filters} chosenKey={chosenKey} error={log.error} />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>
@@ -102,8 +99,18 @@ export function Audit() {
         <NewEntries count={live.waiting} show={showWaiting} />
         {log.isSuccess && entries.length === 0 ? (
           <NoEntries
-            isFiltered={countFilters(search) > 0}
-            clear={() => void navigate({ search: (now) => ({ ...now, ...NO_FILTERS }) })}
+            filters={filters}
+            chosenKey={chosenKey}
+            remove={(name) =>
+              void navigate({
+                search: (now) => ({
+                  ...now,
+                  [name]: undefined,
+                  ...(name === "from" ? { range: undefined } : {}),
+                }),
+              })
+            }
+            clear={clearFilters}
           />
         ) : null}
         {entries.length > 0 ? (
@@ -134,7 +141,12 @@ export function Audit() {
       )}
       {isExporting ? (
         <Suspense>
-          <ExportDialog filters={filters} keys={keys} onClose={() => setExporting(false)} />
+          <ExportDialog
+            filters={filters}
+            chosenKey={chosenKey}
+            clearFilters={clearFilters}
+            onClose={() => setExporting(false)}
+          />
         </Suspense>
       ) : null}
     </div>
