@@ -1,9 +1,10 @@
 import { CSPProvider } from "@base-ui/react/csp-provider";
-import { QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { queryClient, whenSignedOut } from "./api/client.ts";
+import { api, queryClient, whenSignedOut } from "./api/client.ts";
+import { ServiceName } from "./components/service-name.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
@@ -15,6 +16,11 @@ whenSignedOut(() => {
   void router.navigate({ to: "/sign-in", search: { to: location.href } });
 });
 
+function Named({ children }: { readonly children: ReactNode }) {
+  const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
+  return <ServiceName value={info.data?.serviceName}>{children}</ServiceName>;
+}
+
 applyTheme(readTheme());
 
 const place = document.getElementById("root");
@@ -24,7 +30,9 @@ createRoot(place).render(
     {/* The content security policy allows only styles from files. */}
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
+        <Named>
+          <RouterProvider router={router} />
+        </Named>
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

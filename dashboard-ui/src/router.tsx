@@ -7,9 +7,16 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { api } from "./api/client.ts";
-import { DashboardLoading, PageFailed, PageLoading, PageNotFound } from "./components/RouteFailures.tsx";
+import {
+  DashboardLoading,
+  LeaveDashboard,
+  PageFailed,
+  PageLoading,
+  PageNotFound,
+} from "./components/RouteFailures.tsx";
 import { Shell } from "./components/Shell.tsx";
-import { load, ownPath, requireSession } from "./load.ts";
+import { ownPath } from "./door/own-path.ts";
+import { load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
@@ -25,8 +32,6 @@ import {
 } from "./pages/operator/queries.ts";
 import { readAccountsSearch, readCatalogSearch, readSecuritySearch } from "./pages/operator/search.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
-import { SignIn } from "./pages/SignIn.tsx";
-import { SignUp } from "./pages/SignUp.tsx";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
 import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
 import { ACCOUNT_USAGE, SERVICE_USAGE } from "./pages/usage/sources.ts";
@@ -43,14 +48,12 @@ const signIn = createRoute({
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
     to: ownPath(search.to),
   }),
-  loader: () => load(api.service.info.queryOptions()),
-  component: SignIn,
+  component: LeaveDashboard,
 });
 const signUp = createRoute({
   getParentRoute: () => root,
   path: "/sign-up",
-  loader: () => load(api.service.info.queryOptions()),
-  component: SignUp,
+  component: LeaveDashboard,
 });
 const shell = createRoute({
   getParentRoute: () => root,

@@ -1,4 +1,5 @@
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { LoadError, Loading } from "./Notice.tsx";
 import welcomeStyles from "./Welcome.module.css";
 import { Welcome } from "./Welcome.tsx";
@@ -21,6 +22,12 @@ export function PageFailed({ error }: ErrorComponentProps) {
       <LoadError error={error} retry={() => router.invalidate()} />
     </Welcome>
   );
+}
+
+/** The pages before sign-in are a document of their own, which the service has at the same address. */
+export function LeaveDashboard() {
+  useEffect(() => location.reload(), []);
+  return <DashboardLoading />;
 }
 
 export function DashboardLoading() {

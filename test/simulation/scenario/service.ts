@@ -122,8 +122,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
         gateway,
         estimator: new TokenEstimator(() => notAsked()),
         maxBodyBytes: MAX_BODY_BYTES,
-        compress: async () => null,
-        monotonicMs,
+            monotonicMs,
       }),
     ],
     access,
@@ -139,6 +138,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     recorder,
     trustedProxies: NOBODY,
     log,
+    compress: async () => null,
     newId: () => ids.next(),
     monotonicMs,
   });

@@ -43,8 +43,8 @@ const CARD_PX = 68;
 const HEAD_PX = 38;
 /** The number of extra rows outside the view, because scrolling runs ahead of rendering. */
 const OVERSCAN = 6;
-/** The distance from the end, in rows, at which more entries are loaded. */
-const NEAR_END = 150;
+/** The maximum distance from the end, in rows, at which more entries are loaded. In a short list it is a third of the rows. */
+const MAX_NEAR_END = 150;
 
 const watchCards = (listener: () => void) => {
   CARDS.addEventListener("change", listener);
@@ -94,8 +94,9 @@ export function EntryTable(props: EntryTableProps) {
   const apart = items.some(({ index }) => Math.abs(index - current) === 1) ? null : current;
   const inFlow = items.find(({ index }) => index !== apart);
   const lastIndex = virtualizer.range?.endIndex ?? 0;
+  const nearEnd = Math.min(MAX_NEAR_END, Math.floor(entries.length / 3));
   const isNearEnd =
-    lastIndex >= entries.length - NEAR_END || (openPlace !== null && current >= entries.length - 2);
+    lastIndex >= entries.length - nearEnd || (openPlace !== null && current >= entries.length - 2);
   useEffect(() => {
     if (isNearEnd && hasMore) loadMore();
   }, [isNearEnd, hasMore, loadMore]);
