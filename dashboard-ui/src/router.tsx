@@ -1,13 +1,8 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet, redirect } from "@tanstack/react-router";
 import { api } from "./api/client.ts";
+import { lazyPage } from "./components/lazy.tsx";
 import {
+  DashboardFailed,
   DashboardLoading,
   LeaveDashboard,
   PageFailed,
@@ -39,7 +34,7 @@ import { ACCOUNT_USAGE, SERVICE_USAGE } from "./pages/usage/sources.ts";
 const root = createRootRoute({
   component: Outlet,
   notFoundComponent: PageNotFound,
-  errorComponent: PageFailed,
+  errorComponent: DashboardFailed,
 });
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -61,12 +56,13 @@ const shell = createRoute({
   beforeLoad: ({ location }) => requireSession(location.href),
   component: Shell,
   pendingComponent: DashboardLoading,
+  errorComponent: DashboardFailed,
 });
 const tokens = createRoute({
   getParentRoute: () => shell,
   path: "/settings/tokens",
   loader: () => load(api.tokens.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
+  component: lazyPage(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
 });
 
 /** Pages of an account. Operators have no account. */
@@ -90,28 +86,28 @@ const overview = createRoute({
       api.credits.balance.queryOptions(),
       currentUsageQuery(ACCOUNT_USAGE, deps.range, deps.by),
     ),
-  component: lazyRouteComponent(() => import("./pages/overview/Overview.tsx"), "Overview"),
+  component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });
 const playground = createRoute({
   getParentRoute: () => account,
   path: "/playground",
   validateSearch: readPlaygroundSearch,
   loader: () => load(api.models.list.queryOptions(), api.keys.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/playground/Playground.tsx"), "Playground"),
+  component: lazyPage(() => import("./pages/playground/Playground.tsx"), "Playground"),
 });
 const models = createRoute({
   getParentRoute: () => account,
   path: "/models",
   validateSearch: readModelsSearch,
   loader: () => load(api.models.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/models/Models.tsx"), "Models"),
+  component: lazyPage(() => import("./pages/models/Models.tsx"), "Models"),
 });
 const connect = createRoute({
   getParentRoute: () => account,
   path: "/connect",
   validateSearch: readConnectSearch,
   loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/connect/Connect.tsx"), "Connect"),
+  component: lazyPage(() => import("./pages/connect/Connect.tsx"), "Connect"),
 });
 const audit = createRoute({
   getParentRoute: () => account,
@@ -119,26 +115,26 @@ const audit = createRoute({
   validateSearch: readAuditSearch,
   // The page reads the entries itself each time it opens, starting from that moment.
   loader: () => load(api.models.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/audit/Audit.tsx"), "Audit"),
+  component: lazyPage(() => import("./pages/audit/Audit.tsx"), "Audit"),
 });
 const keys = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys",
   validateSearch: readKeysSearch,
   loader: () => load(api.keys.list.queryOptions(), api.account.get.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/keys/Keys.tsx"), "Keys"),
+  component: lazyPage(() => import("./pages/keys/Keys.tsx"), "Keys"),
 });
 const rotation = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys/$keyId/rotation",
   loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
-  component: lazyRouteComponent(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
+  component: lazyPage(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
 });
 const credits = createRoute({
   getParentRoute: () => account,
   path: "/settings/credits",
   loader: () => load(api.credits.balance.queryOptions(), ledgerQuery()),
-  component: lazyRouteComponent(() => import("./pages/credits/Credits.tsx"), "Credits"),
+  component: lazyPage(() => import("./pages/credits/Credits.tsx"), "Credits"),
 });
 const settings = createRoute({
   getParentRoute: () => account,
@@ -152,7 +148,7 @@ const settings = createRoute({
       api.auth.sessions.queryOptions(),
       changesQuery(),
     ),
-  component: lazyRouteComponent(() => import("./pages/account/Account.tsx"), "Account"),
+  component: lazyPage(() => import("./pages/account/Account.tsx"), "Account"),
 });
 
 /** The operator console, whose code other users do not load. */
@@ -163,14 +159,17 @@ const operator = createRoute({
     if (context.role !== "operator") throw redirect({ to: "/" });
   },
 });
-const consolePages = () => import("./pages/operator/console.ts");
+type Console = typeof import("./pages/operator/console.ts");
+/** All pages of the console are one file, which only operators load. */
+const lazyConsole = (name: keyof Console) =>
+  lazyPage(() => import("./pages/operator/console.ts"), name, { isAhead: false });
 const operatorAccounts = createRoute({
   getParentRoute: () => operator,
   path: "/operator",
   validateSearch: readAccountsSearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) => load(accountsQuery(deps)),
-  component: lazyRouteComponent(consolePages, "Accounts"),
+  component: lazyConsole("Accounts"),
 });
 const operatorAccount = createRoute({
   getParentRoute: () => operator,
@@ -180,7 +179,7 @@ const operatorAccount = createRoute({
       api.operator.accounts.get.queryOptions({ id: accountId }),
       trailQuery({ accountId, pageSize: ACCOUNT_TRAIL_SIZE }),
     ),
-  component: lazyRouteComponent(consolePages, "AccountPage"),
+  component: lazyConsole("AccountPage"),
 });
 const operatorUsage = createRoute({
   getParentRoute: () => operator,
@@ -188,20 +187,20 @@ const operatorUsage = createRoute({
   validateSearch: readServiceUsageSearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
-  component: lazyRouteComponent(consolePages, "ServiceUsage"),
+  component: lazyConsole("ServiceUsage"),
 });
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
   loader: () => load(api.operator.upstreams.queryOptions(), api.operator.catalog.queryOptions()),
-  component: lazyRouteComponent(consolePages, "Upstreams"),
+  component: lazyConsole("Upstreams"),
 });
 const operatorCatalog = createRoute({
   getParentRoute: () => operator,
   path: "/operator/catalog",
   validateSearch: readCatalogSearch,
   loader: () => load(api.operator.catalog.queryOptions()),
-  component: lazyRouteComponent(consolePages, "CatalogPage"),
+  component: lazyConsole("CatalogPage"),
 });
 const operatorSecurity = createRoute({
   getParentRoute: () => operator,
@@ -209,19 +208,19 @@ const operatorSecurity = createRoute({
   validateSearch: readSecuritySearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) => load(securityQuery(deps)),
-  component: lazyRouteComponent(consolePages, "Security"),
+  component: lazyConsole("Security"),
 });
 const operatorTrail = createRoute({
   getParentRoute: () => operator,
   path: "/operator/trail",
   loader: () => load(trailQuery({ pageSize: SERVICE_TRAIL_SIZE })),
-  component: lazyRouteComponent(consolePages, "Trail"),
+  component: lazyConsole("Trail"),
 });
 const security = createRoute({
   getParentRoute: () => operator,
   path: "/settings/sign-in",
   loader: () => load(api.auth.sessions.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/account/SecuritySettings.tsx"), "SecuritySettings"),
+  component: lazyPage(() => import("./pages/account/SecuritySettings.tsx"), "SecuritySettings"),
 });
 
 export const router = createRouter({
@@ -248,6 +247,8 @@ export const router = createRouter({
   defaultPreloadStaleTime: 0,
   defaultPendingMs: 400,
   defaultPendingComponent: PageLoading,
+  // Beside the navigation, which goes on working.
+  defaultErrorComponent: PageFailed,
 });
 
 declare module "@tanstack/react-router" {

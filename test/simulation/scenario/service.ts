@@ -122,7 +122,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
         gateway,
         estimator: new TokenEstimator(() => notAsked()),
         maxBodyBytes: MAX_BODY_BYTES,
-            monotonicMs,
+        monotonicMs,
       }),
     ],
     access,

@@ -1,8 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { errorFieldOf } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
+import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
@@ -24,10 +25,7 @@ import { useLive } from "./use-live.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
 
 // Few users export, so the dialog is loaded on demand.
-const ExportDialog = lazy(async () => {
-  const { ExportDialog } = await import("./export/ExportDialog.tsx");
-  return { default: ExportDialog };
-});
+const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
 
 const NO_PAGES: readonly EntryPage[] = [];
 
@@ -140,14 +138,10 @@ export function Audit() {
         />
       )}
       {isExporting ? (
-        <Suspense>
-          <ExportDialog
-            filters={filters}
-            chosenKey={chosenKey}
-            clearFilters={clearFilters}
-            onClose={() => setExporting(false)}
-          />
-        </Suspense>
+        <LazyDialog
+          code={exportDialog}
+          props={{ filters, chosenKey, clearFilters, onClose: () => setExporting(false) }}
+        />
       ) : null}
     </div>
   );

@@ -1,9 +1,10 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
+import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import pageHeadStyles from "../../components/PageHead.module.css";
 import panelStyles from "../../components/Panel.module.css";
@@ -23,7 +24,7 @@ import { useChosenKey } from "./use-chosen-key.ts";
 import { useFollowing } from "./use-following.ts";
 
 /** The programs that send a request are a tenth of the page's script, so they are loaded when they are looked at. */
-const ViewAs = lazy(async () => ({ default: (await import("./ViewAs.tsx")).ViewAs }));
+const viewAs = lazyCode(async () => (await import("./ViewAs.tsx")).ViewAs);
 
 interface BenchProps {
   readonly chat: Chat;
@@ -132,9 +133,7 @@ export function Bench({ chat, models, keys }: BenchProps) {
         />
       </section>
       {isViewing && model !== undefined ? (
-        <Suspense>
-          <ViewAs state={state} model={model.id} onClose={() => setViewing(false)} />
-        </Suspense>
+        <LazyDialog code={viewAs} props={{ state, model: model.id, onClose: () => setViewing(false) }} />
       ) : null}
     </div>
   );
