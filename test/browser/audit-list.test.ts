@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await insertEntries(site.service, owner, 120);
     const { page } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
-    await page.getByLabel("Source IP").focus();
+    await page.getByRole("button", { name: "Errors only" }).focus();
     await page.keyboard.press("Tab");
     await expect.poll(() => focusedRow(page)).toBe(0);
     for (let press = 0; press < 20; press++) await page.keyboard.press("ArrowDown");

@@ -1,11 +1,9 @@
-import { Toggle } from "@base-ui/react/toggle";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
-import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
 import { Select } from "../../components/Select.tsx";
@@ -15,7 +13,7 @@ import { type AuditFilters, countFilters, RANGE_NAMES } from "./filters.ts";
 import { KeyField } from "./KeyField.tsx";
 import { RequestIdField } from "./RequestIdField.tsx";
 import { SuggestField } from "./SuggestField.tsx";
-import { type AuditSearch, NO_FILTERS, RANGES } from "./search.ts";
+import { type AuditSearch, type NO_FILTERS, RANGES } from "./search.ts";
 import { ERROR_CODES, STATUSES } from "./statuses.ts";
 import { TimeField } from "./TimeField.tsx";
 import { useSuggestions } from "./use-summary.ts";
@@ -55,10 +53,6 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
   const putText = (name: keyof typeof NO_FILTERS) => (value: string) =>
     put({ [name]: value === "" ? undefined : value });
-  const clear = () => {
-    setCustomWanted(false);
-    put(NO_FILTERS);
-  };
 
   return (
     <section className={styles.filters} aria-label="Filters">
@@ -96,15 +90,6 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
           error={errorTextAt(error, "status")}
           onChange={(event) => putText("status")(event.target.value)}
         />
-        <div className={styles.filtersToggle}>
-          <Toggle
-            className={classes(buttonStyles.button, styles.errorsOnly)}
-            pressed={search.status === "error"}
-            onPressedChange={(isPressed) => put({ status: isPressed ? "error" : undefined })}
-          >
-            Errors only
-          </Toggle>
-        </div>
         <SuggestField
           label="Error code"
           value={search.error_code ?? ""}
@@ -121,11 +106,6 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
           error={errorTextAt(error, "source")}
           onCommit={putText("source")}
         />
-        {used === 0 ? null : (
-          <div className={styles.filtersClear}>
-            <Button onClick={clear}>Clear filters</Button>
-          </div>
-        )}
       </div>
     </section>
   );

@@ -18,6 +18,7 @@ import { ExportBar } from "./ExportBar.tsx";
 import styles from "./ExportDialog.module.css";
 import { type ExportFormat, type ExportProgress, ExportRun, UnwrittenError } from "./export-run.ts";
 import { openTarget } from "./export-target.ts";
+import { Schedule } from "./Schedule.tsx";
 
 interface ExportDialogProps {
   readonly filters: AuditFilters;
@@ -36,11 +37,16 @@ const FORMATS: readonly { readonly value: ExportFormat; readonly label: string }
   { value: "csv", label: "CSV" },
   { value: "ndjson", label: "NDJSON" },
 ];
+const WHEN: readonly { readonly value: "now" | "scheduled"; readonly label: string }[] = [
+  { value: "now", label: "Now" },
+  { value: "scheduled", label: "Schedule" },
+];
 /** The interval between updates, short enough for visible movement. */
 const REDRAW_MS = 100;
 
 /** Saves all matching entries as a file. */
 export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: ExportDialogProps) {
+  const [isScheduled, setScheduled] = useState(false);
   const [format, setFormat] = useState<ExportFormat>("csv");
   const [state, setState] = useState<ExportState>({ kind: "choosing", error: null });
   const [progress, setProgress] = useState<ExportProgress | null>(null);
@@ -100,9 +106,17 @@ export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: Expo
       onDismiss={state.kind === "choosing" || state.kind === "done" ? onClose : undefined}
     >
       <Extent filters={filters} chosenKey={chosenKey} />
-      {state.kind === "choosing" ? <Count summary={counted} clearFilters={clearFilters} /> : null}
+      {state.kind === "choosing" && !isScheduled ? (
+        <Count summary={counted} clearFilters={clearFilters} />
+      ) : null}
       {state.kind === "choosing" ? (
         <>
+          <Segmented
+            label="When"
+            value={isScheduled ? "scheduled" : "now"}
+            options={WHEN}
+            onChange={(value) => setScheduled(value === "scheduled")}
+          />
           <div className={styles.exportFormat}>
             <Segmented label="Format" value={format} options={FORMATS} onChange={setFormat} />
             <p className={formStyles.hint}>
@@ -111,6 +125,7 @@ export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: Expo
                 : "One JSON object per line, with the data needed to verify the log."}
             </p>
           </div>
+          {isScheduled ? <Schedule filters={filters} format={format} /> : null}
           {state.error === null ? null : <Notice tone="error">{state.error}</Notice>}
         </>
       ) : (
@@ -131,6 +146,7 @@ export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: Expo
         <Actions
           state={state}
           isEmpty={isEmpty}
+          isScheduled={isScheduled}
           start={() => void start()}
           resume={(run) => void goOn(run)}
           giveUp={giveUp}
@@ -145,15 +161,17 @@ interface ActionsProps {
   readonly state: ExportState;
   /** Whether no entry matches. */
   readonly isEmpty: boolean;
+  readonly isScheduled: boolean;
   readonly start: () => void;
   readonly resume: (run: ExportRun) => void;
   readonly giveUp: () => void;
   readonly close: () => void;
 }
 
-function Actions({ state, isEmpty, start, resume, giveUp, close }: ActionsProps) {
+function Actions({ state, isEmpty, isScheduled, start, resume, giveUp, close }: ActionsProps) {
   switch (state.kind) {
     case "choosing":
+      if (isScheduled) return <Button onClick={close}>Close</Button>;
       return (
         <>
           <Button onClick={close}>Cancel</Button>
