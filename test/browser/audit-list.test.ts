@@ -246,6 +246,32 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await page.getByText("Enter a request ID").waitFor();
   });
 
+  it("are summed up, shown over time and saved as a view; columns are chosen; exports are scheduled", async () => {
+    const { page, complaints } = await site.open(owner, "/audit?model=acme/chat-2&status=4xx");
+    const totals = page.getByRole("region", { name: "Totals" });
+    await totals.getByText("2 (100%)").waitFor();
+    await totals.getByRole("img", { name: "Histogram: 2, of them 2 errors" }).waitFor();
+    await page.getByRole("button", { name: "View", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Cost").uncheck();
+    await dialog.getByLabel("Upstream").check();
+    await dialog.getByLabel("Save current filters as").fill("refusals");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Delete refusals" }).waitFor();
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.reload();
+    await page.getByRole("columnheader", { name: "Upstream" }).waitFor();
+    expect(await page.getByRole("columnheader", { name: "Cost" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await totals.getByText("90", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "refusals" }).click();
+    await totals.getByText("2 (100%)").waitFor();
+    await page.getByRole("button", { name: "Export" }).click();
+    await dialog.getByRole("button", { name: "Schedule" }).click();
+    await dialog.getByText("model=acme").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("find a key by its key ID, and revoked ones too", async () => {
     const other = await owner.trpc.keys.create.mutate({ name: "laptop" });
     await chat(site.service.baseUrl, other.key);

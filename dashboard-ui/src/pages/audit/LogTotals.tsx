@@ -103,7 +103,7 @@ function Histogram({ summary: { buckets, bucketMs, total }, pointed, setPointed,
     <svg
       className={styles.chart}
       role="img"
-      aria-label={`Requests over time: ${formatCount(total.requests)}, of them ${formatCount(total.errors)} errors`}
+      aria-label={`Histogram: ${formatCount(total.requests)}, of them ${formatCount(total.errors)} errors`}
       viewBox={`0 0 ${Math.max(1, buckets.length)} ${HEIGHT}`}
       preserveAspectRatio="none"
       onMouseMove={(event) => setPointed(indexAt(event))}
