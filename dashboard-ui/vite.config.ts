@@ -1,12 +1,24 @@
 import { basename } from "node:path";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type ViteDevServer } from "vite";
 
 /** The service that the pages speak to during development. */
 const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
+/** What the pages before sign-in are made of. */
+const DOOR_PARTS =
+  /\/src\/(?:door|api\/errors|components\/(?:Button|Field|FieldNote|Mark|Notice|PasswordField|Spinner|Title|Welcome|classes|form|service-name|text|theme|storage)\.)/;
+
+/** Serves the pages before sign-in during development, as the service does. */
+function serveDoor({ middlewares }: ViteDevServer) {
+  middlewares.use((request, _, next) => {
+    if (/^\/sign-(?:in|up)(?:\?|$)/.test(request.url ?? "")) request.url = "/door.html";
+    next();
+  });
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), { name: "door", configureServer: serveDoor }],
   css: {
     modules: {
       // Readable, and named after the file: a module that adjusts another component's part writes `:global(.Button_button)`.
@@ -17,6 +29,24 @@ export default defineConfig({
     // A data: URL would need an exception in the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The pages before sign-in are a document of their own.
+    rolldownOptions: {
+      input: ["index.html", "door.html"],
+      output: {
+        codeSplitting: {
+          // What most pages share is one file each: the heads of many small answers weigh more than they do.
+          groups: [
+            { name: "door", test: /node_modules\/(?:react|react-dom|scheduler)\// },
+            { name: "door", test: DOOR_PARTS },
+            {
+              name: "libraries",
+              test: /node_modules\/(?:@tanstack\/(?!.*virtual)|@trpc|use-sync-external-store)/,
+            },
+            { name: "parts", test: /\/src\/components\//, minShareCount: 4 },
+          ],
+        },
+      },
+    },
     emptyOutDir: true,
   },
   server: { proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE } },

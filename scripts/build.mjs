@@ -29,6 +29,7 @@ const steps = [
     sources: [
       "dashboard-ui/src",
       "dashboard-ui/index.html",
+      "dashboard-ui/door.html",
       "dashboard-ui/build.mjs",
       "dashboard-ui/vite.config.ts",
       "dashboard-ui/package.json",

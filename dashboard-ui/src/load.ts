@@ -28,8 +28,3 @@ export async function requireSession(href: string) {
   queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
   throw redirect({ to: "/sign-in", search: { to: href } });
 }
-
-/** A path of this dashboard. Links to other sites are dropped, so that sign-in cannot redirect to them. */
-export function ownPath(value: unknown): string | undefined {
-  return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
-}

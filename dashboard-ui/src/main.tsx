@@ -1,9 +1,12 @@
 import { CSPProvider } from "@base-ui/react/csp-provider";
-import { QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { queryClient, whenSignedOut } from "./api/client.ts";
+import { api, queryClient, whenSignedOut } from "./api/client.ts";
+import { whenHealed } from "./api/connection.ts";
+import { loadPagesAhead } from "./code-loading.ts";
+import { ServiceName } from "./components/service-name.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
@@ -15,6 +18,22 @@ whenSignedOut(() => {
   void router.navigate({ to: "/sign-in", search: { to: location.href } });
 });
 
+/** How long after the first page the code of the others is loaded. */
+const LOAD_AHEAD_AFTER_MS = 4_000;
+
+function Named({ children }: { readonly children: ReactNode }) {
+  const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
+  return <ServiceName value={info.data?.serviceName}>{children}</ServiceName>;
+}
+
+// A page that failed with the connection heals with it.
+whenHealed(() => {
+  if (router.state.matches.some(({ status }) => status === "error")) void router.invalidate();
+});
+
+// Once the page that was asked for is at rest, the others are loaded, so that they open at once, even while the service restarts.
+addEventListener("load", () => setTimeout(() => void loadPagesAhead(), LOAD_AHEAD_AFTER_MS), { once: true });
+
 applyTheme(readTheme());
 
 const place = document.getElementById("root");
@@ -24,7 +43,9 @@ createRoot(place).render(
     {/* The content security policy allows only styles from files. */}
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
+        <Named>
+          <RouterProvider router={router} />
+        </Named>
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

@@ -1,15 +1,17 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet, redirect } from "@tanstack/react-router";
 import { api } from "./api/client.ts";
-import { DashboardLoading, PageFailed, PageLoading, PageNotFound } from "./components/RouteFailures.tsx";
+import { lazyPage } from "./components/lazy.tsx";
+import {
+  DashboardFailed,
+  DashboardLoading,
+  LeaveDashboard,
+  PageFailed,
+  PageLoading,
+  PageNotFound,
+} from "./components/RouteFailures.tsx";
 import { Shell } from "./components/Shell.tsx";
-import { load, ownPath, requireSession } from "./load.ts";
+import { ownPath } from "./door/own-path.ts";
+import { load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
@@ -25,8 +27,6 @@ import {
 } from "./pages/operator/queries.ts";
 import { readAccountsSearch, readCatalogSearch, readSecuritySearch } from "./pages/operator/search.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
-import { SignIn } from "./pages/SignIn.tsx";
-import { SignUp } from "./pages/SignUp.tsx";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
 import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
 import { ACCOUNT_USAGE, SERVICE_USAGE } from "./pages/usage/sources.ts";
@@ -34,7 +34,7 @@ import { ACCOUNT_USAGE, SERVICE_USAGE } from "./pages/usage/sources.ts";
 const root = createRootRoute({
   component: Outlet,
   notFoundComponent: PageNotFound,
-  errorComponent: PageFailed,
+  errorComponent: DashboardFailed,
 });
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -43,14 +43,12 @@ const signIn = createRoute({
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
     to: ownPath(search.to),
   }),
-  loader: () => load(api.service.info.queryOptions()),
-  component: SignIn,
+  component: LeaveDashboard,
 });
 const signUp = createRoute({
   getParentRoute: () => root,
   path: "/sign-up",
-  loader: () => load(api.service.info.queryOptions()),
-  component: SignUp,
+  component: LeaveDashboard,
 });
 const shell = createRoute({
   getParentRoute: () => root,
@@ -58,12 +56,13 @@ const shell = createRoute({
   beforeLoad: ({ location }) => requireSession(location.href),
   component: Shell,
   pendingComponent: DashboardLoading,
+  errorComponent: DashboardFailed,
 });
 const tokens = createRoute({
   getParentRoute: () => shell,
   path: "/settings/tokens",
   loader: () => load(api.tokens.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
+  component: lazyPage(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
 });
 
 /** Pages of an account. Operators have no account. */
@@ -81,61 +80,61 @@ const overview = createRoute({
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) =>
     load(
-      api.keys.list.queryOptions(),
+      api.keys.count.queryOptions(),
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
       api.credits.balance.queryOptions(),
       currentUsageQuery(ACCOUNT_USAGE, deps.range, deps.by),
     ),
-  component: lazyRouteComponent(() => import("./pages/overview/Overview.tsx"), "Overview"),
+  component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });
 const playground = createRoute({
   getParentRoute: () => account,
   path: "/playground",
   validateSearch: readPlaygroundSearch,
   loader: () => load(api.models.list.queryOptions(), api.keys.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/playground/Playground.tsx"), "Playground"),
+  component: lazyPage(() => import("./pages/playground/Playground.tsx"), "Playground"),
 });
 const models = createRoute({
   getParentRoute: () => account,
   path: "/models",
   validateSearch: readModelsSearch,
   loader: () => load(api.models.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/models/Models.tsx"), "Models"),
+  component: lazyPage(() => import("./pages/models/Models.tsx"), "Models"),
 });
 const connect = createRoute({
   getParentRoute: () => account,
   path: "/connect",
   validateSearch: readConnectSearch,
   loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/connect/Connect.tsx"), "Connect"),
+  component: lazyPage(() => import("./pages/connect/Connect.tsx"), "Connect"),
 });
 const audit = createRoute({
   getParentRoute: () => account,
   path: "/audit",
   validateSearch: readAuditSearch,
   // The page reads the entries itself each time it opens, starting from that moment.
-  loader: () => load(api.keys.list.queryOptions(), api.models.list.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/audit/Audit.tsx"), "Audit"),
+  loader: () => load(api.models.list.queryOptions()),
+  component: lazyPage(() => import("./pages/audit/Audit.tsx"), "Audit"),
 });
 const keys = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys",
   validateSearch: readKeysSearch,
   loader: () => load(api.keys.list.queryOptions(), api.account.get.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/keys/Keys.tsx"), "Keys"),
+  component: lazyPage(() => import("./pages/keys/Keys.tsx"), "Keys"),
 });
 const rotation = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys/$keyId/rotation",
   loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
-  component: lazyRouteComponent(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
+  component: lazyPage(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
 });
 const credits = createRoute({
   getParentRoute: () => account,
   path: "/settings/credits",
   loader: () => load(api.credits.balance.queryOptions(), ledgerQuery()),
-  component: lazyRouteComponent(() => import("./pages/credits/Credits.tsx"), "Credits"),
+  component: lazyPage(() => import("./pages/credits/Credits.tsx"), "Credits"),
 });
 const settings = createRoute({
   getParentRoute: () => account,
@@ -144,12 +143,12 @@ const settings = createRoute({
     load(
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
-      api.keys.list.queryOptions(),
+      api.keys.count.queryOptions(),
       api.credits.balance.queryOptions(),
       api.auth.sessions.queryOptions(),
       changesQuery(),
     ),
-  component: lazyRouteComponent(() => import("./pages/account/Account.tsx"), "Account"),
+  component: lazyPage(() => import("./pages/account/Account.tsx"), "Account"),
 });
 
 /** The operator console, whose code other users do not load. */
@@ -160,14 +159,17 @@ const operator = createRoute({
     if (context.role !== "operator") throw redirect({ to: "/" });
   },
 });
-const consolePages = () => import("./pages/operator/console.ts");
+type Console = typeof import("./pages/operator/console.ts");
+/** All pages of the console are one file, which only operators load. */
+const lazyConsole = (name: keyof Console) =>
+  lazyPage(() => import("./pages/operator/console.ts"), name, { isAhead: false });
 const operatorAccounts = createRoute({
   getParentRoute: () => operator,
   path: "/operator",
   validateSearch: readAccountsSearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) => load(accountsQuery(deps)),
-  component: lazyRouteComponent(consolePages, "Accounts"),
+  component: lazyConsole("Accounts"),
 });
 const operatorAccount = createRoute({
   getParentRoute: () => operator,
@@ -177,7 +179,7 @@ const operatorAccount = createRoute({
       api.operator.accounts.get.queryOptions({ id: accountId }),
       trailQuery({ accountId, pageSize: ACCOUNT_TRAIL_SIZE }),
     ),
-  component: lazyRouteComponent(consolePages, "AccountPage"),
+  component: lazyConsole("AccountPage"),
 });
 const operatorUsage = createRoute({
   getParentRoute: () => operator,
@@ -185,20 +187,20 @@ const operatorUsage = createRoute({
   validateSearch: readServiceUsageSearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
-  component: lazyRouteComponent(consolePages, "ServiceUsage"),
+  component: lazyConsole("ServiceUsage"),
 });
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
   loader: () => load(api.operator.upstreams.queryOptions(), api.operator.catalog.queryOptions()),
-  component: lazyRouteComponent(consolePages, "Upstreams"),
+  component: lazyConsole("Upstreams"),
 });
 const operatorCatalog = createRoute({
   getParentRoute: () => operator,
   path: "/operator/catalog",
   validateSearch: readCatalogSearch,
   loader: () => load(api.operator.catalog.queryOptions()),
-  component: lazyRouteComponent(consolePages, "CatalogPage"),
+  component: lazyConsole("CatalogPage"),
 });
 const operatorSecurity = createRoute({
   getParentRoute: () => operator,
@@ -206,19 +208,19 @@ const operatorSecurity = createRoute({
   validateSearch: readSecuritySearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) => load(securityQuery(deps)),
-  component: lazyRouteComponent(consolePages, "Security"),
+  component: lazyConsole("Security"),
 });
 const operatorTrail = createRoute({
   getParentRoute: () => operator,
   path: "/operator/trail",
   loader: () => load(trailQuery({ pageSize: SERVICE_TRAIL_SIZE })),
-  component: lazyRouteComponent(consolePages, "Trail"),
+  component: lazyConsole("Trail"),
 });
 const security = createRoute({
   getParentRoute: () => operator,
   path: "/settings/sign-in",
   loader: () => load(api.auth.sessions.queryOptions()),
-  component: lazyRouteComponent(() => import("./pages/account/SecuritySettings.tsx"), "SecuritySettings"),
+  component: lazyPage(() => import("./pages/account/SecuritySettings.tsx"), "SecuritySettings"),
 });
 
 export const router = createRouter({
@@ -245,6 +247,8 @@ export const router = createRouter({
   defaultPreloadStaleTime: 0,
   defaultPendingMs: 400,
   defaultPendingComponent: PageLoading,
+  // Beside the navigation, which goes on working.
+  defaultErrorComponent: PageFailed,
 });
 
 declare module "@tanstack/react-router" {

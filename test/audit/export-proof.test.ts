@@ -28,7 +28,9 @@ const filter = fc.record({
   to: time,
   status: fc.option(fc.constantFrom({ from: 200, to: 200 }, { from: 400, to: 499 }), { freq: 2 }),
 });
-type Filter = Pick<EntryFilter, "from" | "to" | "status">;
+interface Filter extends Pick<EntryFilter, "from" | "to"> {
+  readonly status: Exclude<EntryFilter["status"], "error">;
+}
 
 function isMatch({ from, to, status }: Filter, entry: AuditEntry): boolean {
   const isIn = (from === null || entry.at >= from) && (to === null || entry.at < to);

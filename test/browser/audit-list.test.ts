@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await insertEntries(site.service, owner, 120);
     const { page } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
-    await page.getByLabel("Source IP").focus();
+    await page.getByRole("button", { name: "Errors only" }).focus();
     await page.keyboard.press("Tab");
     await expect.poll(() => focusedRow(page)).toBe(0);
     for (let press = 0; press < 20; press++) await page.keyboard.press("ArrowDown");
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await page.getByText("10 entries in total.").waitFor();
     expect(new URL(page.url()).search).toBe("?status=4xx");
     await page.getByLabel("Model").fill("acme/chat-2");
-    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: "acme/chat-2" }).click();
     await page.getByText("2 entries in total.").waitFor();
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       status: "4xx",
@@ -187,16 +187,109 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     expect(new URL(page.url()).searchParams.get("error_code")).toBe("rate_limit_exceeded");
   });
 
+  it("search models and error codes by a part of them, with what is there and how often", async () => {
+    const { page, complaints } = await site.open(owner, "/audit");
+    await page.getByLabel("Model").click();
+    // Ninety entries of seven models: the first six have thirteen each.
+    await page.getByRole("option", { name: "acme/chat-1 13" }).waitFor();
+    await page.getByLabel("Model").fill("CHAT-1");
+    await page.keyboard.press("Enter");
+    await page.getByText("13 entries in total.").waitFor();
+    expect(new URL(page.url()).searchParams.get("model")).toBe("*CHAT-1*");
+    await page.getByLabel("Model contains").waitFor();
+    expect(await page.getByLabel("Model contains").inputValue()).toBe("CHAT-1");
+    await page.getByLabel("Error code").fill("limit");
+    await page.keyboard.press("Tab");
+    await page.getByText("1 entry in total.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("show errors only, in one click", async () => {
+    const { page } = await site.open(owner, "/audit");
+    await page.getByRole("button", { name: "Errors only" }).click();
+    await page.getByText("10 entries in total.").waitFor();
+    expect(new URL(page.url()).search).toBe("?status=error");
+    await page.getByRole("button", { name: "Errors only" }).click();
+    await page.getByText("90 entries in total.").waitFor({ state: "attached" });
+  });
+
+  it("that leave nothing say which of them do, and offer to remove each", async () => {
+    const { page } = await site.open(owner, "/audit?model=*claude*&status=4xx");
+    await page.getByRole("heading", { name: "No entry matches" }).waitFor();
+    await page.getByText("10 without it").waitFor();
+    await page.getByText("0 without it", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("the file would be empty").waitFor();
+    expect(await dialog.getByRole("button", { name: "Export", exact: true }).isDisabled()).toBe(true);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Remove filter: model contains “claude”" }).click();
+    await page.getByText("10 entries in total.").waitFor();
+    expect(new URL(page.url()).search).toBe("?status=4xx");
+    await page.getByRole("button", { name: "Export" }).click();
+    await dialog.getByText("10 entries.").waitFor();
+  });
+
+  it("stay while an entry is found by its request ID", async () => {
+    const { entries } = await owner.trpc.audit.list.query({ model: "acme/chat-3", limit: 1 });
+    const requestId = entries[0]?.requestId ?? "";
+    const { page } = await site.open(owner, "/audit?model=acme/chat-2");
+    await page.getByLabel("Request ID").fill(`The error said: ${requestId}`);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByText(requestId).first().waitFor();
+    await page.getByRole("dialog").getByText("acme/chat-3", { exact: true }).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    await page.getByText("13 entries in total.").waitFor();
+    expect(new URL(page.url()).search).toBe("?model=acme%2Fchat-2");
+    await page.getByLabel("Request ID").fill("nonsense");
+    await page.keyboard.press("Enter");
+    await page.getByText("Enter a request ID").waitFor();
+  });
+
+  it("are summed up, shown over time and saved as a view; columns are chosen; exports are scheduled", async () => {
+    const { page, complaints } = await site.open(owner, "/audit?model=acme/chat-2&status=4xx");
+    const totals = page.getByRole("region", { name: "Totals" });
+    await totals.getByText("2 (100%)").waitFor();
+    await totals.getByRole("img", { name: "Histogram: 2, of them 2 errors" }).waitFor();
+    await page.getByRole("button", { name: "View", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Cost").uncheck();
+    await dialog.getByLabel("Upstream").check();
+    await dialog.getByLabel("Save current filters as").fill("refusals");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Delete refusals" }).waitFor();
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.reload();
+    await page.getByRole("columnheader", { name: "Upstream" }).waitFor();
+    expect(await page.getByRole("columnheader", { name: "Cost" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await totals.getByText("90", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "refusals" }).click();
+    await totals.getByText("2 (100%)").waitFor();
+    await page.getByRole("button", { name: "Export" }).click();
+    await dialog.getByRole("button", { name: "Schedule" }).click();
+    await dialog.getByText("model=acme").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("find a key by its key ID, and revoked ones too", async () => {
     const other = await owner.trpc.keys.create.mutate({ name: "laptop" });
     await chat(site.service.baseUrl, other.key);
     await owner.trpc.keys.revoke.mutate({ id: other.id });
     const { page } = await site.open(owner, `/audit?key=${JSON.stringify(other.keyId)}`);
     await page.getByText("1 entry in total.").waitFor();
-    const chosen = page.getByLabel("Key").locator("option:checked");
-    expect(await chosen.textContent()).toBe(`laptop (…${other.keyId}), revoked`);
-    await page.getByLabel("Key").selectOption({ index: 1 });
-    await page.getByText("1 entry in total.").waitFor({ state: "detached" });
+    const field = page.getByLabel("Key", { exact: true });
+    await expect.poll(() => field.inputValue()).toBe(`laptop (…${other.keyId}), revoked`);
+    await field.fill("tes");
+    await page.getByRole("option", { name: "test" }).click();
+    await page.getByText("90 entries in total.").waitFor({ state: "attached" });
+    expect(await field.inputValue()).toMatch(/^test \(…/);
+    await field.fill("lap");
+    await page.getByRole("option", { name: "laptop" }).click();
+    await page.getByText("1 entry in total.").waitFor();
+    await field.fill("");
+    await page.keyboard.press("Enter");
+    await page.getByText("91 entries in total.").waitFor({ state: "attached" });
   });
 
   it("take a time in the browser's zone, and keep it in the address as one that holds everywhere", async () => {

@@ -1,32 +1,73 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { insertEntries } from "../fixtures/entries.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
-import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
+import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+import { rowsOf } from "./audit-page.ts";
 
-const MOST_SCRIPT_BYTES = 200 * 1_024;
+const KB = 1_024;
+const MAX_SCRIPT_BYTES = 200 * KB;
+const MAX_DOOR_SCRIPT_BYTES = 90 * KB;
+const MAX_PAGE_BYTES = 250 * KB;
+/** What an open page may ask for in a minute: some 1.5 KB a second. */
+const MAX_MINUTE_BYTES = 100 * KB;
 
 const site = openSite(startOperatedService);
 
-/** What a page's scripts take on the wire, from an empty cache. */
-async function scriptsOf(path: string, visitor: Visitor | null): Promise<{ bytes: number; names: string[] }> {
-  const { page } = await site.page();
-  if (visitor !== null) await goToKeys(page, visitor);
+/** What a page takes on the wire. */
+interface Traffic {
+  /** Bytes of all answers, with their heads. */
+  all: number;
+  script: number;
+  /** The procedures that were asked for. */
+  procedures: number;
+  readonly names: string[];
+}
+
+/** Counts what a page takes from now on, from an empty cache. */
+async function trafficOf(page: Page): Promise<Traffic> {
   const network = await page.context().newCDPSession(page);
   await network.send("Network.enable");
   await network.send("Network.clearBrowserCache");
-  const scripts = new Map<string, string>();
-  let bytes = 0;
+  const traffic: Traffic = { all: 0, script: 0, procedures: 0, names: [] };
+  const kinds = new Map<string, "script" | "procedures">();
   network.on("Network.responseReceived", ({ requestId, response }) => {
-    if (response.mimeType === "text/javascript") scripts.set(requestId, new URL(response.url).pathname);
+    const { pathname } = new URL(response.url);
+    if (response.mimeType === "text/javascript") {
+      kinds.set(requestId, "script");
+      traffic.names.push(pathname);
+    } else if (pathname.startsWith("/trpc/")) kinds.set(requestId, "procedures");
   });
   network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-    if (scripts.has(requestId)) bytes += encodedDataLength;
+    traffic.all += encodedDataLength;
+    const kind = kinds.get(requestId);
+    if (kind !== undefined) traffic[kind] += encodedDataLength;
   });
+  return traffic;
+}
+
+/** What a page takes until it is quiet. */
+async function firstLoadOf(path: string, visitor: Visitor | null): Promise<Traffic> {
+  const { page } = await site.page();
+  if (visitor !== null) await goToKeys(page, visitor);
+  const traffic = await trafficOf(page);
   await page.goto(path);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.waitForLoadState("networkidle");
-  return { bytes, names: [...scripts.values()] };
+  return traffic;
+}
+
+/** Creates keys in the database, quicker than one by one. */
+async function insertKeys({ trpc }: Owner, count: number): Promise<void> {
+  const { id } = await trpc.account.get.query();
+  await using sql = await openDatabaseOf(site.service);
+  await sql`
+    insert into keys (id, account_id, name, key_id, digest, state, created_at, issued_at)
+    select gen_random_uuid(), ${id}, 'deployment ' || n, lpad(n::text, 4, '0'), sha256((${id} || n)::bytea), 'active', now(), now()
+    from generate_series(1, ${count}::bigint) n`;
 }
 
 describe.skipIf(!hasBrowser)("the first load", () => {
@@ -34,15 +75,74 @@ describe.skipIf(!hasBrowser)("the first load", () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await fetch(`${site.service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${owner.key}` } });
     for (const path of ["/", "/audit", "/playground", "/models", "/settings/keys"]) {
-      const { bytes } = await scriptsOf(path, owner);
-      expect(bytes, path).toBeGreaterThan(50_000);
-      expect(bytes, path).toBeLessThan(MOST_SCRIPT_BYTES);
+      const { script } = await firstLoadOf(path, owner);
+      expect(script, path).toBeGreaterThan(50_000);
+      expect(script, path).toBeLessThan(MAX_SCRIPT_BYTES);
     }
+  });
+
+  it("of the pages before sign-in takes less than 90 KB of script", async () => {
+    for (const path of ["/sign-in", "/sign-up"]) {
+      const { script } = await firstLoadOf(path, null);
+      expect(script, path).toBeGreaterThan(30_000);
+      expect(script, path).toBeLessThan(MAX_DOOR_SCRIPT_BYTES);
+    }
+  });
+
+  it("of a long log takes less than 250 KB in all, and reads on only near the end", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 2_000);
+    const { page } = await site.page();
+    await goToKeys(page, owner);
+    const traffic = await trafficOf(page);
+    const pages: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("audit.list")) pages.push(request.url());
+    });
+    await page.goto("/audit");
+    await rowsOf(page).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(traffic.procedures).toBeGreaterThan(2_000);
+    expect(traffic.procedures).toBeLessThan(20 * KB);
+    expect(traffic.all).toBeLessThan(MAX_PAGE_BYTES);
+    expect(pages).toHaveLength(1);
+    await rowsOf(page).first().focus();
+    const more = page.waitForRequest((request) => request.url().includes("audit.list"));
+    await page.keyboard.press("End");
+    await more;
+  });
+
+  it("of a thousand keys is bounded, and so is what the open page asks for", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertKeys(owner, 999);
+    for (const path of ["/", "/audit"]) {
+      const { procedures, all } = await firstLoadOf(path, owner);
+      expect(procedures, path).toBeLessThan(15 * KB);
+      expect(all, path).toBeLessThan(MAX_PAGE_BYTES);
+    }
+    const { page } = await site.page();
+    await page.clock.install();
+    await goToKeys(page, owner);
+    await page.getByText("1,000 keys").waitFor();
+    const traffic = await trafficOf(page);
+    const asked: string[] = [];
+    page.on("requestfinished", (request) => void asked.push(new URL(request.url()).pathname));
+    for (let passed = 0; passed < 60; passed += 5) {
+      const polls = () => asked.filter((path) => path.includes("keys.get")).length;
+      const before = polls();
+      await page.clock.runFor(5_000);
+      await expect.poll(polls).toBeGreaterThan(before);
+    }
+    await page.waitForLoadState("networkidle");
+    expect(asked.filter((path) => path.includes("keys.get")).length).toBeGreaterThanOrEqual(10);
+    expect(asked.filter((path) => path.includes("keys.list")).length).toBeLessThanOrEqual(1);
+    expect(traffic.procedures).toBeGreaterThan(1_000);
+    expect(traffic.procedures).toBeLessThan(MAX_MINUTE_BYTES);
   });
 
   it("brings an account's owner nothing of the operator console", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
-    const { names } = await scriptsOf("/operator", owner);
+    const { names } = await firstLoadOf("/operator", owner);
     expect(names.filter((name) => name.includes("/assets/console"))).toEqual([]);
     const { page } = await site.page();
     const asked: string[] = [];

@@ -86,6 +86,14 @@ describe("the audit log", () => {
       [{ status: "200" }, 3],
       [{ status: "4xx" }, 2],
       [{ status: "5xx" }, 0],
+      [{ status: "error" }, 2],
+      [{ model: "sandbox/*" }, 3],
+      [{ model: "*ECHO*" }, 2],
+      [{ model: "*/l*m" }, 1],
+      [{ model: "*_cho" }, 0],
+      [{ model: "*%*" }, 0],
+      [{ error_code: "*_api_key" }, 1],
+      [{ error_code: "*" }, 2],
       [{ error_code: "revoked_api_key" }, 1],
       [{ source: "192.0.2.1" }, 1],
       [{ source: "192.0.2.0/24" }, 2],
@@ -107,6 +115,45 @@ describe("the audit log", () => {
         query,
       ).toEqual(ids);
     }
+  });
+
+  it("is summed up by any filter, as its entries say", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "summed" });
+    for (let request = 0; request < 3; request++) await chat(key, "sandbox/echo");
+    await chat(key, "sandbox/lorem");
+    await chat(key, "no/such/model");
+    const { trpc } = visit(service.baseUrl, headers);
+    for (const filter of [{}, { model: "*sandbox*" }, { status: "error" }, { from: "2020-01-01" }]) {
+      const { entries } = await trpc.audit.list.query(filter);
+      const { total, buckets, bucketMs, models, errorCodes, statuses, countedFrom } =
+        await trpc.audit.summary.query(filter);
+      const sum = (numbers: readonly (number | null)[]) =>
+        numbers.reduce<number>((all, one) => all + (one ?? 0), 0);
+      expect(countedFrom).toBeNull();
+      expect(total).toEqual({
+        requests: entries.length,
+        errors: entries.filter(({ status }) => status >= 400).length,
+        promptTokens: sum(entries.map(({ promptTokens }) => promptTokens)),
+        completionTokens: sum(entries.map(({ completionTokens }) => completionTokens)),
+        costNanoUsd: entries.reduce((all, { costNanoUsd }) => all + costNanoUsd, 0n),
+      });
+      expect(sum(buckets.map(({ requests }) => requests))).toBe(entries.length);
+      expect(buckets.length).toBeLessThanOrEqual(100);
+      for (const { timestamp } of entries) {
+        const bucket = buckets.find(({ start }) => start.getTime() + bucketMs > timestamp.getTime());
+        expect(bucket?.start.getTime()).toBeLessThanOrEqual(timestamp.getTime());
+      }
+      expect(sum(models.map(({ requests }) => requests))).toBe(entries.length);
+      expect(sum(statuses.map(({ requests }) => requests))).toBe(entries.length);
+      expect(sum(errorCodes.map(({ requests }) => requests))).toBe(total.errors);
+    }
+    expect((await trpc.audit.summary.query({})).models[0]).toEqual({ value: "sandbox/echo", requests: 3 });
+    const none = await trpc.audit.summary.query({ model: "nothing" });
+    expect([none.total.requests, none.models]).toEqual([0, []]);
+    expect((await trpc.audit.summary.query({ to: "2020-01-01" })).buckets).toEqual([]);
+    expect((await refusalOf(trpc.audit.summary.query({ status: "fine" }))).status).toBe(400);
   });
 
   it("has each entry's time in its ID, so that filters and pages by either agree", async () => {

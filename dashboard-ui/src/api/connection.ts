@@ -4,12 +4,12 @@ const PROBE_EVERY_MS = 2_000;
 
 let isLost = false;
 let probe: ReturnType<typeof setTimeout> | undefined;
-let onHealed: () => void = () => {};
+const onHealed: (() => void)[] = [];
 const listeners = new Set<() => void>();
 
 /** Calls the listener when the service answers again. */
 export function whenHealed(listener: () => void): void {
-  onHealed = listener;
+  onHealed.push(listener);
 }
 
 /** For `useSyncExternalStore`. */
@@ -39,7 +39,7 @@ function set(lost: boolean): void {
   isLost = lost;
   clearTimeout(probe);
   if (lost) probe = setTimeout(look, PROBE_EVERY_MS);
-  else onHealed();
+  else for (const heal of onHealed) heal();
   for (const listener of listeners) listener();
 }
 

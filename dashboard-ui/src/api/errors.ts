@@ -1,5 +1,5 @@
 import type { AppRouter } from "@ostiary/server/router";
-import { TRPCClientError } from "@trpc/client";
+import type { TRPCClientError } from "@trpc/client";
 
 /** An error of the service, from either of its two formats. */
 export interface ServiceError {
@@ -9,10 +9,11 @@ export interface ServiceError {
 }
 
 function serviceErrorOf(error: unknown): ServiceError | null {
-  if (!(error instanceof TRPCClientError)) return null;
-  const data = (error as TRPCClientError<AppRouter>).data?.ostiary;
-  if (data !== undefined) return { code: data.code, param: data.param, message: error.message };
-  return envelopeIn(error.meta?.responseJSON);
+  // Not by its class: the pages before sign-in do without tRPC's client.
+  if (!(error instanceof Error) || !("meta" in error)) return null;
+  const { data, meta, message } = error as TRPCClientError<AppRouter>;
+  if (data?.ostiary !== undefined) return { code: data.ostiary.code, param: data.ostiary.param, message };
+  return envelopeIn(meta?.responseJSON);
 }
 
 /**

@@ -18,6 +18,7 @@ export type ListedModel = Outputs["models"]["list"]["models"][number];
 export type ListedSession = Outputs["auth"]["sessions"]["sessions"][number];
 export type ListedToken = Outputs["tokens"]["list"]["tokens"][number];
 export type OperatorAction = Outputs["operator"]["audit"]["actions"][number];
+export type LogSummary = Outputs["audit"]["summary"];
 export type SecurityEvent = Outputs["operator"]["security"]["events"][number];
 export type ServiceUsageRow = Outputs["operator"]["usage"]["rows"][number];
 export type UpstreamHealth = Outputs["operator"]["upstreams"]["upstreams"][number];

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
-import type { ListedKey } from "../api/types.ts";
 import { Answer } from "./Answer.tsx";
 import { formatCount } from "./format.ts";
 import styles from "./LimitsPanel.module.css";
@@ -11,10 +10,9 @@ import panelStyles from "./Panel.module.css";
 const REFRESH_MS = 5_000;
 
 /** The account's limits and their current use. */
-export function LimitsPanel({ keys }: { readonly keys: readonly ListedKey[] | undefined }) {
+export function LimitsPanel({ active }: { readonly active: number | undefined }) {
   const now = useQuery(api.account.limits.queryOptions(undefined, { refetchInterval: REFRESH_MS }));
   const account = useQuery(api.account.get.queryOptions());
-  const active = keys?.filter(({ state }) => state === "active").length;
   return (
     <section className={panelStyles.panel} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>

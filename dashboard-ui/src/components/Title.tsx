@@ -1,11 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
-import { api } from "../api/client.ts";
+import { useContext, useEffect } from "react";
+import { ServiceName } from "./service-name.ts";
 
 /** A page's heading, which is also the title of the browser tab. */
 export function Title({ children }: { readonly children: string }) {
-  const info = useQuery(api.service.info.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }));
-  const serviceName = info.data?.serviceName;
+  const serviceName = useContext(ServiceName);
 
   useEffect(() => {
     document.title = serviceName === undefined ? children : `${children} · ${serviceName}`;

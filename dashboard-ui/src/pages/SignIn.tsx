@@ -1,7 +1,4 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
-import { api, queryClient } from "../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
@@ -10,21 +7,21 @@ import { Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
 import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
+import { type ServiceInfo, useCall } from "../door/call.ts";
+import { ownPath } from "../door/own-path.ts";
 
-export function SignIn() {
-  const navigate = useNavigate();
-  const { to } = useSearch({ from: "/sign-in" });
+interface SignInProps {
+  /** Whether anyone can create an account; undefined until it is known. */
+  readonly signUp: ServiceInfo["signUp"] | undefined;
+}
+
+export function SignIn({ signUp }: SignInProps) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const info = useQuery(api.service.info.queryOptions());
-  const { mutate, error, isPending } = useMutation(
-    api.auth.signIn.mutationOptions({
-      onSuccess: async (me) => {
-        queryClient.setQueryData(api.auth.me.queryKey(), me);
-        await navigate({ to: to ?? "/" });
-      },
-    }),
-  );
+  const { mutate, error, isPending } = useCall("signIn", () => {
+    const to = new URLSearchParams(location.search).get("to");
+    location.assign(ownPath(to) ?? "/");
+  });
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -58,9 +55,9 @@ export function SignIn() {
           Sign in
         </Button>
       </form>
-      {info.data?.signUp === "open" ? (
+      {signUp === "open" ? (
         <p className={welcomeStyles.aside}>
-          New here? <Link to="/sign-up">Create an account</Link>
+          New here? <a href="/sign-up">Create an account</a>
         </p>
       ) : null}
     </Welcome>

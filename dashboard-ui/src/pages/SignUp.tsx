@@ -1,7 +1,4 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
-import { api, queryClient } from "../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
@@ -10,21 +7,18 @@ import { Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
 import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
+import { type ServiceInfo, useCall } from "../door/call.ts";
 
-export function SignUp() {
-  const navigate = useNavigate();
+interface SignUpProps {
+  /** Whether anyone can create an account; undefined until it is known. */
+  readonly signUp: ServiceInfo["signUp"] | undefined;
+}
+
+export function SignUp({ signUp }: SignUpProps) {
   const [accountName, setAccountName] = useState("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const info = useQuery(api.service.info.queryOptions());
-  const { mutate, error, isPending } = useMutation(
-    api.auth.signUp.mutationOptions({
-      onSuccess: async (me) => {
-        queryClient.setQueryData(api.auth.me.queryKey(), me);
-        await navigate({ to: "/" });
-      },
-    }),
-  );
+  const { mutate, error, isPending } = useCall("signUp", () => location.assign("/"));
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -32,12 +26,12 @@ export function SignUp() {
   };
   const formError = errorTextBeside(error, ["accountName", "email", "password"]);
 
-  if (info.data?.signUp === "closed") {
+  if (signUp === "closed") {
     return (
       <Welcome title="Sign-up is closed">
         <p>Ask the operator of this service for an account.</p>
         <p className={welcomeStyles.aside}>
-          <Link to="/sign-in">Sign in</Link>
+          <a href="/sign-in">Sign in</a>
         </p>
       </Welcome>
     );
@@ -82,7 +76,7 @@ export function SignUp() {
         </Button>
       </form>
       <p className={welcomeStyles.aside}>
-        Have an account? <Link to="/sign-in">Sign in</Link>
+        Have an account? <a href="/sign-in">Sign in</a>
       </p>
     </Welcome>
   );

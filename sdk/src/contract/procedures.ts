@@ -411,6 +411,8 @@ export interface Procedures {
           readonly cursor?: string | undefined;
           /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
           readonly limit?: number | undefined;
+          /** Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters. */
+          readonly search?: string | undefined;
         }
       | undefined,
       {
@@ -459,6 +461,72 @@ export interface Procedures {
         }[];
         /** The `cursor` of the next page; `null` on the last page. */
         readonly nextCursor: string | null;
+      }
+    >;
+    /** Some keys with their usage, in the order of the list. Keys that the account does not have are left out. */
+    readonly get: Procedure<
+      "query",
+      {
+        /** The ids of the keys: 1 to 100. */
+        readonly ids: readonly string[];
+      },
+      {
+        /** The keys. */
+        readonly keys: readonly {
+          /** How much the key is used. */
+          readonly usage: {
+            /** When the last request arrived; `null`: never used. */
+            readonly lastUsedAt: Date | null;
+            /** The address of the last request; `null` if the key was never used or the address is unknown. */
+            readonly lastUsedIp: string | null;
+            /** The number of client addresses in the last 30 days. */
+            readonly addresses: number;
+            /** Requests in the last 60 seconds. */
+            readonly requestsLastMinute: number;
+            /** Requests in the present minute and the 60 before it. */
+            readonly requestsLastHour: number;
+            /** Requests in the present minute and the 1,440 before it. */
+            readonly requestsLastDay: number;
+          };
+          /** How far the successor has taken over; `null`: `rotate` has created none. */
+          readonly rotation: {
+            /** The id of the successor. */
+            readonly successorId: string;
+            /** Seconds without a request after which the old key counts as idle. */
+            readonly idleAfterSeconds: number;
+            /** Since when the old key has been unused: its last request, or the creation of the successor if that was later. */
+            readonly idleSince: Date;
+            /** Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision. */
+            readonly isIdle: boolean;
+          } | null;
+          /** The id of the key, a UUID. */
+          readonly id: string;
+          /** The name of the key. */
+          readonly name: string;
+          /** Last 4 characters of the key string. */
+          readonly keyId: string;
+          /** Whether requests with the key are accepted. */
+          readonly state: "active" | "revoked";
+          /** When the key was created. */
+          readonly createdAt: Date;
+          /** When the key was revoked; `null`: it is active. */
+          readonly revokedAt: Date | null;
+          /** The id of the key that this one was created to replace; `null`: none. */
+          readonly replaces: string | null;
+        }[];
+      }
+    >;
+    /** How many keys the account has. */
+    readonly count: Procedure<
+      "query",
+      undefined,
+      {
+        /** The number of active keys. */
+        readonly active: number;
+        /** The number of revoked keys. */
+        readonly revoked: number;
+        /** Whether a request was ever made with one of them. */
+        readonly areUsed: boolean;
       }
     >;
     /** The present usage of a key, and how far its successor has taken over. */
@@ -674,11 +742,11 @@ export interface Procedures {
           readonly to?: string | Date | undefined;
           /** The id of a key, or its key ID: the last 4 characters of the key string. */
           readonly key?: string | undefined;
-          /** The catalog's id of a model: up to 256 characters. */
+          /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
           readonly model?: string | undefined;
-          /** A status such as `404`, or a class such as `4xx`. */
+          /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
           readonly status?: string | undefined;
-          /** An error code such as `rate_limit_exceeded`. */
+          /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
           /** An IP address or a CIDR block. */
           readonly source?: string | undefined;
@@ -960,6 +1028,79 @@ export interface Procedures {
           | null;
       }
     >;
+    /**
+     * Sums of the entries that match: totals, a histogram, and how many have each model, error code and status. Of more than 200,000
+     * entries in the period, the newest are counted.
+     */
+    readonly summary: Procedure<
+      "query",
+      | {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from?: string | Date | undefined;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to?: string | Date | undefined;
+          /** The id of a key, or its key ID: the last 4 characters of the key string. */
+          readonly key?: string | undefined;
+          /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
+          readonly model?: string | undefined;
+          /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
+          readonly status?: string | undefined;
+          /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
+          readonly error_code?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+        }
+      | undefined,
+      {
+        /** The sums over all entries that were counted. */
+        readonly total: {
+          /** The number of requests, including refused ones. */
+          readonly requests: number;
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
+          readonly errors: number;
+          /** The tokens of the prompts. */
+          readonly promptTokens: number;
+          /** The tokens of the answers. */
+          readonly completionTokens: number;
+          /** The cost in nano-USD. */
+          readonly costNanoUsd: bigint;
+        };
+        /** The time up to which older entries were not counted, because there are too many; `null`: all were counted. */
+        readonly countedFrom: Date | null;
+        /** The length of an interval of the histogram in milliseconds. */
+        readonly bucketMs: number;
+        /** The intervals of the histogram, in order of time, without gaps: at most 100. Empty without entries. */
+        readonly buckets: readonly {
+          /** When the interval begins. */
+          readonly start: Date;
+          /** The number of requests, including refused ones. */
+          readonly requests: number;
+          /** The requests that failed. */
+          readonly errors: number;
+        }[];
+        /** The models with the most requests, at most 100. */
+        readonly models: readonly {
+          /** The value. */
+          readonly value: string;
+          /** The number of requests. */
+          readonly requests: number;
+        }[];
+        /** The error codes with the most requests, at most 100. */
+        readonly errorCodes: readonly {
+          /** The value. */
+          readonly value: string;
+          /** The number of requests. */
+          readonly requests: number;
+        }[];
+        /** The statuses with the most requests, at most 100. */
+        readonly statuses: readonly {
+          /** The value. */
+          readonly value: string;
+          /** The number of requests. */
+          readonly requests: number;
+        }[];
+      }
+    >;
     /** Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account. */
     readonly tail: Procedure<
       "subscription",
@@ -970,11 +1111,11 @@ export interface Procedures {
           readonly to?: string | Date | undefined;
           /** The id of a key, or its key ID: the last 4 characters of the key string. */
           readonly key?: string | undefined;
-          /** The catalog's id of a model: up to 256 characters. */
+          /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
           readonly model?: string | undefined;
-          /** A status such as `404`, or a class such as `4xx`. */
+          /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
           readonly status?: string | undefined;
-          /** An error code such as `rate_limit_exceeded`. */
+          /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
           /** An IP address or a CIDR block. */
           readonly source?: string | undefined;

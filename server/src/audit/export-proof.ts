@@ -193,12 +193,17 @@ function beforeAll({ from }: EntryFilter): EntryId {
   return `${firstEntryIdAt(from ?? new Date(0)).slice(0, 14)}7000-0000-000000000000` as EntryId;
 }
 
+function statusText(status: NonNullable<EntryFilter["status"]>): string {
+  if (status === "error") return status;
+  return status.from === status.to ? `${status.from}` : `${status.from / 100}xx`;
+}
+
 /** The filter's parameters, without the period. */
 function searchOf({ key, model, status, errorCode, source }: EntryFilter): Readonly<Record<string, string>> {
   const given = {
     key: key === null ? null : "id" in key ? key.id : key.keyId,
     model,
-    status: status === null ? null : status.from === status.to ? `${status.from}` : `${status.from / 100}xx`,
+    status: status === null ? null : statusText(status),
     error_code: errorCode,
     source,
   };

@@ -11,8 +11,11 @@ export interface EntryFilter {
   readonly to: Date | null;
   /** One key, by its id; or those with a key ID, which names one key of an account. */
   readonly key: { readonly id: KeyUuid } | { readonly keyId: string } | null;
+  /** A model, or a {@link isPattern pattern}. */
   readonly model: string | null;
-  readonly status: { readonly from: number; readonly to: number } | null;
+  /** A range of statuses; `error`: requests that failed, also those whose answer had begun with status 200. */
+  readonly status: { readonly from: number; readonly to: number } | "error" | null;
+  /** A code, or a {@link isPattern pattern}. */
   readonly errorCode: string | null;
   /** An address or CIDR block. */
   readonly source: string | null;
@@ -50,14 +53,14 @@ export const filterInput = {
       "must be a key's id, or a key ID of 4 characters",
     )
     .optional(),
-  /** The catalog's id of a model: up to 256 characters. */
+  /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
   model: text,
-  /** A status such as `404`, or a class such as `4xx`. */
+  /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
   status: z
     .string()
-    .regex(/^[1-5](?:\d\d|xx)$/, "must be a status such as 404, or a class such as 4xx")
+    .regex(/^(?:error|[1-5](?:\d\d|xx))$/, "must be a status such as 404, a class such as 4xx, or error")
     .optional(),
-  /** An error code such as `rate_limit_exceeded`. */
+  /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
   error_code: text,
   /** An IP address or a CIDR block. */
   source: z
@@ -68,6 +71,11 @@ export const filterInput = {
 };
 
 const schema = z.object(filterInput);
+
+/** Whether the text of a filter is a pattern: `*` matches any characters, upper and lower case alike. Any other text matches itself only. */
+export function isPattern(text: string): boolean {
+  return text.includes("*");
+}
 
 export function filterOf(input: z.output<typeof schema>): EntryFilter {
   return {
@@ -85,7 +93,8 @@ function keyOf(value: string): NonNullable<EntryFilter["key"]> {
   return UUID.test(value) ? { id: value.toLowerCase() as KeyUuid } : { keyId: value };
 }
 
-function statusOf(value: string): { readonly from: number; readonly to: number } {
+function statusOf(value: string): NonNullable<EntryFilter["status"]> {
+  if (value === "error") return value;
   if (!value.endsWith("xx")) return { from: Number(value), to: Number(value) };
   const first = Number(value.charAt(0)) * 100;
   return { from: first, to: first + 99 };

@@ -66,6 +66,9 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 /** A year (RFC 6797). Subdomains are not included, because they may belong to other services. */
 const STRICT_TRANSPORT = "max-age=31536000";
 
+/** The pages before sign-in. They are a document of their own, which loads less script. */
+const DOOR_PATHS: readonly string[] = ["/sign-in", "/sign-up"];
+
 /** The built dashboard, in memory. It is small, and a missing file is noticed at start. */
 export class Dashboard {
   readonly #files: ReadonlyMap<string, File>;
@@ -103,7 +106,7 @@ export class Dashboard {
     const { pathname } = new URL(request.url);
     const file = this.#files.get(pathname);
     if (file !== undefined && pathname !== "/index.html") return respond(request, file);
-    const page = this.#files.get("/index.html");
+    const page = this.#files.get(DOOR_PATHS.includes(pathname) ? "/door.html" : "/index.html");
     const isPagePath = extname(pathname) === "" || pathname === "/index.html";
     if (page === undefined || !isPagePath) return refuse(404, "Not found\n");
     return respond(request, page);

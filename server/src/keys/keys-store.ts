@@ -15,6 +15,7 @@ import {
 import { Failure } from "../errors/failure.ts";
 import { rotationOf, type SuccessorRow, usageColumns, usageJoins } from "./key-usage.ts";
 import {
+  type KeyCounts,
   type KeyPage,
   type KeyPosition,
   type KeyStore,
@@ -87,13 +88,18 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     }
   }
 
-  async listKeys(accountId: AccountId, { after, limit }: KeyPage, now: Date): Promise<readonly ListedKey[]> {
+  async listKeys(
+    accountId: AccountId,
+    { after, limit, search }: KeyPage,
+    now: Date,
+  ): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     const rest = after === null ? sql`` : restAfter(sql, after);
+    const found = search === null ? sql`` : named(sql, search);
     return this.#list(
       sql`
         select * from keys
-        where account_id = ${accountId} ${rest}
+        where account_id = ${accountId} ${rest} ${found}
         order by state = 'revoked', id desc
         limit ${limit}`,
       now,
@@ -107,6 +113,30 @@ export class PostgresKeys implements KeyStore, KeyLookup {
       now,
     );
     return found ?? null;
+  }
+
+  async findKeys(accountId: AccountId, ids: readonly KeyUuid[], now: Date): Promise<readonly ListedKey[]> {
+    const sql = this.#longReads;
+    // Uses the keys' primary key.
+    return this.#list(
+      sql`
+        select * from keys
+        where account_id = ${accountId}
+          and id in (select value::uuid from jsonb_array_elements_text(${sql.json([...ids])}))`,
+      now,
+    );
+  }
+
+  async countKeys(accountId: AccountId): Promise<KeyCounts> {
+    // Uses keys_key_id_unique, by account, and key_usage_pkey.
+    const [row] = await this.#longReads<KeyCounts[]>`
+      select count(*) filter (where state = 'active')::float8 as active,
+             count(*) filter (where state = 'revoked')::float8 as revoked,
+             exists (
+               select from keys used join key_usage on key_usage.key = used.id where used.account_id = ${accountId}
+             ) as "areUsed"
+      from keys where account_id = ${accountId}`;
+    return row ?? { active: 0, revoked: 0, areUsed: false };
   }
 
   async findSuccessor(
@@ -177,6 +207,12 @@ export class PostgresKeys implements KeyStore, KeyLookup {
       return { id, name, keyId, state, createdAt, revokedAt, replaces, usage, rotation };
     });
   }
+}
+
+/** The condition for keys whose name or key ID contains a text. */
+function named(sql: Database, search: string) {
+  const pattern = `%${search.replaceAll(/[\\%_]/g, "\\$&")}%`;
+  return sql`and (name ilike ${pattern} or key_id ilike ${pattern})`;
 }
 
 /** The condition for keys after a position in the order of lists. */

@@ -17,6 +17,9 @@ export interface KeyStore {
   createKey(key: NewKey, by: Actor): Promise<StoredKey | null>;
   /** Active keys first, each state's newest first. */
   listKeys(accountId: AccountId, page: KeyPage, now: Date): Promise<readonly ListedKey[]>;
+  /** Those of the keys that the account has, in the order of lists. */
+  findKeys(accountId: AccountId, ids: readonly KeyUuid[], now: Date): Promise<readonly ListedKey[]>;
+  countKeys(accountId: AccountId): Promise<KeyCounts>;
   /** The newest key that was created to replace a key. */
   findSuccessor(accountId: AccountId, id: KeyUuid): Promise<Pick<Key, "name" | "state"> | null>;
   /** Returns names of active keys with this prefix, at most some thousands. */
@@ -37,6 +40,18 @@ export interface KeyPage {
   /** The last key of the page before; `null` for the first page. */
   readonly after: KeyPosition | null;
   readonly limit: number;
+  /** Only keys whose name or key ID contains this, upper and lower case alike; `null`: all keys. */
+  readonly search: string | null;
+}
+
+/** How many keys an account has. */
+export interface KeyCounts {
+  /** The number of active keys. */
+  readonly active: number;
+  /** The number of revoked keys. */
+  readonly revoked: number;
+  /** Whether a request was ever made with one of them. */
+  readonly areUsed: boolean;
 }
 
 /** The position of a key in the list of its account's keys. */
@@ -149,14 +164,29 @@ export class Keys {
   /** Returns a page of keys with their usage, including all requests that this node has answered. */
   async list(
     accountId: AccountId,
-    { after, limit }: KeyPage,
+    { after, limit, search }: KeyPage,
     reader: Reader = accountId,
   ): Promise<{ readonly keys: readonly ListedKey[]; readonly next: KeyPosition | null }> {
     const { store, now } = this.#parts;
     const { items, last } = await this.#onceFlushed(reader, () =>
-      readPage(limit, (max) => store.listKeys(accountId, { after, limit: max }, now())),
+      readPage(limit, (max) => store.listKeys(accountId, { after, limit: max, search }, now())),
     );
     return { keys: items, next: last };
+  }
+
+  /** Returns keys with their usage, as {@link list} does, without those that the account does not have. */
+  async get(
+    accountId: AccountId,
+    ids: readonly KeyUuid[],
+    reader: Reader = accountId,
+  ): Promise<readonly ListedKey[]> {
+    const { store, now } = this.#parts;
+    return this.#onceFlushed(reader, () => store.findKeys(accountId, ids, now()));
+  }
+
+  /** Counts the keys. */
+  async count(accountId: AccountId, reader: Reader = accountId): Promise<KeyCounts> {
+    return this.#onceFlushed(reader, () => this.#parts.store.countKeys(accountId));
   }
 
   /** Returns the present usage of a key. @throws {Failure} `not_found` */

@@ -427,6 +427,124 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "keys.get": {
+    type: "object",
+    required: ["keys"],
+    properties: {
+      keys: {
+        type: "array",
+        items: {
+          type: "object",
+          required: [
+            "usage",
+            "rotation",
+            "id",
+            "name",
+            "keyId",
+            "state",
+            "createdAt",
+            "revokedAt",
+            "replaces",
+          ],
+          properties: {
+            usage: {
+              type: "object",
+              required: [
+                "lastUsedAt",
+                "lastUsedIp",
+                "addresses",
+                "requestsLastMinute",
+                "requestsLastHour",
+                "requestsLastDay",
+              ],
+              properties: {
+                lastUsedAt: {
+                  type: ["string", "null"],
+                  format: "date-time",
+                  description: "When the last request arrived; `null`: never used.",
+                },
+                lastUsedIp: {
+                  type: ["string", "null"],
+                  description:
+                    "The address of the last request; `null` if the key was never used or the address is unknown.",
+                },
+                addresses: {
+                  type: "integer",
+                  description: "The number of client addresses in the last 30 days.",
+                },
+                requestsLastMinute: { type: "integer", description: "Requests in the last 60 seconds." },
+                requestsLastHour: {
+                  type: "integer",
+                  description: "Requests in the present minute and the 60 before it.",
+                },
+                requestsLastDay: {
+                  type: "integer",
+                  description: "Requests in the present minute and the 1,440 before it.",
+                },
+              },
+              description: "How much the key is used.",
+            },
+            rotation: {
+              anyOf: [
+                {
+                  type: "object",
+                  required: ["successorId", "idleAfterSeconds", "idleSince", "isIdle"],
+                  properties: {
+                    successorId: { type: "string", description: "The id of the successor." },
+                    idleAfterSeconds: {
+                      type: "integer",
+                      description: "Seconds without a request after which the old key counts as idle.",
+                    },
+                    idleSince: {
+                      type: "string",
+                      format: "date-time",
+                      description:
+                        "Since when the old key has been unused: its last request, or the creation of the successor if that was later.",
+                    },
+                    isIdle: {
+                      type: "boolean",
+                      description:
+                        "Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision.",
+                    },
+                  },
+                },
+                { type: "null" },
+              ],
+              description: "How far the successor has taken over; `null`: `rotate` has created none.",
+            },
+            id: { type: "string", description: "The id of the key, a UUID." },
+            name: { type: "string", description: "The name of the key." },
+            keyId: { type: "string", description: "Last 4 characters of the key string." },
+            state: {
+              type: "string",
+              enum: ["active", "revoked"],
+              description: "Whether requests with the key are accepted.",
+            },
+            createdAt: { type: "string", format: "date-time", description: "When the key was created." },
+            revokedAt: {
+              type: ["string", "null"],
+              format: "date-time",
+              description: "When the key was revoked; `null`: it is active.",
+            },
+            replaces: {
+              type: ["string", "null"],
+              description: "The id of the key that this one was created to replace; `null`: none.",
+            },
+          },
+        },
+        description: "The keys.",
+      },
+    },
+  },
+  "keys.count": {
+    type: "object",
+    required: ["active", "revoked", "areUsed"],
+    properties: {
+      active: { type: "integer", description: "The number of active keys." },
+      revoked: { type: "integer", description: "The number of revoked keys." },
+      areUsed: { type: "boolean", description: "Whether a request was ever made with one of them." },
+    },
+  },
   "keys.usage": {
     type: "object",
     required: [

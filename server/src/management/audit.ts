@@ -22,7 +22,7 @@ const requestId = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
+export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: RpcServices) {
   return router({
     /** Entries of the audit log, newest first. If few of many entries match, a page may have fewer entries than `limit`, or none. */
     list: accountReader
@@ -59,6 +59,13 @@ export function auditRouter({ auditLog, auditChain, auditTail }: RpcServices) {
     get: accountReader
       .input(z.strictObject({ requestId }))
       .query(async ({ ctx, input }) => publicView(await auditLog.get(ctx.accountId, input.requestId))),
+    /**
+     * Sums of the entries that match: totals, a histogram, and how many have each model, error code and status. Of more than 200,000
+     * entries in the period, the newest are counted.
+     */
+    summary: accountReader
+      .input(z.strictObject(filterInput).default({}))
+      .query(({ ctx, input }) => auditSummary.summarize(ctx.accountId, filterOf(input), ctx.reader)),
     /**
      * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account.
      */

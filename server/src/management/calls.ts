@@ -24,6 +24,7 @@ export function calledBy(request: Request): readonly string[] {
 
 /** A procedure of a router, as far as its definition says something about its calls. */
 export interface ProcedureDefinition {
+  readonly type: "query" | "mutation" | "subscription";
   readonly meta?: ProcedureMeta;
   /** The schemas of its input; none: it takes no input. */
   readonly inputs: readonly unknown[];

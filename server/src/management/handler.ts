@@ -7,10 +7,11 @@ import type { Recorder } from "../audit/recorder.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } from "../contract/entry.ts";
 import type { KeySnapshot } from "../contract/key.ts";
 import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
-import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes } from "./calls.ts";
+import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf } from "./calls.ts";
 import { requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
@@ -37,13 +38,14 @@ export interface RpcParts extends CallerParts {
 /** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = new SessionCookie(parts.publicOrigin);
+  const compress = createCompressor();
   return async (request, peer) => {
     const id = parts.newId();
     const clientInfo = clientInfoOf(parts.clientAddress(request, peer), request.headers.get("user-agent"));
     const sessionToken = cookie.read(request.headers);
     const incoming: Incoming = { id, request, requestId: requestIdOf(id), clientInfo, sessionToken };
     try {
-      return await answer(parts, cookie, incoming);
+      return await compressed(await answer(parts, cookie, incoming), parts, request, compress);
     } catch (thrown) {
       return refusal(parts, incoming, await recorded(parts, incoming, thrown));
     }
@@ -102,6 +104,28 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   response.headers.set("x-request-id", requestId);
   response.headers.set("cache-control", "no-store");
   return response;
+}
+
+/**
+ * Compresses the answers of queries. Those of mutations may contain a new secret; events of subscriptions must not wait for each
+ * other.
+ */
+async function compressed(
+  response: Response,
+  { router }: RpcParts,
+  request: Request,
+  compress: Compress,
+): Promise<Response> {
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+  if (!isJson || !calledBy(request).every((name) => procedureOf(router, name)?.type === "query"))
+    return response;
+  const { status, headers } = response;
+  headers.append("vary", "accept-encoding");
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const coded = await compress(bytes, request.headers.get("accept-encoding") ?? "");
+  if (coded === null) return new Response(bytes, { status, headers });
+  headers.set("content-encoding", coded.coding);
+  return new Response(coded.bytes, { status, headers });
 }
 
 /**

@@ -8,6 +8,8 @@ import { accountProcedure, accountReader, router } from "./trpc.ts";
 const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
+const MAX_GOT = 100;
+const MAX_SEARCH_LENGTH = 64;
 
 /** The `nextCursor` of a page of keys. */
 const position = z
@@ -35,11 +37,19 @@ export function keysRouter({ keys }: RpcServices) {
             cursor: position.describe(CURSOR).optional(),
             /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
             limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
+            /** Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters. */
+            search: z
+              .string()
+              .trim()
+              .min(1, "must not be empty")
+              .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)
+              .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
+              .optional(),
           })
           .default({ limit: MAX_PAGE }),
       )
       .query(async ({ ctx, input }) => {
-        const page = { after: input.cursor ?? null, limit: input.limit };
+        const page = { after: input.cursor ?? null, limit: input.limit, search: input.search ?? null };
         const { keys: found, next } = await keys.list(ctx.accountId, page, ctx.reader);
         return {
           /** The keys of the page. */
@@ -48,6 +58,22 @@ export function keysRouter({ keys }: RpcServices) {
           nextCursor: next === null ? null : `${next.state}~${next.id}`,
         };
       }),
+
+    /** Some keys with their usage, in the order of the list. Keys that the account does not have are left out. */
+    get: accountReader
+      .input(
+        z.strictObject({
+          /** The ids of the keys: 1 to 100. */
+          ids: z.array(id).min(1, "must not be empty").max(MAX_GOT, `must have at most ${MAX_GOT} ids`),
+        }),
+      )
+      .query(async ({ ctx, input }) => ({
+        /** The keys. */
+        keys: await keys.get(ctx.accountId, input.ids, ctx.reader),
+      })),
+
+    /** How many keys the account has. */
+    count: accountReader.query(({ ctx }) => keys.count(ctx.accountId, ctx.reader)),
 
     /** The present usage of a key, and how far its successor has taken over. */
     usage: accountReader

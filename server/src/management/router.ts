@@ -6,6 +6,7 @@ import type { AuditChain } from "../audit/audit-chain.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
+import type { AuditSummary } from "../audit/summary.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
@@ -34,6 +35,7 @@ export interface RpcServices {
   readonly admission: { useOf(id: AccountId): Promise<LimitUse> };
   readonly auditChain: AuditChain;
   readonly auditLog: AuditLog;
+  readonly auditSummary: AuditSummary;
   readonly auditTail: AuditTail;
   readonly catalog: Catalog;
   /** Resolves when the entries that this node has recorded are charged. */

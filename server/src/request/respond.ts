@@ -4,7 +4,14 @@ import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
-import { NO_FACTS, type Reply, type ResponseHeaders, type StreamReply } from "../operations/operation.ts";
+import {
+  JSON_HEADERS,
+  NO_FACTS,
+  type Reply,
+  type ResponseHeaders,
+  type StreamReply,
+  type WholeReply,
+} from "../operations/operation.ts";
 import { noteRefusedKey } from "./authenticate.ts";
 import { errorAnswerOf, isMessagesClient, statusFor } from "./messages-client.ts";
 import { type Ending, record } from "./record.ts";
@@ -22,7 +29,23 @@ export async function respond(request: RequestContext, reply: Reply, services: S
   if (reply.kind === "stream") return await respondStream(request, reply, services);
   const ending = request.exchange.isClientGone ? CLIENT_GONE : ANSWERED;
   await record(request, ending, reply.facts, services);
-  await send(request, 200, reply.headers, reply.body);
+  const { headers, body } = await compressed(request, reply, services);
+  await send(request, 200, headers, body);
+}
+
+/** Compresses JSON that was asked for with GET. Answers to other methods may contain a new secret. */
+async function compressed(
+  { exchange }: RequestContext,
+  { headers, body }: WholeReply,
+  { compress }: Services,
+): Promise<{ readonly headers: ResponseHeaders; readonly body: string | Uint8Array }> {
+  if (exchange.method !== "GET" || headers["content-type"] !== JSON_HEADERS["content-type"]) {
+    return { headers, body };
+  }
+  const varied = { ...headers, vary: "accept-encoding" };
+  const coded = await compress(body, exchange.header("accept-encoding").join(","));
+  if (coded === null) return { headers: varied, body };
+  return { headers: { ...varied, "content-encoding": coded.coding }, body: coded.bytes };
 }
 
 async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
@@ -138,7 +161,7 @@ async function send(
   request: RequestContext,
   status: number,
   headers: ResponseHeaders,
-  body: string,
+  body: string | Uint8Array,
 ): Promise<void> {
   request.isHeadSent = true;
   await request.exchange.respond(status, withRequestHeaders(request, headers), body);

@@ -10,6 +10,7 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import type { Credits } from "../credits/credits.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { Networks } from "../networks/networks.ts";
+import type { Compress } from "../operations/compressed-body.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Overload } from "./overload.ts";
@@ -30,6 +31,8 @@ export interface Services {
   readonly security: SecurityEvents;
   /** Traces a request with a known key that has ended; `traceparent` is the client's header. */
   readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
+  /** Compresses the answers to GET. */
+  readonly compress: Compress;
   readonly trustedProxies: Networks;
   readonly log: Logger;
   readonly newId: () => EntryId;

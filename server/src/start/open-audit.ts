@@ -7,6 +7,8 @@ import { AuditTail } from "../audit/audit-tail.ts";
 import { Journal } from "../audit/journal.ts";
 import { JournalRepair } from "../audit/journal-repair.ts";
 import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
+import { AuditSummary } from "../audit/summary.ts";
+import { PostgresSummary } from "../audit/summary-store.ts";
 import { Usage } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Uncollected } from "../credits/ledger.ts";
@@ -65,6 +67,13 @@ export async function openAudit(
     journalRepair,
     auditLog: new AuditLog(reader, recorder, reads),
     auditChain: new AuditChain(longReads, recorder, reads),
+    auditSummary: new AuditSummary({
+      store: new PostgresSummary(longReads),
+      reader,
+      recorder,
+      reads,
+      now,
+    }),
     auditTail,
     usage: new Usage(new PostgresUsage(longReads), recorder, reads),
     /** The budgets by which reads share the database. */

@@ -5,6 +5,7 @@ import { DashboardSessions } from "../management/dashboard-sessions.ts";
 import { restOperations } from "../management/rest/rest-operations.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
+import { createCompressor } from "../operations/compressed-body.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { TokenEstimator } from "../tokens/token-estimate.ts";
@@ -63,6 +64,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     recorder: records.recorder,
     security: records.securityLog,
     traced: (entry, traceparent) => tracing.ended(entry, traceparent),
+    compress: createCompressor(),
     trustedProxies,
     log,
     newId,

@@ -138,6 +138,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     recorder,
     trustedProxies: NOBODY,
     log,
+    compress: async () => null,
     newId: () => ids.next(),
     monotonicMs,
   });

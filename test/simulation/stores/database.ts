@@ -86,6 +86,8 @@ export class SimulatedDatabase {
     return {
       createKey: () => notSimulated(),
       listKeys: () => notSimulated(),
+      findKeys: () => notSimulated(),
+      countKeys: () => notSimulated(),
       findSuccessor: () => notSimulated(),
       listActiveNames: () => notSimulated(),
       findKey: () => notSimulated(),

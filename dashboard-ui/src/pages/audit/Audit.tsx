@@ -1,11 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { api } from "../../api/client.ts";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { errorFieldOf } from "../../api/errors.ts";
-import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
+import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
@@ -17,34 +15,47 @@ import { Filters } from "./Filters.tsx";
 import { countFilters } from "./filters.ts";
 import { ListEnd } from "./ListEnd.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
+import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
-import { NO_FILTERS } from "./search.ts";
+import { SavedViews } from "./SavedViews.tsx";
+import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
+import { useFilterKey } from "./use-filter-key.ts";
 import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
+import { useSummary } from "./use-summary.ts";
+import { useView } from "./use-view.ts";
 
+const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewDialog);
 // Few users export, so the dialog is loaded on demand.
-const ExportDialog = lazy(async () => {
-  const { ExportDialog } = await import("./export/ExportDialog.tsx");
-  return { default: ExportDialog };
-});
+const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
 
-const NO_KEYS: readonly ListedKey[] = [];
 const NO_PAGES: readonly EntryPage[] = [];
 
 /** The record of every request made with the account's keys. */
 export function Audit() {
   const search = useSearch({ from: "/shell/account/audit" });
   const navigate = useNavigate({ from: "/audit" });
+  const [isViewing, setViewing] = useState(false);
+  const { columns, setColumns, views, setViews } = useView();
   const [isExporting, setExporting] = useState(false);
   const scroller = useRef<HTMLDivElement>(null);
-  const keys = useQuery(api.keys.list.queryOptions()).data?.keys ?? NO_KEYS;
 
   const { filters, refreshRange } = useFilters(search);
+  const chosenKey = useFilterKey(search.key);
+  const put = (change: AuditSearch) =>
+    void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
+  // The fields begin anew, also those that hold what the address does not.
+  const [cleared, setCleared] = useState(0);
+  const clearFilters = () => {
+    setCleared(cleared + 1);
+    put(NO_FILTERS);
+  };
   const { log, reload, loadMore } = useEntries(filters);
+  const summary = useSummary(filters, search.live === true);
   const isRefused = errorFieldOf(log.error) !== null;
 
   // The user is reading if they have scrolled away from the top or opened an entry.
@@ -65,6 +76,7 @@ export function Audit() {
   const toTop = () => scroller.current?.scrollTo({ top: 0 });
   const refresh = () => {
     toTop();
+    void summary.refetch();
     if (search.range === undefined) void readAgain();
     else refreshRange();
   };
@@ -86,9 +98,18 @@ export function Audit() {
         arrived={live.arrived}
         isRefreshing={log.isRefetching && !log.isFetchingNextPage}
         refresh={refresh}
+        openView={() => setViewing(true)}
         startExport={() => setExporting(true)}
       />
-      <Filters search={search} keys={keys} error={log.error} />
+      <SavedViews views={views} search={search} />
+      <Filters key={cleared} search={search} filters={filters} chosenKey={chosenKey} error={log.error} />
+      <LogTotals
+        summary={summary.data}
+        clearFilters={countFilters(search) === 0 ? null : clearFilters}
+        isErrorsOnly={search.status === "error"}
+        onErrorsOnly={(isOn) => put({ status: isOn ? "error" : undefined })}
+        onPeriod={(from, to) => put({ from: from.toISOString(), to: to.toISOString(), range: undefined })}
+      />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>
@@ -102,8 +123,18 @@ export function Audit() {
         <NewEntries count={live.waiting} show={showWaiting} />
         {log.isSuccess && entries.length === 0 ? (
           <NoEntries
-            isFiltered={countFilters(search) > 0}
-            clear={() => void navigate({ search: (now) => ({ ...now, ...NO_FILTERS }) })}
+            filters={filters}
+            chosenKey={chosenKey}
+            remove={(name) =>
+              void navigate({
+                search: (now) => ({
+                  ...now,
+                  [name]: undefined,
+                  ...(name === "from" ? { range: undefined } : {}),
+                }),
+              })
+            }
+            clear={clearFilters}
           />
         ) : null}
         {entries.length > 0 ? (
@@ -114,6 +145,7 @@ export function Audit() {
             hasMore={log.hasNextPage}
             openPlace={opened?.place ?? null}
             scroller={scroller}
+            columns={columns}
             open={open}
             loadMore={loadMore}
             onTop={show}
@@ -132,10 +164,17 @@ export function Audit() {
           onClose={close}
         />
       )}
+      {isViewing ? (
+        <LazyDialog
+          code={viewDialog}
+          props={{ columns, setColumns, views, setViews, search, onClose: () => setViewing(false) }}
+        />
+      ) : null}
       {isExporting ? (
-        <Suspense>
-          <ExportDialog filters={filters} keys={keys} onClose={() => setExporting(false)} />
-        </Suspense>
+        <LazyDialog
+          code={exportDialog}
+          props={{ filters, chosenKey, clearFilters, onClose: () => setExporting(false) }}
+        />
       ) : null}
     </div>
   );
@@ -147,10 +186,11 @@ interface AuditHeadProps {
   readonly arrived: number;
   readonly isRefreshing: boolean;
   readonly refresh: () => void;
+  readonly openView: () => void;
   readonly startExport: () => void;
 }
 
-function AuditHead({ state, isOn, arrived, isRefreshing, refresh, startExport }: AuditHeadProps) {
+function AuditHead({ state, isOn, arrived, isRefreshing, refresh, openView, startExport }: AuditHeadProps) {
   const navigate = useNavigate({ from: "/audit" });
   const follow = (wanted: boolean) =>
     void navigate({ search: (now) => ({ ...now, live: wanted ? true : undefined }), replace: true });
@@ -160,6 +200,7 @@ function AuditHead({ state, isOn, arrived, isRefreshing, refresh, startExport }:
       <Button busy={isRefreshing} onClick={refresh}>
         Refresh
       </Button>
+      <Button onClick={openView}>View</Button>
       <Button onClick={startExport}>Export</Button>
     </PageHead>
   );

@@ -1,4 +1,4 @@
-import { memo } from "react";
+import { memo, type ReactNode } from "react";
 import type { AuditEntry } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
 import { classes } from "../../components/classes.ts";
@@ -11,6 +11,7 @@ import {
   formatUsd,
 } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
+import type { Column } from "./columns.ts";
 import entryTableStyles from "./EntryTable.module.css";
 import { wentWell } from "./entry-labels.ts";
 
@@ -24,6 +25,8 @@ interface EntryRowProps {
   readonly isOpen: boolean;
   /** Whether the entry has just been recorded. */
   readonly isFresh: boolean;
+  /** The same object while the columns are the same. */
+  readonly columns: readonly Column[];
 }
 
 /** A row of the table. The table handles its events, because rows are many and change while scrolling. */
@@ -34,8 +37,9 @@ export const EntryRow = memo(function EntryRow({
   isCurrent,
   isOpen,
   isFresh,
+  columns,
 }: EntryRowProps) {
-  const { timestamp, keyName, keyId, model, endpoint, status, errorCode, tokenCount, sourceIp } = entry;
+  const { timestamp, keyName, keyId, model, endpoint, status, errorCode } = entry;
   const isWell = wentWell(entry);
   return (
     <tr
@@ -55,10 +59,12 @@ export const EntryRow = memo(function EntryRow({
           {formatTimeOfDay(timestamp)} <span className={textStyles.small}>{formatDate(timestamp)}</span>
         </time>
       </td>
-      <td className={entryTableStyles.entryKey} title={keyName}>
-        <span className={entryTableStyles.entryKeyName}>{keyName}</span>{" "}
-        <code className={textStyles.small}>…{keyId}</code>
-      </td>
+      {columns.includes("key") ? (
+        <td className={entryTableStyles.entryKey} title={keyName}>
+          <span className={entryTableStyles.entryKeyName}>{keyName}</span>{" "}
+          <code className={textStyles.small}>…{keyId}</code>
+        </td>
+      ) : null}
       <td className={entryTableStyles.entryModel} title={model ?? undefined}>
         {model ?? "no model"} <span className={textStyles.small}>{endpoint}</span>
       </td>
@@ -70,19 +76,7 @@ export const EntryRow = memo(function EntryRow({
       <td className={classes(entryTableStyles.entryCode, textStyles.small)} title={errorCode ?? undefined}>
         {errorCode === null ? null : <code>{errorCode}</code>}
       </td>
-      <td className={classes(entryTableStyles.entryTokens, dataTableStyles.number)}>
-        {tokenCount === null ? "–" : formatCount(tokenCount)}{" "}
-        {entry.usageSource === "estimated" ? <span className={textStyles.small}>estimated</span> : null}
-      </td>
-      <td className={classes(entryTableStyles.entryCost, dataTableStyles.number)}>
-        {formatUsd(entry.costNanoUsd)}
-      </td>
-      <td className={classes(entryTableStyles.entryLatency, dataTableStyles.number)}>
-        {formatDuration(entry.latencyMs)}
-      </td>
-      <td className={entryTableStyles.entrySource} title={sourceIp ?? undefined}>
-        <code>{sourceIp ?? "unknown"}</code>
-      </td>
+      {columns.map((column) => (column === "key" ? null : CELLS[column](entry)))}
       <td className={entryTableStyles.entryOpen}>
         <button type="button" tabIndex={-1} aria-label={`Details of ${entry.requestId}`}>
           <span aria-hidden="true">›</span>
@@ -91,3 +85,38 @@ export const EntryRow = memo(function EntryRow({
     </tr>
   );
 });
+
+/** The cells after the status. */
+const CELLS: Readonly<Record<Exclude<Column, "key">, (entry: AuditEntry) => ReactNode>> = {
+  upstream: ({ upstream }) => (
+    <td key="upstream" className={entryTableStyles.entryUpstream} title={upstream ?? undefined}>
+      {upstream ?? "–"}
+    </td>
+  ),
+  tokens: ({ tokenCount, usageSource }) => (
+    <td key="tokens" className={classes(entryTableStyles.entryTokens, dataTableStyles.number)}>
+      {tokenCount === null ? "–" : formatCount(tokenCount)}{" "}
+      {usageSource === "estimated" ? <span className={textStyles.small}>estimated</span> : null}
+    </td>
+  ),
+  cost: ({ costNanoUsd }) => (
+    <td key="cost" className={classes(entryTableStyles.entryCost, dataTableStyles.number)}>
+      {formatUsd(costNanoUsd)}
+    </td>
+  ),
+  latency: ({ latencyMs }) => (
+    <td key="latency" className={classes(entryTableStyles.entryLatency, dataTableStyles.number)}>
+      {formatDuration(latencyMs)}
+    </td>
+  ),
+  firstToken: ({ timeToFirstTokenMs }) => (
+    <td key="firstToken" className={classes(entryTableStyles.entryFirstToken, dataTableStyles.number)}>
+      {timeToFirstTokenMs === null ? "–" : formatDuration(timeToFirstTokenMs)}
+    </td>
+  ),
+  source: ({ sourceIp }) => (
+    <td key="source" className={entryTableStyles.entrySource} title={sourceIp ?? undefined}>
+      <code>{sourceIp ?? "unknown"}</code>
+    </td>
+  ),
+};

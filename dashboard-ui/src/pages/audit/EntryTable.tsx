@@ -1,5 +1,6 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import {
+  type CSSProperties,
   type FocusEvent,
   type KeyboardEvent,
   type MouseEvent,
@@ -8,6 +9,7 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
@@ -15,6 +17,7 @@ import {
 import { classes } from "../../components/classes.ts";
 import dataTableStyles from "../../components/DataTable.module.css";
 import textStyles from "../../components/text.module.css";
+import { COLUMN_NAMES, type Column, gridOf } from "./columns.ts";
 import { EntryRow } from "./EntryRow.tsx";
 import styles from "./EntryTable.module.css";
 import type { EntryList } from "./entry-list.ts";
@@ -28,6 +31,8 @@ interface EntryTableProps {
   /** The place of the open entry. */
   readonly openPlace: number | null;
   readonly scroller: RefObject<HTMLDivElement | null>;
+  /** The columns that are shown, beside those that always are. */
+  readonly columns: readonly Column[];
   readonly open: (place: number) => void;
   readonly loadMore: () => void;
   /** Called when the user has scrolled back to the first row. */
@@ -43,8 +48,8 @@ const CARD_PX = 68;
 const HEAD_PX = 38;
 /** The number of extra rows outside the view, because scrolling runs ahead of rendering. */
 const OVERSCAN = 6;
-/** The distance from the end, in rows, at which more entries are loaded. */
-const NEAR_END = 150;
+/** The maximum distance from the end, in rows, at which more entries are loaded. In a short list it is a third of the rows. */
+const MAX_NEAR_END = 150;
 
 const watchCards = (listener: () => void) => {
   CARDS.addEventListener("change", listener);
@@ -56,7 +61,7 @@ const watchCards = (listener: () => void) => {
  * scrolling does not lose the focus.
  */
 export function EntryTable(props: EntryTableProps) {
-  const { entries, fresh, hasMore, openPlace, scroller, open, loadMore, onTop, children } = props;
+  const { entries, fresh, hasMore, openPlace, scroller, columns, open, loadMore, onTop, children } = props;
   const isCards = useSyncExternalStore(watchCards, () => CARDS.matches);
   const rowPx = isCards ? CARD_PX : ROW_PX;
   const headPx = isCards ? 0 : HEAD_PX;
@@ -89,13 +94,18 @@ export function EntryTable(props: EntryTableProps) {
     virtualizer.scrollToIndex(entries.indexOf(openPlace));
   }, [openPlace, virtualizer]);
 
+  const gridStyle = useMemo(() => {
+    const { widths, status } = gridOf(columns);
+    return { "--entry-columns": widths, "--entry-status": status } as CSSProperties;
+  }, [columns]);
   const items = virtualizer.getVirtualItems();
   // Rows follow each other and only the first has a position: a style for each row would dominate the cost of rendering.
   const apart = items.some(({ index }) => Math.abs(index - current) === 1) ? null : current;
   const inFlow = items.find(({ index }) => index !== apart);
   const lastIndex = virtualizer.range?.endIndex ?? 0;
+  const nearEnd = Math.min(MAX_NEAR_END, Math.floor(entries.length / 3));
   const isNearEnd =
-    lastIndex >= entries.length - NEAR_END || (openPlace !== null && current >= entries.length - 2);
+    lastIndex >= entries.length - nearEnd || (openPlace !== null && current >= entries.length - 2);
   useEffect(() => {
     if (isNearEnd && hasMore) loadMore();
   }, [isNearEnd, hasMore, loadMore]);
@@ -135,12 +145,13 @@ export function EntryTable(props: EntryTableProps) {
         role="grid"
         aria-rowcount={hasMore ? -1 : entries.length + 1}
         className={styles.entries}
+        style={gridStyle}
         onKeyDown={onKeyDown}
         onClick={onClick}
         onFocus={onFocus}
       >
         <caption className={textStyles.visuallyHidden}>Requests, newest first</caption>
-        <Head />
+        <Head columns={columns} />
         <tbody
           ref={rows}
           className={styles.entriesBody}
@@ -157,6 +168,7 @@ export function EntryTable(props: EntryTableProps) {
                 isCurrent={index === current}
                 isOpen={openPlace !== null && index === entries.indexOf(openPlace)}
                 isFresh={index < fresh}
+                columns={columns}
               />
             );
           })}
@@ -215,12 +227,15 @@ function indexAfter(key: string, current: number, inView: number, length: number
   return steps[key] ?? null;
 }
 
-function Head() {
+/** Columns of texts; the others are numbers. */
+const TEXTS: readonly Column[] = ["key", "upstream", "source"];
+
+function Head({ columns }: Pick<EntryTableProps, "columns">) {
   return (
     <thead className={styles.entriesHead}>
       <tr aria-rowindex={1} className={styles.entry}>
         <th scope="col">Time</th>
-        <th scope="col">Key</th>
+        {columns.includes("key") ? <th scope="col">{COLUMN_NAMES.key}</th> : null}
         <th scope="col">Model, endpoint</th>
         <th scope="col" className={classes(styles.entryStatus, styles.entryAlone)}>
           Status
@@ -228,16 +243,17 @@ function Head() {
         <th scope="col" className={styles.entryCode}>
           <span className={textStyles.visuallyHidden}>Error code</span>
         </th>
-        <th scope="col" className={dataTableStyles.number}>
-          Tokens
-        </th>
-        <th scope="col" className={dataTableStyles.number}>
-          Cost
-        </th>
-        <th scope="col" className={dataTableStyles.number}>
-          Latency
-        </th>
-        <th scope="col">Source IP</th>
+        {columns.map((column) =>
+          column === "key" ? null : (
+            <th
+              key={column}
+              scope="col"
+              className={TEXTS.includes(column) ? undefined : dataTableStyles.number}
+            >
+              {COLUMN_NAMES[column]}
+            </th>
+          ),
+        )}
         <th scope="col">
           <span className={textStyles.visuallyHidden}>Details</span>
         </th>

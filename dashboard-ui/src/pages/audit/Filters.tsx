@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useId, useState } from "react";
+import { useId, useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
@@ -9,15 +9,20 @@ import { classes } from "../../components/classes.ts";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
 import styles from "./Filters.module.css";
-import { countFilters, findKey, RANGE_NAMES } from "./filters.ts";
+import { type AuditFilters, countFilters, RANGE_NAMES } from "./filters.ts";
+import { KeyField } from "./KeyField.tsx";
+import { RequestIdField } from "./RequestIdField.tsx";
 import { SuggestField } from "./SuggestField.tsx";
-import { type AuditSearch, NO_FILTERS, RANGES } from "./search.ts";
+import { type AuditSearch, type NO_FILTERS, RANGES } from "./search.ts";
 import { ERROR_CODES, STATUSES } from "./statuses.ts";
 import { TimeField } from "./TimeField.tsx";
+import { useSuggestions } from "./use-summary.ts";
 
 interface FiltersProps {
   readonly search: AuditSearch;
-  readonly keys: readonly ListedKey[];
+  readonly filters: AuditFilters;
+  /** The key that the filters name, once it is known. */
+  readonly chosenKey: ListedKey | undefined;
   /** The error of the service, if it refused the filters. */
   readonly error: unknown;
 }
@@ -30,10 +35,14 @@ const TIMES = [
 ];
 
 /** The form of the log's filters. */
-export function Filters({ search, keys, error }: FiltersProps) {
+export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
   const id = useId();
   const navigate = useNavigate({ from: "/audit" });
-  const models = useQuery(api.models.list.queryOptions());
+  const [isOpened, setOpened] = useState({ model: false, error_code: false });
+  const catalog = useQuery(api.models.list.queryOptions()).data?.models;
+  const known = useMemo(() => catalog?.map((model) => model.id) ?? [], [catalog]);
+  const models = useSuggestions(filters, "model", known, isOpened.model);
+  const errorCodes = useSuggestions(filters, "error_code", ERROR_CODES, isOpened.error_code);
   const [isCustomWanted, setCustomWanted] = useState(false);
   // On a phone, the filters are folded by default.
   const [isUnfolded, setUnfolded] = useState(false);
@@ -44,16 +53,6 @@ export function Filters({ search, keys, error }: FiltersProps) {
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
   const putText = (name: keyof typeof NO_FILTERS) => (value: string) =>
     put({ [name]: value === "" ? undefined : value });
-  const clear = () => {
-    setCustomWanted(false);
-    put(NO_FILTERS);
-  };
-
-  const key = search.key ?? "";
-  const keyOptions = keys.map(({ id, name, keyId, state }) => ({
-    value: id,
-    label: `${name} (…${keyId})${state === "revoked" ? ", revoked" : ""}`,
-  }));
 
   return (
     <section className={styles.filters} aria-label="Filters">
@@ -70,19 +69,18 @@ export function Filters({ search, keys, error }: FiltersProps) {
           isCustomWanted={isCustomWanted}
           setCustomWanted={setCustomWanted}
         />
-        <Select
-          label="Key"
-          options={withGiven([ANY, ...keyOptions], findKey(keys, key)?.id ?? key)}
-          value={findKey(keys, key)?.id ?? key}
+        <KeyField
+          value={search.key ?? ""}
+          chosen={chosenKey}
           error={errorTextAt(error, "key")}
-          onChange={(event) => putText("key")(event.target.value)}
+          onCommit={putText("key")}
         />
         <SuggestField
           label="Model"
-          placeholder="Any"
           value={search.model ?? ""}
-          suggestions={models.data?.models.map(({ id }) => id) ?? []}
+          suggestions={models}
           error={errorTextAt(error, "model")}
+          onOpen={() => setOpened((now) => ({ ...now, model: true }))}
           onCommit={putText("model")}
         />
         <Select
@@ -94,12 +92,13 @@ export function Filters({ search, keys, error }: FiltersProps) {
         />
         <SuggestField
           label="Error code"
-          placeholder="Any"
           value={search.error_code ?? ""}
-          suggestions={ERROR_CODES}
+          suggestions={errorCodes}
           error={errorTextAt(error, "error_code")}
+          onOpen={() => setOpened((now) => ({ ...now, error_code: true }))}
           onCommit={putText("error_code")}
         />
+        <RequestIdField onFind={(entry) => void navigate({ search: (now) => ({ ...now, entry }) })} />
         <TextField
           label="Source IP or CIDR"
           placeholder="Any"
@@ -107,11 +106,6 @@ export function Filters({ search, keys, error }: FiltersProps) {
           error={errorTextAt(error, "source")}
           onCommit={putText("source")}
         />
-        {used === 0 ? null : (
-          <div className={styles.filtersClear}>
-            <Button onClick={clear}>Clear filters</Button>
-          </div>
-        )}
       </div>
     </section>
   );

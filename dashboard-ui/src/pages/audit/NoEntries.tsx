@@ -1,27 +1,66 @@
+import { useQueries } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
+import { formatCount } from "../../components/format.ts";
+import listsStyles from "../../components/lists.module.css";
 import { Empty } from "../../components/Notice.tsx";
+import textStyles from "../../components/text.module.css";
+import { type AuditFilters, type FilterPart, filterParts, type NamedKey, withoutFilter } from "./filters.ts";
 
 interface NoEntriesProps {
-  readonly isFiltered: boolean;
-  /** Clears the filters. */
+  readonly filters: AuditFilters;
+  /** The key that the filters name, once it is known. */
+  readonly chosenKey: NamedKey | undefined;
+  readonly remove: (name: FilterPart["name"]) => void;
   readonly clear: () => void;
 }
 
-/** The text of a list without entries. */
-export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
-  if (isFiltered) {
+/** The text of a list without entries: which filter leaves none, and how to remove it. */
+export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps) {
+  const parts = filterParts(filters, chosenKey);
+  if (parts.length === 0) {
     return (
-      <Empty title="No entry matches">
-        <p>
-          <Button onClick={clear}>Clear filters</Button>
-        </p>
+      <Empty title="No requests yet">
+        <p>Requests made with this account's keys appear here.</p>
       </Empty>
     );
   }
   return (
-    <Empty title="No requests yet">
-      <p>Requests made with this account's keys appear here.</p>
+    <Empty title="No entry matches">
+      <p>{parts.length === 1 ? "No request has" : "No request has all of"} these filters:</p>
+      <Removals filters={filters} parts={parts} remove={remove} />
+      <p>
+        <Button onClick={clear}>Clear filters</Button>
+      </p>
     </Empty>
+  );
+}
+
+interface RemovalsProps extends Pick<NoEntriesProps, "filters" | "remove"> {
+  readonly parts: readonly FilterPart[];
+}
+
+/** The filters in use, each with what its removal would find. */
+function Removals({ filters, parts, remove }: RemovalsProps) {
+  const found = useQueries({
+    queries: parts.map(({ name }) => api.audit.summary.queryOptions(withoutFilter(filters, name))),
+  });
+  return (
+    <ul className={listsStyles.chips}>
+      {parts.map(({ name, label }, index) => {
+        const count = found[index]?.data?.total.requests;
+        return (
+          <li key={name}>
+            <Button aria-label={`Remove filter: ${label}`} onClick={() => remove(name)}>
+              {label} <span aria-hidden="true">×</span>
+            </Button>{" "}
+            {count === undefined ? null : (
+              <span className={textStyles.small}>{formatCount(count)} without it</span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

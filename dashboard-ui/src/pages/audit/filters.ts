@@ -54,26 +54,60 @@ export function countFilters({
   return others.length + (isTimed ? 1 : 0);
 }
 
-/** The key that a filter names by its id or its key ID. */
-export function findKey(keys: readonly ListedKey[], value: string): ListedKey | undefined {
-  return keys.find(({ id, keyId }) => id === value.toLowerCase() || keyId === value);
+/** One filter in use. */
+export interface FilterPart {
+  readonly name: keyof AuditFilters;
+  /** The filter as text: "key “production”", "status 4xx". */
+  readonly label: string;
 }
 
-/** The filters as texts: "key “production”", "status 4xx". */
-export function filterLabels(filters: AuditFilters, keys: readonly ListedKey[]): readonly string[] {
-  const { from, to, key, model, status, error_code, source } = filters;
-  const words: string[] = [];
-  if (from !== undefined) words.push(`from ${timeLabel(from)}`);
-  if (to !== undefined) words.push(`before ${timeLabel(to)}`);
-  if (key !== undefined) {
-    const found = findKey(keys, key);
-    words.push(found === undefined ? `key ${key}` : `key “${found.name}” (…${found.keyId})`);
-  }
-  if (model !== undefined) words.push(`model ${model}`);
-  if (status !== undefined) words.push(`status ${status}`);
-  if (error_code !== undefined) words.push(`error code ${error_code}`);
-  if (source !== undefined) words.push(`source ${source}`);
-  return words;
+/** The filters in use. `key`: the key that they name, once it is known. */
+export function filterParts(filters: AuditFilters, key: NamedKey | undefined): readonly FilterPart[] {
+  const { from, to, key: keyId, model, status, error_code, source } = filters;
+  const parts: (FilterPart | null)[] = [
+    from === undefined ? null : { name: "from", label: `from ${timeLabel(from)}` },
+    to === undefined ? null : { name: "to", label: `before ${timeLabel(to)}` },
+    keyId === undefined ? null : { name: "key", label: `key ${key === undefined ? keyId : keyLabel(key)}` },
+    model === undefined ? null : { name: "model", label: textLabel("model", model) },
+    status === undefined
+      ? null
+      : { name: "status", label: status === "error" ? "errors only" : `status ${status}` },
+    error_code === undefined ? null : { name: "error_code", label: textLabel("error code", error_code) },
+    source === undefined ? null : { name: "source", label: `source ${source}` },
+  ];
+  return parts.filter((part) => part !== null);
+}
+
+/** The filters without one of them. */
+export function withoutFilter(filters: AuditFilters, name: keyof AuditFilters): AuditFilters {
+  const { [name]: _, ...others } = filters;
+  return others;
+}
+
+export type NamedKey = Pick<ListedKey, "name" | "keyId">;
+
+function keyLabel({ name, keyId }: NamedKey): string {
+  return `“${name}” (…${keyId})`;
+}
+
+function textLabel(name: string, filter: string): string {
+  return isContained(filter) ? `${name} contains “${textOfFilter(filter)}”` : `${name} ${filter}`;
+}
+
+/** Whether the filter searches for a text that values contain. */
+export function isContained(filter: string): boolean {
+  return /^\*[^*]+\*$/.test(filter);
+}
+
+/** The text of the field for a filter. */
+export function textOfFilter(filter: string): string {
+  return isContained(filter) ? filter.slice(1, -1) : filter;
+}
+
+/** The filter for a typed text: a known value is matched as it is, and any other text is searched for in the values. */
+export function filterOfText(text: string, known: readonly string[]): string {
+  if (text === "" || text.includes("*") || known.includes(text)) return text;
+  return `*${text}*`;
 }
 
 function timeLabel(text: string): string {

@@ -20,6 +20,7 @@ const CLIENT_GONE = 499;
 
 /** The choices of the status filter, classes first. */
 export const STATUSES: readonly { readonly value: string; readonly label: string }[] = [
+  { value: "error", label: "Errors" },
   { value: "2xx", label: "2xx: answered" },
   { value: "4xx", label: "4xx: refused" },
   { value: "5xx", label: "5xx: failed" },

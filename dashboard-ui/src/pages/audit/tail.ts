@@ -51,7 +51,7 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
       const code = errorCodeOf(error);
       if (code === "not_signed_in") noticeSignedOut();
       // A browser hides why a stream was refused. Another query finds out.
-      if (code === null) void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
+      if (code === null) void queryClient.invalidateQueries({ queryKey: api.models.list.queryKey() });
       if (code !== null && !PASSING.includes(code)) {
         listener.onState({ kind: "refused", error });
         return;

@@ -10,6 +10,7 @@ import { KeyFilters } from "./KeyFilters.tsx";
 import { KeyTable } from "./KeyTable.tsx";
 import type { KeysSearch } from "./search.ts";
 import { selectKeys } from "./select-keys.ts";
+import { useFreshKeys } from "./use-fresh-keys.ts";
 
 /** The number of keys to show at once. An account may have thousands, which would be slow to render. */
 const PAGE = 100;
@@ -25,6 +26,8 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
   const [maxShown, setMaxShown] = useState(PAGE);
   const found = selectKeys(keys, search);
   const shown = found.slice(0, maxShown);
+  // A list that fits on one page is refreshed as a whole.
+  const fresh = useFreshKeys(keys.length > PAGE ? shown : NO_KEYS);
   const count = useRef<HTMLParagraphElement>(null);
 
   const showMore = () => {
@@ -39,7 +42,7 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
       {shown.length === 0 ? (
         <NoRows>{noneFound(search)}</NoRows>
       ) : (
-        <KeyTable keys={shown} all={keys} revoke={revoke} />
+        <KeyTable keys={keys.length > PAGE ? fresh : shown} all={keys} revoke={revoke} />
       )}
       {keys.length > 1 ? (
         <p className={textStyles.small} role="status" ref={count} tabIndex={-1}>
@@ -57,6 +60,8 @@ export function KeyList({ keys, search, revoke }: KeyListProps) {
     </>
   );
 }
+
+const NO_KEYS: readonly ListedKey[] = [];
 
 function noneFound({ search, state }: KeysSearch): string {
   const which = state === undefined ? "key" : `${state} key`;

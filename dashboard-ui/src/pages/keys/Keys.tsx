@@ -12,9 +12,10 @@ import textStyles from "../../components/text.module.css";
 import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
 import { RevokeKey } from "./RevokeKey.tsx";
+import { LIVE_MS, MAX_GOT, useFreshKeys } from "./use-fresh-keys.ts";
 
-/** The refresh interval of the visible list. */
-const LIVE_MS = 5_000;
+/** The refresh interval of a list that is longer than what is seen. The keys on the screen are refreshed more often. */
+const WHOLE_LIST_MS = 60_000;
 
 type OpenDialog = { readonly kind: "create" } | { readonly kind: "revoke"; readonly key: ListedKey };
 
@@ -24,8 +25,13 @@ export function Keys() {
   const [revoked, setRevoked] = useState<string | null>(null);
   const search = useSearch({ from: "/shell/account/settings/keys" });
   const account = useQuery(api.account.get.queryOptions());
-  const list = useQuery(api.keys.list.queryOptions(undefined, { refetchInterval: LIVE_MS }));
+  const list = useQuery(
+    api.keys.list.queryOptions(undefined, {
+      refetchInterval: ({ state }) => ((state.data?.keys.length ?? 0) > MAX_GOT ? WHOLE_LIST_MS : LIVE_MS),
+    }),
+  );
 
+  const [latest] = useFreshKeys(dialog?.kind === "revoke" ? [dialog.key] : []);
   const keys = list.data?.keys ?? [];
   const active = keys.filter((key) => key.state === "active").length;
   const limit = account.data?.keyLimit ?? null;
@@ -88,7 +94,7 @@ export function Keys() {
       {dialog?.kind === "revoke" ? (
         <RevokeKey
           // The key may be used while the dialog is open, so the dialog shows its latest state.
-          apiKey={keys.find(({ id }) => id === dialog.key.id) ?? dialog.key}
+          apiKey={latest ?? dialog.key}
           onRevoked={() => setRevoked(dialog.key.name)}
           onClose={() => setDialog(null)}
         />

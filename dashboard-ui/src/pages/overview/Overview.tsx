@@ -1,7 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
+import { skipToken, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
-import type { ListedKey } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -13,20 +12,26 @@ import styles from "./Overview.module.css";
 
 /** The interval between checks for the first request. */
 const WAITING_MS = 2_000;
+/** More keys than anybody creates before the first request. */
+const MAX_KEYS = 100;
 
 /** The account's overview, or the first steps until it has made a request. */
 export function Overview() {
-  const list = useQuery(
-    api.keys.list.queryOptions(undefined, {
-      refetchInterval: ({ state }) => (isUnused(state.data?.keys) ? WAITING_MS : false),
+  const counts = useQuery(
+    api.keys.count.queryOptions(undefined, {
+      refetchInterval: ({ state }) => (state.data?.areUsed === false ? WAITING_MS : false),
     }),
   );
-  const keys = list.data?.keys;
-  const hasBegun = useBeginning(isUnused(keys));
+  const isUnused = counts.data?.areUsed === false;
+  // The first steps show the account's keys. Later, they are not needed here.
+  const list = useQuery(
+    api.keys.list.queryOptions(isUnused ? { limit: MAX_KEYS } : skipToken, { refetchInterval: WAITING_MS }),
+  );
+  const hasBegun = useBeginning(isUnused);
   const now = (
     <div className={styles.overviewNow}>
       <Credit />
-      <LimitsPanel keys={keys} />
+      <LimitsPanel active={counts.data?.active} />
     </div>
   );
   return (
@@ -35,28 +40,25 @@ export function Overview() {
       <p className={textStyles.visuallyHidden} role="status">
         {hasBegun ? "The first request has arrived." : ""}
       </p>
-      <Answer query={list} what="the account">
-        {({ keys }) =>
-          isUnused(keys) ? (
-            <>
-              <GettingStarted keys={keys} />
-              {now}
-            </>
-          ) : (
+      <Answer query={counts} what="the account">
+        {({ areUsed }) =>
+          areUsed ? (
             <>
               {now}
               <AccountUsage />
+            </>
+          ) : (
+            <>
+              <Answer query={list} what="keys">
+                {({ keys }) => <GettingStarted keys={keys} />}
+              </Answer>
+              {now}
             </>
           )
         }
       </Answer>
     </>
   );
-}
-
-/** Whether no key was ever used; false while that is unknown. */
-function isUnused(keys: readonly ListedKey[] | undefined): boolean {
-  return keys?.every(({ usage }) => usage.lastUsedAt === null) ?? false;
 }
 
 /** True once the first request has arrived while the page was waiting for it. */

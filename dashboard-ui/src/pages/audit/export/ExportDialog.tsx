@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { APIError } from "../../../../../sdk/src/session.ts";
 import { noticeSignedOut } from "../../../api/client.ts";
-import type { ListedKey } from "../../../api/types.ts";
+import type { LogSummary } from "../../../api/types.ts";
 import { Badge } from "../../../components/Badge.tsx";
 import { Button } from "../../../components/Button.tsx";
 import dialogStyles from "../../../components/Dialog.module.css";
@@ -12,15 +12,19 @@ import listsStyles from "../../../components/lists.module.css";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
-import { type AuditFilters, filterLabels } from "../filters.ts";
+import { type AuditFilters, filterParts, type NamedKey } from "../filters.ts";
+import { useSummary } from "../use-summary.ts";
 import { ExportBar } from "./ExportBar.tsx";
 import styles from "./ExportDialog.module.css";
 import { type ExportFormat, type ExportProgress, ExportRun, UnwrittenError } from "./export-run.ts";
 import { openTarget } from "./export-target.ts";
+import { Schedule } from "./Schedule.tsx";
 
 interface ExportDialogProps {
   readonly filters: AuditFilters;
-  readonly keys: readonly ListedKey[];
+  /** The key that the filters name, once it is known. */
+  readonly chosenKey: NamedKey | undefined;
+  readonly clearFilters: () => void;
   readonly onClose: () => void;
 }
 
@@ -33,16 +37,24 @@ const FORMATS: readonly { readonly value: ExportFormat; readonly label: string }
   { value: "csv", label: "CSV" },
   { value: "ndjson", label: "NDJSON" },
 ];
+const WHEN: readonly { readonly value: "now" | "scheduled"; readonly label: string }[] = [
+  { value: "now", label: "Now" },
+  { value: "scheduled", label: "Schedule" },
+];
 /** The interval between updates, short enough for visible movement. */
 const REDRAW_MS = 100;
 
 /** Saves all matching entries as a file. */
-export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
+export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: ExportDialogProps) {
+  const [isScheduled, setScheduled] = useState(false);
   const [format, setFormat] = useState<ExportFormat>("csv");
   const [state, setState] = useState<ExportState>({ kind: "choosing", error: null });
   const [progress, setProgress] = useState<ExportProgress | null>(null);
   const [startedAt, setStartedAt] = useState(() => new Date());
   const unfinished = useRef<ExportRun | null>(null);
+  const summary = useSummary(filters, false);
+  const counted = summary.isPlaceholderData ? undefined : summary.data;
+  const isEmpty = counted?.total.requests === 0 && counted.countedFrom === null;
 
   // Leaving the page discards an unfinished file.
   useEffect(() => () => void unfinished.current?.giveUp(), []);
@@ -93,9 +105,18 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
       title="Export request log"
       onDismiss={state.kind === "choosing" || state.kind === "done" ? onClose : undefined}
     >
-      <Extent filters={filters} keys={keys} />
+      <Extent filters={filters} chosenKey={chosenKey} />
+      {state.kind === "choosing" && !isScheduled ? (
+        <Count summary={counted} clearFilters={clearFilters} />
+      ) : null}
       {state.kind === "choosing" ? (
         <>
+          <Segmented
+            label="When"
+            value={isScheduled ? "scheduled" : "now"}
+            options={WHEN}
+            onChange={(value) => setScheduled(value === "scheduled")}
+          />
           <div className={styles.exportFormat}>
             <Segmented label="Format" value={format} options={FORMATS} onChange={setFormat} />
             <p className={formStyles.hint}>
@@ -104,6 +125,7 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
                 : "One JSON object per line, with the data needed to verify the log."}
             </p>
           </div>
+          {isScheduled ? <Schedule filters={filters} format={format} /> : null}
           {state.error === null ? null : <Notice tone="error">{state.error}</Notice>}
         </>
       ) : (
@@ -123,6 +145,8 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
       <div className={dialogStyles.dialogActions}>
         <Actions
           state={state}
+          isEmpty={isEmpty}
+          isScheduled={isScheduled}
           start={() => void start()}
           resume={(run) => void goOn(run)}
           giveUp={giveUp}
@@ -135,19 +159,23 @@ export function ExportDialog({ filters, keys, onClose }: ExportDialogProps) {
 
 interface ActionsProps {
   readonly state: ExportState;
+  /** Whether no entry matches. */
+  readonly isEmpty: boolean;
+  readonly isScheduled: boolean;
   readonly start: () => void;
   readonly resume: (run: ExportRun) => void;
   readonly giveUp: () => void;
   readonly close: () => void;
 }
 
-function Actions({ state, start, resume, giveUp, close }: ActionsProps) {
+function Actions({ state, isEmpty, isScheduled, start, resume, giveUp, close }: ActionsProps) {
   switch (state.kind) {
     case "choosing":
+      if (isScheduled) return <Button onClick={close}>Close</Button>;
       return (
         <>
           <Button onClick={close}>Cancel</Button>
-          <Button look="primary" onClick={start}>
+          <Button look="primary" disabled={isEmpty} onClick={start}>
             Export
           </Button>
         </>
@@ -175,8 +203,8 @@ function Actions({ state, start, resume, giveUp, close }: ActionsProps) {
 }
 
 /** A summary of what the file will contain. */
-function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) {
-  const words = filterLabels(filters, keys);
+function Extent({ filters, chosenKey }: Pick<ExportDialogProps, "filters" | "chosenKey">) {
+  const words = filterParts(filters, chosenKey).map(({ label }) => label);
   return (
     <>
       <p>
@@ -194,6 +222,30 @@ function Extent({ filters, keys }: Pick<ExportDialogProps, "filters" | "keys">) 
         </ul>
       )}
     </>
+  );
+}
+
+interface CountProps extends Pick<ExportDialogProps, "clearFilters"> {
+  readonly summary: LogSummary | undefined;
+}
+
+/** The number of entries that the file will have. */
+function Count({ summary, clearFilters }: CountProps) {
+  if (summary === undefined) return null;
+  const { total, countedFrom } = summary;
+  if (total.requests === 0 && countedFrom === null) {
+    return (
+      <Notice tone="warning">
+        <p>No entry matches: the file would be empty.</p>
+        <Button onClick={clearFilters}>Clear filters</Button>
+      </Notice>
+    );
+  }
+  return (
+    <p>
+      {countedFrom === null ? "" : "More than "}
+      <strong>{formatCount(total.requests)}</strong> {total.requests === 1 ? "entry" : "entries"}.
+    </p>
   );
 }
 

@@ -1,0 +1,58 @@
+import { watchedFetch } from "./api/connection.ts";
+
+/**
+ * Why a part of the dashboard could not be loaded: the service can't be reached; it has another version, which no longer has the part; or
+ * the part alone failed.
+ */
+export type CodeLoss = "unreachable" | "outdated" | "failed";
+
+/** A part of the dashboard's code could not be loaded. */
+export class CodeError extends Error {
+  readonly loss: CodeLoss;
+
+  constructor(loss: CodeLoss, cause: unknown) {
+    super("A part of the dashboard could not be loaded.", { cause });
+    this.loss = loss;
+  }
+}
+
+/** Loads a part of the dashboard's code. @throws {CodeError} */
+export async function loadCode<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new CodeError(await lossNow(), cause);
+  }
+}
+
+/** Finds out why a file is missing, by the page that the service has now. */
+async function lossNow(): Promise<CodeLoss> {
+  try {
+    const response = await watchedFetch("/", { cache: "no-store" });
+    if (!response.ok) return "unreachable";
+    const page = await response.text();
+    // The names of files contain digests of their contents, so another version has another entry file.
+    const entry = document.querySelector<HTMLScriptElement>('script[type="module"][src]');
+    return entry === null || page.includes(new URL(entry.src).pathname) ? "failed" : "outdated";
+  } catch {
+    return "unreachable";
+  }
+}
+
+const pages: (() => Promise<void>)[] = [];
+
+/** Adds a page to those that are loaded ahead. */
+export function loadAhead(preload: () => Promise<void>): void {
+  pages.push(preload);
+}
+
+/** Loads the code of pages, one after the other, so that going to them needs no answer of the service. Ends at the first failure. */
+export async function loadPagesAhead(): Promise<void> {
+  for (const preload of pages) {
+    try {
+      await preload();
+    } catch {
+      return;
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  type ComponentType,
+  Component as ReactComponent,
+  type ReactNode,
+  Suspense,
+  use,
+  useState,
+} from "react";
+import { CodeError, loadAhead, loadCode } from "../code-loading.ts";
+import { Button } from "./Button.tsx";
+import dialogStyles from "./Dialog.module.css";
+import { Dialog } from "./Dialog.tsx";
+
+/** A component whose code is loaded when it is first needed. */
+interface CodeOf<Props> {
+  /** The component; `null` until its code is loaded. */
+  readonly current: () => ComponentType<Props> | null;
+  /** @throws {CodeError} the same until {@link restart}. */
+  readonly load: () => Promise<ComponentType<Props>>;
+  /** Forgets a failure, so that the next call tries again. */
+  readonly restart: () => void;
+}
+
+export function lazyCode<Props>(load: () => Promise<ComponentType<Props>>): CodeOf<Props> {
+  let current: ComponentType<Props> | null = null;
+  let loading: Promise<ComponentType<Props>> | null = null;
+  let hasFailed = false;
+  const run = async () => {
+    try {
+      current = await loadCode(load);
+      return current;
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  };
+  return {
+    current: () => current,
+    load: () => {
+      loading ??= run();
+      return loading;
+    },
+    restart: () => {
+      if (hasFailed) loading = null;
+      hasFailed = false;
+    },
+  };
+}
+
+/** The component of a route, which the router loads by `preload` before it shows it. */
+export function lazyPage<Name extends string>(
+  load: () => Promise<{ readonly [Key in Name]: ComponentType }>,
+  name: Name,
+  { isAhead = true }: { readonly isAhead?: boolean } = {},
+) {
+  const code = lazyCode(async () => (await load())[name]);
+  const preload = async () => {
+    code.restart();
+    await code.load();
+  };
+  if (isAhead) loadAhead(preload);
+  return Object.assign(() => <LazyContent code={code} props={{}} />, { preload });
+}
+
+interface LazyProps<Props> {
+  readonly code: CodeOf<Props>;
+  readonly props: Props;
+}
+
+function LazyContent<Props extends object>({ code, props }: LazyProps<Props>) {
+  const Content = code.current() ?? use(code.load());
+  return <Content {...props} />;
+}
+
+interface DialogProps {
+  readonly onClose: () => void;
+}
+
+/** A dialog whose code is loaded when it is opened. If that fails, a dialog says so and offers to try again. */
+export function LazyDialog<Props extends DialogProps>({ code, props }: LazyProps<Props>) {
+  const [attempt, setAttempt] = useState(0);
+  const retry = () => {
+    code.restart();
+    setAttempt(attempt + 1);
+  };
+  return (
+    <CodeBoundary
+      key={attempt}
+      failed={(error) => <DialogFailed error={error} retry={retry} onClose={props.onClose} />}
+    >
+      <Suspense>
+        <LazyContent code={code} props={props} />
+      </Suspense>
+    </CodeBoundary>
+  );
+}
+
+interface DialogFailedProps extends DialogProps {
+  readonly error: CodeError;
+  readonly retry: () => void;
+}
+
+function DialogFailed({ error, retry, onClose }: DialogFailedProps) {
+  return (
+    <Dialog title="This could not be loaded" onDismiss={onClose}>
+      <p role="alert">{codeLossText(error)}</p>
+      <div className={dialogStyles.dialogActions}>
+        <Button onClick={onClose}>Close</Button>
+        <CodeRetry error={error} retry={retry} />
+      </div>
+    </Dialog>
+  );
+}
+
+export function codeLossText({ loss }: CodeError): string {
+  switch (loss) {
+    case "unreachable":
+      return "The service can't be reached. Check your connection and try again.";
+    case "outdated":
+      return "A new version of the dashboard is available. Reload to use it.";
+    case "failed":
+      return "A part of the dashboard could not be loaded. Reload to try again.";
+  }
+}
+
+/** Tries again, or loads the dashboard anew where only that can help. */
+export function CodeRetry({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
+  return error.loss === "unreachable" ? (
+    <Button look="primary" onClick={retry}>
+      Try again
+    </Button>
+  ) : (
+    <Button look="primary" onClick={() => location.reload()}>
+      Reload
+    </Button>
+  );
+}
+
+interface CodeBoundaryProps {
+  readonly failed: (error: CodeError) => ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Shows what failed in the place of the children whose code could not be loaded. */
+class CodeBoundary extends ReactComponent<CodeBoundaryProps, { readonly error: unknown }> {
+  override state = { error: null as unknown };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    if (error instanceof CodeError) return this.props.failed(error);
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import type { AppRouter } from "@ostiary/server/router";
+import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
+import { useState } from "react";
+
+type Inputs = inferRouterInputs<AppRouter>["auth"];
+export type ServiceInfo = inferRouterOutputs<AppRouter>["service"]["info"];
+
+/** Reads what the pages show of the service. Nothing depends on it: `undefined` if the service does not answer. */
+export async function readServiceInfo(): Promise<ServiceInfo | undefined> {
+  try {
+    const response = await fetch("/trpc/service.info", { cache: "no-store" });
+    const { result } = (await response.json()) as { result: { data: { json: ServiceInfo } } };
+    return result.data.json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error of a call, in the form in which `api/errors.ts` reads those of tRPC's client. */
+class CallError extends Error {
+  readonly data: unknown;
+  readonly meta: { readonly responseJSON: unknown };
+
+  constructor(body: unknown) {
+    const { error } = body as { error: { json?: { message: string; data: unknown }; message?: string } };
+    super(error.json?.message ?? error.message ?? "");
+    this.data = error.json?.data;
+    this.meta = { responseJSON: body };
+  }
+}
+
+/** Calls a procedure. tRPC's client would be half as much script again as the page. */
+async function call<Name extends "signIn" | "signUp">(name: Name, input: Inputs[Name]): Promise<void> {
+  const response = await fetch(`/trpc/auth.${name}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ json: input }),
+  });
+  if (!response.ok) throw new CallError(await response.json());
+}
+
+/** A call, and its state. Once it has succeeded, it stays pending while the browser goes to the dashboard. */
+export function useCall<Name extends "signIn" | "signUp">(name: Name, onSuccess: () => void) {
+  const [isPending, setPending] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const mutate = async (input: Inputs[Name]) => {
+    if (isPending) return;
+    setPending(true);
+    setError(null);
+    try {
+      await call(name, input);
+      onSuccess();
+    } catch (thrown) {
+      setError(thrown);
+      setPending(false);
+    }
+  };
+  return { mutate: (input: Inputs[Name]) => void mutate(input), error, isPending };
+}

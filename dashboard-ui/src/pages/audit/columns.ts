@@ -1,0 +1,59 @@
+import { browserStore } from "../../components/storage.ts";
+
+/** The columns that can be hidden or shown, in their order. Time, model and status are always there. */
+export const COLUMNS = ["key", "upstream", "tokens", "cost", "latency", "firstToken", "source"] as const;
+export type Column = (typeof COLUMNS)[number];
+
+export const COLUMN_NAMES: Readonly<Record<Column, string>> = {
+  key: "Key",
+  upstream: "Upstream",
+  tokens: "Tokens",
+  cost: "Cost",
+  latency: "Latency",
+  firstToken: "First token",
+  source: "Source IP",
+};
+
+const WIDTHS: Readonly<Record<Column, string>> = {
+  key: "minmax(0, 1fr)",
+  upstream: "minmax(0, 0.8fr)",
+  tokens: "4.4rem",
+  cost: "6.9rem",
+  latency: "4.2rem",
+  firstToken: "5rem",
+  source: "8.2rem",
+};
+const KEPT_AS = "audit-columns";
+const DEFAULT: readonly Column[] = ["key", "tokens", "cost", "latency", "source"];
+
+/** The columns that this browser shows. */
+export function readColumns(): readonly Column[] {
+  const kept = browserStore.read(KEPT_AS);
+  return kept === null ? DEFAULT : columnsOf(kept);
+}
+
+export function keepColumns(columns: readonly Column[]): void {
+  browserStore.write(KEPT_AS, columns.join(","));
+}
+
+/** The columns of a stored text. Names that are not known are left out. */
+export function columnsOf(text: string): readonly Column[] {
+  const names = text.split(",");
+  return COLUMNS.filter((column) => names.includes(column));
+}
+
+/** The columns with one shown or hidden. */
+export function withColumn(columns: readonly Column[], column: Column, isShown: boolean): readonly Column[] {
+  return COLUMNS.filter((one) => (one === column ? isShown : columns.includes(one)));
+}
+
+/** The grid of a row: the widths of its columns, and which of them is that of the status. */
+export function gridOf(columns: readonly Column[]): { readonly widths: string; readonly status: number } {
+  const { key, ...others } = WIDTHS;
+  const rest = columns.flatMap((column) => (column === "key" ? [] : [others[column]]));
+  const before = ["6.8rem", ...(columns.includes("key") ? [key] : []), "minmax(0, 1.5fr)"];
+  return {
+    widths: [...before, "minmax(0, 1fr)", ...rest, "2rem"].join(" "),
+    status: before.length + 1,
+  };
+}

@@ -1,0 +1,44 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { api } from "../../api/client.ts";
+import { type AuditFilters, withoutFilter } from "./filters.ts";
+import type { Suggestion } from "./SuggestField.tsx";
+
+/** The interval of refreshes while the log is followed. */
+const LIVE_MS = 10_000;
+
+/** Totals and histogram of the entries that match. */
+export function useSummary(filters: AuditFilters, isLive: boolean) {
+  return useQuery(
+    api.audit.summary.queryOptions(filters, {
+      placeholderData: keepPreviousData,
+      refetchInterval: isLive ? LIVE_MS : false,
+    }),
+  );
+}
+
+/**
+ * The values of a field, those that entries with the other filters have first, with their number.
+ *
+ * @param known values that are always suggested.
+ * @param isWanted nothing is asked for before.
+ */
+export function useSuggestions(
+  filters: AuditFilters,
+  name: "model" | "error_code",
+  known: readonly string[],
+  isWanted: boolean,
+): readonly Suggestion[] {
+  const others = useMemo(() => withoutFilter(filters, name), [filters, name]);
+  const { data } = useQuery(
+    api.audit.summary.queryOptions(others, { enabled: isWanted, placeholderData: keepPreviousData }),
+  );
+  return useMemo(() => {
+    const counted = (name === "model" ? data?.models : data?.errorCodes) ?? [];
+    const values = new Set(counted.map(({ value }) => value));
+    return [
+      ...counted.map(({ value, requests }) => ({ value, count: requests })),
+      ...known.filter((value) => !values.has(value)).map((value) => ({ value, count: null })),
+    ];
+  }, [data, known, name]);
+}
