@@ -81,6 +81,7 @@ const overview = createRoute({
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) =>
     load(
+      api.account.firstSteps.queryOptions(),
       api.keys.list.queryOptions(),
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
@@ -107,7 +108,8 @@ const connect = createRoute({
   getParentRoute: () => account,
   path: "/connect",
   validateSearch: readConnectSearch,
-  loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
+  loader: () =>
+    load(api.models.list.queryOptions(), api.service.info.queryOptions(), api.keys.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/connect/Connect.tsx"), "Connect"),
 });
 const audit = createRoute({

@@ -60,6 +60,7 @@ async function start(startup: Startup): Promise<void> {
 const FOLDERS = {
   migrations: new URL("./database/migrations/", import.meta.url),
   dashboard: new URL("../../dashboard-ui/dist/", import.meta.url),
+  site: new URL("../dist/site/", import.meta.url),
 };
 
 async function main(): Promise<void> {

@@ -36,7 +36,7 @@ export const ACCOUNT_PAGES: readonly PageGroup[] = [
       { to: "/", label: "Overview", shortcut: "o" },
       { to: "/playground", label: "Playground", shortcut: "p" },
       { to: "/models", label: "Models", shortcut: "m" },
-      { to: "/connect", label: "Connect a client", shortcut: "n" },
+      { to: "/connect", label: "Quickstart", shortcut: "n" },
       { to: "/audit", label: "Request log", shortcut: "l" },
     ],
   },

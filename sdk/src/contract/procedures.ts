@@ -233,6 +233,23 @@ export interface Procedures {
         readonly ipRulesInForce: boolean;
       }
     >;
+    /** What the account has done so far of the first steps. The latest 1,000 requests are looked at. */
+    readonly firstSteps: Procedure<
+      "query",
+      undefined,
+      {
+        /** Whether it has had a key. */
+        readonly hasKey: boolean;
+        /** Whether one of its latest 1,000 requests came from a client, not from the playground. */
+        readonly hasRequest: boolean;
+        /** Whether one of its latest 1,000 requests was answered by a model that is not simulated. */
+        readonly hasRealModel: boolean;
+        /** Whether it has had a second key that is not the successor of another. */
+        readonly hasSecondKey: boolean;
+        /** Whether it has rotated a key. */
+        readonly hasRotation: boolean;
+      }
+    >;
     /** The limits in force and their present use on all nodes. */
     readonly limits: Procedure<
       "query",

@@ -5,6 +5,7 @@ import type { SignIn } from "../accounts/sign-in.ts";
 import type { AuditChain } from "../audit/audit-chain.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AuditTail } from "../audit/audit-tail.ts";
+import type { FirstStepsReader } from "../audit/first-steps.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -38,6 +39,7 @@ export interface RpcServices {
   readonly catalog: Catalog;
   /** Resolves when the entries that this node has recorded are charged. */
   readonly charged: () => Promise<void>;
+  readonly firstSteps: FirstStepsReader;
   readonly gateway: Pick<Gateway, "health">;
   readonly ipRules: IpRuleBook;
   readonly journalRepair: JournalRepair;

@@ -6,7 +6,9 @@ import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
+import { useNewKey } from "../connect/use-new-key.ts";
 import { AccountUsage } from "./AccountUsage.tsx";
+import { Checklist } from "./Checklist.tsx";
 import { Credit } from "./Credit.tsx";
 import { GettingStarted } from "./GettingStarted.tsx";
 import styles from "./Overview.module.css";
@@ -22,6 +24,7 @@ export function Overview() {
     }),
   );
   const keys = list.data?.keys;
+  const newKey = useNewKey();
   const hasBegun = useBeginning(isUnused(keys));
   const now = (
     <div className={styles.overviewNow}>
@@ -35,11 +38,12 @@ export function Overview() {
       <p className={textStyles.visuallyHidden} role="status">
         {hasBegun ? "The first request has arrived." : ""}
       </p>
+      <Checklist />
       <Answer query={list} what="the account">
         {({ keys }) =>
-          isUnused(keys) ? (
+          isUnused(keys) || newKey.mustStore ? (
             <>
-              <GettingStarted keys={keys} />
+              <GettingStarted keys={keys} newKey={newKey} hasBegun={!isUnused(keys)} />
               {now}
             </>
           ) : (
@@ -68,6 +72,7 @@ function useBeginning(isWaiting: boolean): boolean {
       setHasBegun(true);
       // Data loaded before the first request is stale.
       void queryClient.invalidateQueries({ queryKey: ["usage"] });
+      void queryClient.invalidateQueries({ queryKey: api.account.firstSteps.queryKey() });
       // The focused element may have disappeared with the instructions.
       if (document.activeElement === document.body) document.getElementById("main")?.focus();
     }
