@@ -21,7 +21,7 @@ const ACCOUNT: readonly PageUnderTest[] = [
   { path: "/", title: "Overview" },
   { path: "/playground", title: "Playground" },
   { path: "/models", title: "Models" },
-  { path: "/connect", title: "Connect a client" },
+  { path: "/connect", title: "Quickstart" },
   { path: "/audit", title: "Request log" },
   { path: "/settings/keys", title: "API keys" },
   { path: "/settings/tokens", title: "Management tokens" },

@@ -54,7 +54,7 @@ export class FirstStepsReader {
             exists (select 1 from keys where account_id = ${accountId}) as "hasKey",
             exists (select 1 from latest where endpoint like '% /v1/%') as "hasRequest",
             exists (
-              select 1 from latest where status = 200 and upstream <> all(${[...simulated]}::text[])
+              select 1 from latest where status = 200 and upstream not in (select json_array_elements_text(${JSON.stringify(simulated)}::text::json))
             ) as "hasRealModel",
             exists (
               select 1 from keys where account_id = ${accountId} and replaces is null offset 1

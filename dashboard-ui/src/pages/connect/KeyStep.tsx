@@ -80,7 +80,7 @@ function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
         <code data-testid="key-string">{created.key}</code>
       </div>
       <div className={styles.form}>
-        <CopyButton text={created.key} what="key" />
+        <CopyButton text={created.key} what="key" look="primary" />
         <label className={formStyles.check}>
           <input type="checkbox" checked={isStored} onChange={(event) => setStored(event.target.checked)} />I
           have stored it

@@ -18,7 +18,7 @@ export function SetupSteps({ steps }: { readonly steps: readonly SetupStep[] }) 
         <li key={text}>
           <div className={panelStyles.panelHead}>
             <p>{text}</p>
-            <CopyButton text={code} what={COPIED[kind]} />
+            <CopyButton text={code} what={COPIED[kind]} short />
           </div>
           <Code label={text.replace(/:$/, "")}>{code}</Code>
         </li>
