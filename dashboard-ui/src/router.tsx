@@ -202,6 +202,11 @@ const operatorCatalog = createRoute({
   loader: () => load(api.operator.catalog.queryOptions()),
   component: lazyRouteComponent(consolePages, "CatalogPage"),
 });
+const operatorConnect = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/connect",
+  component: lazyRouteComponent(consolePages, "ConnectProvider"),
+});
 const operatorSecurity = createRoute({
   getParentRoute: () => operator,
   path: "/operator/security",
@@ -236,6 +241,7 @@ export const router = createRouter({
         operatorUsage,
         operatorUpstreams,
         operatorCatalog,
+        operatorConnect,
         operatorSecurity,
         operatorTrail,
         security,

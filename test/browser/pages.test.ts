@@ -33,6 +33,7 @@ const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator/usage", title: "Usage" },
   { path: "/operator/upstreams", title: "Upstreams" },
   { path: "/operator/catalog", title: "Catalog" },
+  { path: "/operator/connect", title: "Connect a provider" },
   { path: "/operator/security", title: "Security events" },
   { path: "/operator/trail", title: "Audit trail" },
   { path: "/settings/tokens", title: "Management tokens" },

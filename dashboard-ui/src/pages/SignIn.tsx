@@ -58,6 +58,7 @@ export function SignIn() {
           Sign in
         </Button>
       </form>
+      <p className={welcomeStyles.aside}>Forgot your password? The operator of this service can reset it.</p>
       {info.data?.signUp === "open" ? (
         <p className={welcomeStyles.aside}>
           New here? <Link to="/sign-up">Create an account</Link>

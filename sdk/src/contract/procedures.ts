@@ -329,6 +329,7 @@ export interface Procedures {
             | "key.reissue"
             | "key.revoke"
             | "key.rotate"
+            | "provider.check"
             | "token.create"
             | "token.revoke"
             | "user.changePassword"
@@ -2119,6 +2120,50 @@ export interface Procedures {
         }[];
       }
     >;
+    /** Connecting providers of models. */
+    readonly providers: {
+      /**
+       * Lists a provider's models, which shows whether it accepts the credential. The service sends one request, waits up to 10
+       * seconds and follows no redirect. The audit trail records the address. The credential is not stored.
+       */
+      readonly check: Procedure<
+        "mutation",
+        {
+          /** The dialect that the provider speaks. */
+          readonly dialect: "anthropic" | "google" | "openai" | "openai-responses";
+          /** The URL up to the version, such as `https://api.openai.com/v1`. */
+          readonly baseUrl: string;
+          /** The credential, up to 4,096 printable characters; `null`: the provider needs none. */
+          readonly credential: string | null;
+        },
+        {
+          /** The ids of the provider's models: up to 1,000. Empty if there is a problem. */
+          readonly models: readonly string[];
+          /** What is wrong and what to do; `null`: the provider accepts the credential. */
+          readonly problem: string | null;
+        }
+      >;
+      /** A catalog file with one provider, checked as the service checks it when it starts. */
+      readonly catalog: Procedure<
+        "query",
+        {
+          /** The name of the upstream: 1 to 64 letters, digits, dots, hyphens and underscores. */
+          readonly name: string;
+          /** The dialect that the provider speaks. */
+          readonly dialect: "anthropic" | "google" | "openai" | "openai-responses";
+          /** The URL up to the version, such as `https://api.openai.com/v1`. */
+          readonly baseUrl: string;
+          /** The environment variable of the credential; `null`: the provider needs none. */
+          readonly credentialEnv: string | null;
+          /** The names of models at the provider: 1 to 100. */
+          readonly models: readonly string[];
+        },
+        {
+          /** The catalog file, in YAML. */
+          readonly yaml: string;
+        }
+      >;
+    };
     /** The nodes of the service, as far as they reserve credit. */
     readonly nodes: {
       /**
@@ -2416,6 +2461,7 @@ export interface Procedures {
             | "key.reissue"
             | "key.revoke"
             | "key.rotate"
+            | "provider.check"
             | "token.create"
             | "token.revoke"
             | "user.changePassword"

@@ -241,6 +241,7 @@ export const ANSWER_SCHEMAS = {
                 "key.reissue",
                 "key.revoke",
                 "key.rotate",
+                "provider.check",
                 "token.create",
                 "token.revoke",
                 "user.changePassword",

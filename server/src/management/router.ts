@@ -10,6 +10,7 @@ import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
+import type { NewAction } from "../contract/action.ts";
 import type { LimitUse } from "../contract/limits.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { PostgresLedger } from "../credits/ledger.ts";
@@ -19,6 +20,7 @@ import type { Reads } from "../database/reads.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { SecurityLog } from "../security/security-log.ts";
+import type { Transport } from "../upstream/transport.ts";
 import { accountRouter } from "./account.ts";
 import { auditRouter } from "./audit.ts";
 import { authRouter } from "./auth.ts";
@@ -46,7 +48,10 @@ export interface RpcServices {
   readonly keys: Keys;
   readonly ledger: PostgresLedger;
   readonly managementTokens: ManagementTokens;
+  readonly now: () => Date;
   readonly plans: Plans;
+  /** Records an action of an operator in the audit trail. */
+  readonly recordAction: (action: NewAction) => Promise<void>;
   /** How long responses are stored; 0: none is stored. */
   readonly responsesTtlDays: number;
   readonly reads: Reads;
@@ -61,6 +66,8 @@ export interface RpcServices {
   readonly signIn: SignIn;
   readonly signUpIsOpen: boolean;
   readonly spenders: PostgresCredit;
+  /** Reaches providers that an operator connects. */
+  readonly transport: Pick<Transport, "send">;
   readonly usage: Usage;
   /** Dangerous settings: a sentence or two each. */
   readonly warnings: readonly string[];
